@@ -223,7 +223,7 @@ constexpr Stage kKernelStages[] = {
 }  // namespace
 
 template <class Job>
-std::string StageOf<Job>::slug() const {
+std::string JobStage<Job>::slug() const {
   std::string out;
   for (char c : name) {
     if (std::isalnum(uint8_t(c))) out += char(std::tolower(c));
@@ -232,8 +232,8 @@ std::string StageOf<Job>::slug() const {
   while (!out.empty() && out.back() == '-') out.pop_back();
   return out;
 }
-template struct StageOf<KernelJob>;
-template struct StageOf<TensorJob>;
+template struct JobStage<KernelJob>;
+template struct JobStage<TensorJob>;
 
 std::span<const Stage> kernel_stages() { return kKernelStages; }
 std::span<const TensorStage> tensor_stages() { return kTensorStages; }
@@ -268,7 +268,7 @@ RewriteOptions options_of(const TensorStage& stage, const TensorJob&) {
 }  // namespace
 
 template <class Job>
-Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink) {
+Result<UOp> run_stage(const JobStage<Job>& stage, Job& job, UOp sink) {
   auto result = catch_failures([&] {
     verify_input(stage, job, sink);
     UOp out = stage.run ? stage.run(job, sink) : graph_rewrite(sink, *stage.rules(job), options_of(stage, job));

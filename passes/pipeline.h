@@ -26,7 +26,8 @@ struct KernelJob {
   const Target& target;
   bool should_run_optimizer = true;  // false if the AST is already optimized
   std::optional<std::vector<Arg>> opts = {};       // if set, the Opt records that the stage "apply opts" applies
-  std::map<std::string, int> name_counts = {};     // number of uses of each kernel name: the second E_4 is named E_4n1
+  // number of uses of each kernel name: the second E_4 is named E_4n1
+  std::map<std::string, int> kernel_name_counts = {};
   std::optional<ImageBuffers> image_buffers = {};
 
   const Settings& settings() const { return graph.settings(); }
@@ -42,7 +43,7 @@ enum class StageKind : uint8_t {
 
 // One row of the table. `Job` is the state that the stages of a level share: KernelJob or TensorJob.
 template <class Job>
-struct StageOf {
+struct JobStage {
   std::string_view name;     // tinygrad's name, such as "postopt symbolic"
   std::string_view alias;    // a short name, never empty, such as "postopt"
   std::string_view purpose;  // what the stage does, for `tgc stages`: "splits large reductions"
@@ -59,13 +60,13 @@ struct StageOf {
 
   std::string slug() const;  // returns the name as used in file names, such as "postopt-symbolic"
 };
-using Stage = StageOf<KernelJob>;
-using TensorStage = StageOf<TensorJob>;
+using Stage = JobStage<KernelJob>;
+using TensorStage = JobStage<TensorJob>;
 
 // The stages of a tensor graph, in order. The last stage's result is the graph of kernels that create_schedule expects.
 std::span<const TensorStage> tensor_stages();
 
-// The stages of a kernel, in order. The last stage's result is the graph that linear_list expects.
+// The stages of a kernel, in order. The last stage's result is the graph that make_linear_list expects.
 std::span<const Stage> kernel_stages();
 
 // Returns the AST with the KernelInfo that the first stage expects: the AST's own, or tinygrad's default if the AST has
@@ -75,11 +76,11 @@ UOp begin_kernel(KernelJob& job, UOp ast);
 // Runs one stage. The message of an error names the stage. With SPEC >= 1, verifies the AST before the first kernel
 // stage; with SPEC >= 2, also verifies the result of every stage.
 template <class Job>
-Result<UOp> run_stage(const StageOf<Job>& stage, Job& job, UOp sink);
+Result<UOp> run_stage(const JobStage<Job>& stage, Job& job, UOp sink);
 
 // Returns the linear list of a fully rewritten kernel, with each gated store between an IF and an ENDIF
 // (codegen/late/linearizer.py:linearize, codegen/__init__.py:pm_linearize_cleanups). Returns an error if the graph
 // has an IF or ENDIF or cannot be ordered, or, with SPEC >= 1, if the list violates the specification of programs.
-Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink);
+Result<std::vector<UOp>> make_linear_list(KernelJob& job, UOp sink);
 
 }  // namespace tgc

@@ -69,7 +69,7 @@ Sint wmma_ops(UOp u) {
 
 }  // namespace
 
-Estimates estimate(std::span<const UOp> list, bool ignore_indexing) {
+Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing) {
   Estimates out{0, 0, 0};
   if (list.empty()) return out;
   std::optional<Indexing> indexing;
@@ -156,13 +156,13 @@ ProgramInfo collect(std::span<const UOp> list) {
     }
   py_sort(info.vars, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
   for (auto* numbers : {&info.globals, &info.outs, &info.ins}) sort_once(*numbers);
-  info.estimates = estimate(list, true);
+  info.estimates = estimate_kernel(list, true);
   return info;
 }
 
 }  // namespace
 
-Result<ProgramInfo> program_info(std::span<const UOp> list) {
+Result<ProgramInfo> make_program_info(std::span<const UOp> list) {
   return catch_failures([&] { return collect(list); });
 }
 

@@ -32,10 +32,10 @@ struct ProgramInfo {
 };
 
 // Returns the launch facts of `list`, the result of linear_list(). Fails if `list` is malformed.
-Result<ProgramInfo> program_info(std::span<const UOp> list);
+Result<ProgramInfo> make_program_info(std::span<const UOp> list);
 
 // Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.
 // Throws Failure if an END has no RANGE before it.
-Estimates estimate(std::span<const UOp> list, bool ignore_indexing);
+Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing);
 
 }  // namespace tgc

@@ -27,7 +27,7 @@ TEST_CASE("program_info gives the buffers, launch size and cost of a loop") {
       lid = g.special(g.constant(dtypes::int32, 2), "lidx1", dtypes::int32);
   UOp value = in.index_ptr(i + gid).load({}, dtypes::float32).sqrt() * in.index_ptr(i + lid).load({}, dtypes::float32);
   auto list = linearize(g.sink(out.index_ptr(i).store(value).end(i), kernel_info(g, "k n")));
-  auto info = program_info(list);
+  auto info = make_program_info(list);
   REQUIRE(info);
   CHECK(info->function_name == "k20n");
   CHECK(info->global_size[0] == Sint(4));
@@ -40,15 +40,15 @@ TEST_CASE("program_info gives the buffers, launch size and cost of a loop") {
   CHECK(info->estimates.ops == Sint(8 * 8 * 2));
   CHECK(info->estimates.lds == Sint(8 * 8 * 12));
   CHECK(info->estimates.mem == Sint(4 * (8 + 16)));
-  CHECK(estimate(list, false).ops == Sint(8 * 8 * 4));
+  CHECK(estimate_kernel(list, false).ops == Sint(8 * 8 * 4));
 }
 
 TEST_CASE("a launch size that depends on a variable is an expression") {
   Graph g;
   UOp n = g.variable("n", 1, 9, dtypes::int32), out = buffer(g, 0, 16);
   UOp i = g.special(n, "idx0", dtypes::int32);
-  auto info =
-      program_info(linearize(g.sink(out.index_ptr(i).store(g.constant(dtypes::float32, 1.0)), kernel_info(g, "k"))));
+  auto info = make_program_info(
+      linearize(g.sink(out.index_ptr(i).store(g.constant(dtypes::float32, 1.0)), kernel_info(g, "k"))));
   REQUIRE(info);
   CHECK(info->global_size[0].str() == "n");
   CHECK_FALSE(info->local_size);
@@ -60,5 +60,5 @@ TEST_CASE("an END without a RANGE before it is an error") {
   Graph g;
   UOp end = g.node(Op::END, dtypes::void_);
   UOp list[] = {end, g.sink({end})};
-  CHECK_FALSE(program_info(list));
+  CHECK_FALSE(make_program_info(list));
 }

@@ -12,35 +12,35 @@ class ListMap {
  public:
   // Creates a map for up to `most` nodes.
   explicit ListMap(size_t most)
-      : slots_(std::bit_ceil(2 * most + 2)),
-        first_slot_(slots_.data()),
-        slot_mask_(uint32_t(slots_.size() - 1)),
+      : hash_slots_(std::bit_ceil(2 * most + 2)),
+        first_slot_(hash_slots_.data()),
+        slot_mask_(uint32_t(hash_slots_.size() - 1)),
         hash_shift_(32 - std::bit_width(slot_mask_)) {}
 
   T& operator[](UOp u) {
-    Slot& s = slot(u);
+    ListSlot& s = slot_of_node(u);
     s.node = u.node();
     return s.value;
   }
   T* find(UOp u) {
-    Slot& s = slot(u);
+    ListSlot& s = slot_of_node(u);
     return s.node ? &s.value : nullptr;
   }
 
  private:
-  struct Slot {
+  struct ListSlot {
     const Node* node = nullptr;
     T value{};
   };
 
-  Slot& slot(UOp u) {
+  ListSlot& slot_of_node(UOp u) {
     uint32_t i = u.id() * 0x9E3779B1u >> hash_shift_;
     while (first_slot_[i].node != u.node() && first_slot_[i].node) i = (i + 1) & slot_mask_;
     return first_slot_[i];
   }
 
-  std::vector<Slot> slots_;
-  Slot* first_slot_;
+  std::vector<ListSlot> hash_slots_;
+  ListSlot* first_slot_;
   uint32_t slot_mask_;
   int hash_shift_;
 };

@@ -12,7 +12,7 @@ bool are_alike(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).
 
 UOp wrong_node(UOp u) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
-  if (u.is(Op::CONST)) return changed_value(u).simplify();
+  if (u.is(Op::CONST)) return change_value(u).simplify();
   if (u.in({Op::VECTORIZE, Op::MULACC}) || u.in(ops::Binary)) {
     if (src.size() < 2 || !are_alike(u, 0, 1)) return {};
     if (u.in(ops::Commutative)) src[1] = src[0];
@@ -38,7 +38,7 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
   }
   uint64_t number = 0;
   for (UOp u : list) {
-    if (name_of(u.op()) != op || !u.tag().is_none() || ++number != fault.application) continue;
+    if (name_of(u.op()) != op || !u.tag().is_none() || ++number != fault.application_number) continue;
     UOp made = wrong_node(u);
     if (!made || made == u) return {};
     record_seeded_fault(fault);

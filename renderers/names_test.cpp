@@ -105,10 +105,10 @@ TEST_CASE("names: CUSTOM is always printed, but compiled only with --allow-custo
   UOp custom = n.g.node(Op::CUSTOMI, dtypes::int32, {}, n.g.str("system(\"x\")"));
   CHECK(n.render("CPU:CLANG", {custom}) == "");
   std::vector<UOp> list{custom};
-  CHECK(contains(check_custom(list).diag().text(), "expected --allow-custom"));
+  CHECK(contains(check_custom_nodes(list).diag().text(), "expected --allow-custom"));
   allow_custom_ops(true);
-  CHECK(check_custom(list).ok());
+  CHECK(check_custom_nodes(list).ok());
   allow_custom_ops(false);
   list = {n.zero};
-  CHECK(check_custom(list).ok());
+  CHECK(check_custom_nodes(list).ok());
 }

@@ -29,9 +29,9 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
   return kPrinters[size_t(target.renderer)](target, list, added);
 }
 
-// Returns the position of the lines `wanted` in `lines`; an empty SourceLines if they do not occur. Searches from index
-// `from` to the end and then from the start.
-SourceLines find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
+// Returns the position of the lines `wanted` in `lines`; an empty SourceLineRange if they do not occur. Searches from
+// index `from` to the end and then from the start.
+SourceLineRange find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
                        size_t from) {
   if (wanted.empty()) return {};
   auto found = std::search(lines.begin() + std::ptrdiff_t(from), lines.end(), wanted.begin(), wanted.end());
@@ -47,7 +47,7 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
   return catch_failures([&] { return render(target, list); });
 }
 
-Status check_custom(std::span<const UOp> list) {
+Status check_custom_nodes(std::span<const UOp> list) {
   if (are_custom_ops_allowed()) return Unit{};
   auto custom = std::ranges::find_if(list, [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); });
   if (custom == list.end()) return Unit{};
@@ -56,7 +56,7 @@ Status check_custom(std::span<const UOp> list) {
               .expected = "--allow-custom, if you trust it"};
 }
 
-Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
+Result<SourceMap> make_source_map(const Target& target, std::span<const UOp> list) {
   if (list.empty()) return Diag{"the linear list is empty"};
   return catch_failures([&] {
     Added added;
@@ -67,7 +67,7 @@ Result<SourceMap> source_map(const Target& target, std::span<const UOp> list) {
     for (std::string_view text : added) {
       if (text.starts_with('\n')) text.remove_prefix(1);
       out.lines_of_node.push_back(find_lines(lines, lines_of(text), next));
-      if (SourceLines at = out.lines_of_node.back(); at.num_lines && at.first_line > next)
+      if (SourceLineRange at = out.lines_of_node.back(); at.num_lines && at.first_line > next)
         next = at.first_line + at.num_lines - 1;
     }
     return out;

@@ -16,18 +16,18 @@ Result<std::string> render_source(const Target& target, std::span<const UOp> lis
 
 // Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which
 // is compiled and run only with --allow-custom (lib/support/limits.h).
-Status check_custom(std::span<const UOp> list);
+Status check_custom_nodes(std::span<const UOp> list);
 
 // The lines of the source that one node printed; the first line is 1. `num_lines` is 0 for a node that prints no lines
 // of its own.
-struct SourceLines {
+struct SourceLineRange {
   size_t first_line = 0, num_lines = 0;
 };
 struct SourceMap {
   std::vector<std::string> source_lines;
-  std::vector<SourceLines> lines_of_node;
+  std::vector<SourceLineRange> lines_of_node;
 };
 // Renders `list` and returns the source with the lines of each node. Returns the errors of render_source.
-Result<SourceMap> source_map(const Target& target, std::span<const UOp> list);
+Result<SourceMap> make_source_map(const Target& target, std::span<const UOp> list);
 
 }  // namespace tgc

@@ -195,10 +195,10 @@ TEST_CASE("PTX: the operands of a tensor core are packed into registers of 4 byt
 
 TEST_CASE("python_format replaces fields as Python does, and refuses other formats") {
   std::string_view args[] = {"a", "b"};
-  CHECK(python_format("{}+{}", args) == "a+b");
-  CHECK(python_format("f({1}, {0}) {{}}", args) == "f(b, a) {}");
+  CHECK(format_like_python("{}+{}", args) == "a+b");
+  CHECK(format_like_python("f({1}, {0}) {{}}", args) == "f(b, a) {}");
   for (std::string_view bad : {"{2}", "{", "}", "{x}", "{}{}{}", "{}{0}", "{1}{}"})
-    CHECK_THROWS_AS(python_format(bad, args), Failure);
+    CHECK_THROWS_AS(format_like_python(bad, args), Failure);
 }
 
 TEST_CASE("each language prints local memory, barriers and launch bounds") {
@@ -238,7 +238,7 @@ TEST_CASE("source_map gives each node its lines, and none to parameters and inli
       b.store(out, one, value);
     }
     Target t = target(name);
-    auto map = source_map(t, b.list);
+    auto map = make_source_map(t, b.list);
     auto source = render_source(t, b.list);
     REQUIRE(map.ok());
     REQUIRE(source.ok());

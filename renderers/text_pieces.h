@@ -9,13 +9,13 @@
 
 namespace tgc {
 
-inline constexpr size_t kTextChunk = 32;
+inline constexpr size_t kTextChunkBytes = 32;
 
 // A sequence of texts, the last of which is being written. Finished texts never move while this object lives. At least
-// kTextChunk bytes are readable from the start of each text.
-class TextPieces {
+// kTextChunkBytes bytes are readable from the start of each text.
+class TextPieceBuffer {
  public:
-  TextPieces() { grow(0); }
+  TextPieceBuffer() { grow(0); }
 
   // view() returns the unfinished text. keep_text() finishes this text and returns it. drop_text() removes the end of
   // the unfinished text from offset `from` on.
@@ -28,19 +28,19 @@ class TextPieces {
   }
   void drop_text(size_t from = 0) { end_of_text_ = text_begin_ + from; }
 
-  TextPieces& operator+=(char c) {
+  TextPieceBuffer& operator+=(char c) {
     reserve(1);
     *end_of_text_++ = c;
     return *this;
   }
-  TextPieces& operator+=(std::string_view text) { return append(text); }
-  TextPieces& append(std::string_view text) {
+  TextPieceBuffer& operator+=(std::string_view text) { return append(text); }
+  TextPieceBuffer& append(std::string_view text) {
     reserve(text.size());
     std::memcpy(end_of_text_, text.data(), text.size());
     end_of_text_ += text.size();
     return *this;
   }
-  TextPieces& append(size_t n, char c) {
+  TextPieceBuffer& append(size_t n, char c) {
     reserve(n);
     std::memset(end_of_text_, c, n);
     end_of_text_ += n;
@@ -51,14 +51,14 @@ class TextPieces {
     if (n < 10) *end_of_text_++ = char('0' + n);
     else end_of_text_ = std::to_chars(end_of_text_, end_of_text_ + 10, n).ptr;
   }
-  // Appends a text from whose start at least kTextChunk bytes are readable, such as one returned by `keep_text`.
+  // Appends a text from whose start at least kTextChunkBytes bytes are readable, such as one returned by `keep_text`.
   void append_chunks(std::string_view text) {
     reserve(text.size());
-    std::array<char, kTextChunk> chunk;  // copy first, because `text` may overlap the destination
-    std::memcpy(&chunk, text.data(), kTextChunk);
-    std::memcpy(end_of_text_, &chunk, kTextChunk);
-    if (text.size() > kTextChunk)
-      std::memcpy(end_of_text_ + kTextChunk, text.data() + kTextChunk, text.size() - kTextChunk);
+    std::array<char, kTextChunkBytes> chunk;  // copy first, because `text` may overlap the destination
+    std::memcpy(&chunk, text.data(), kTextChunkBytes);
+    std::memcpy(end_of_text_, &chunk, kTextChunkBytes);
+    if (text.size() > kTextChunkBytes)
+      std::memcpy(end_of_text_ + kTextChunkBytes, text.data() + kTextChunkBytes, text.size() - kTextChunkBytes);
     end_of_text_ += text.size();
   }
 
@@ -68,9 +68,9 @@ class TextPieces {
   }
   void grow(size_t n);
 
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  // the unfinished text is text_begin_ to end_of_text_; block_end_ is kTextChunk bytes before the end of its memory
-  // block
+  std::vector<std::unique_ptr<char[]>> text_blocks_;
+  // the unfinished text is text_begin_ to end_of_text_; block_end_ is kTextChunkBytes bytes before the end of its
+  // memory block
   char *text_begin_ = nullptr, *end_of_text_ = nullptr, *block_end_ = nullptr;
 };
 

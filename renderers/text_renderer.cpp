@@ -9,12 +9,12 @@
 
 namespace tgc {
 
-void TextPieces::grow(size_t n) {
+void TextPieceBuffer::grow(size_t n) {
   size_t used = size(), room = std::max<size_t>(2 * (used + n), 1 << 13);
-  auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunk);
+  auto larger = std::make_unique_for_overwrite<char[]>(room + kTextChunkBytes);
   if (used) std::memcpy(larger.get(), text_begin_, used);
   text_begin_ = larger.get(), end_of_text_ = text_begin_ + used, block_end_ = text_begin_ + room;
-  blocks_.push_back(std::move(larger));
+  text_blocks_.push_back(std::move(larger));
 }
 
 void TextRenderer::throw_cannot_render(UOp u, std::string_view why) const {
@@ -76,7 +76,7 @@ int64_t WmmaUse::elements(size_t i) const {
   return size.int64_or_throw("the number of elements of a tensor core's operand");
 }
 
-std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
+std::vector<WmmaUse> find_wmma_uses(std::span<const UOp> list) {
   std::vector<WmmaUse> out;
   for (UOp u : list) {
     if (!u.is(Op::WMMA)) continue;
@@ -88,7 +88,7 @@ std::vector<WmmaUse> wmma_uses(std::span<const UOp> list) {
   return out;
 }
 
-std::string python_format(std::string_view text, std::span<const std::string_view> args) {
+std::string format_like_python(std::string_view text, std::span<const std::string_view> args) {
   std::string out;
   size_t next = 0;
   bool has_numbered = false;

@@ -17,28 +17,29 @@ class TextRenderer {
  public:
   // Stores in `added`, unless null, the text that each node of the list adds to the kernel's body.
   TextRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
-      : target_(target), list_(list), entries_(list.size()), added_lines_(added) {
+      : target_(target), linear_list_(list), node_entries_(list.size()), added_lines_(added) {
     size_t sources = 0;
-    for (UOp u : list) entries_[u], sources += u.num_src();
-    source_entries_ = std::make_unique_for_overwrite<Entry*[]>(sources);
-    Entry** next = source_entries_.get();
+    for (UOp u : list) node_entries_[u], sources += u.num_src();
+    source_entries_ = std::make_unique_for_overwrite<NodeEntry*[]>(sources);
+    NodeEntry** next = source_entries_.get();
     for (UOp u : list)
       for (UOp s : u.src())
-        if (Entry* e = *next++ = entries_.find(s)) e->num_uses++;  // if the source is not in the list, text() throws
+        // if the source is not in the list, text() throws
+        if (NodeEntry* e = *next++ = node_entries_.find(s)) e->num_uses++;
     next_sources_ = source_entries_.get();
   }
 
   const Target& target() const { return target_; }
-  std::span<const UOp> list() const { return list_; }
+  std::span<const UOp> list() const { return linear_list_; }
 
-  TextPieces output;  // the unfinished text is that of the node being printed
+  TextPieceBuffer output;  // the unfinished text is that of the node being printed
 
   void append_text(std::string_view text) { output.append_chunks(text); }
   void source(UOp u, int i) { output.append_chunks(text(u, i)); }
   void name(UOp) { output.append_chunks(node_text_); }
 
   bool has_text(UOp u) {
-    Entry* e = entries_.find(u);
+    NodeEntry* e = node_entries_.find(u);
     return e && e->begin;
   }
   // Returns the text that print() appends to `output`, and removes this text from `output`.
@@ -54,14 +55,14 @@ class TextRenderer {
   // Returns the text that users of `u` print in place of `u`: a name or an expression. Throws Failure if `u` is not
   // in the list or has not been printed yet.
   std::string_view text(UOp u) {
-    Entry* e = entries_.find(u);
+    NodeEntry* e = node_entries_.find(u);
     if (!e || !e->begin) throw_not_in_list(u);
     return e->text();
   }
   std::string_view text(UOp u, int i) {
     if (size_t(i) >= u.num_src()) throw_cannot_render(u, "it has too few sources");
     if (u != current_node_) return text(u.src(size_t(i)));
-    const Entry* e = node_sources_[i];
+    const NodeEntry* e = node_sources_[i];
     if (!e || !e->begin) throw_not_in_list(u.src(size_t(i)));
     return e->text();
   }
@@ -79,7 +80,7 @@ class TextRenderer {
   std::string_view keep_text(UOp u) { return put_text(u, output.keep_text()); }
   void share_text(UOp u, UOp other) { put_text(u, text(other)); }
   // Returns how many sources of nodes of the list are `u`; x + x counts x twice.
-  uint32_t num_uses(UOp u) { return entry(u).num_uses; }
+  uint32_t num_uses(UOp u) { return entry_of(u).num_uses; }
 
   // Handles nodes that print nothing: NOOP; GROUP; AFTER, whose text is that of its first source; SINK, whose function
   // name is stored in `function_name`. Returns false for all other nodes.
@@ -89,7 +90,7 @@ class TextRenderer {
   // so far.
   void begin_node(UOp u) {
     if (++num_begun_nodes_ % 4096 == 0) throw_if_late();
-    current_node_ = u, node_entry_ = entries_.find(u);
+    current_node_ = u, node_entry_ = node_entries_.find(u);
     node_sources_ = next_sources_;
     next_sources_ += u.num_src();
   }
@@ -102,7 +103,7 @@ class TextRenderer {
   std::string_view node_text_;
 
  private:
-  struct Entry {
+  struct NodeEntry {
     const char* begin = nullptr;  // start of the text; null until the node is printed
     uint32_t size = 0, num_uses = 0;
 
@@ -110,21 +111,21 @@ class TextRenderer {
   };
   [[noreturn]] void throw_not_in_list(UOp u) const;
   std::string_view put_text(UOp u, std::string_view text) {
-    Entry& e = entry(u);
+    NodeEntry& e = entry_of(u);
     e.begin = text.data(), e.size = uint32_t(text.size());
     return text;
   }
-  Entry& entry(UOp u) { return u == current_node_ ? *node_entry_ : entries_[u]; }
+  NodeEntry& entry_of(UOp u) { return u == current_node_ ? *node_entry_ : node_entries_[u]; }
 
   const Target& target_;
-  std::span<const UOp> list_;
-  ListMap<Entry> entries_;
+  std::span<const UOp> linear_list_;
+  ListMap<NodeEntry> node_entries_;
   // the sources of all nodes, in list order; sources outside the list are null
-  std::unique_ptr<Entry*[]> source_entries_;
+  std::unique_ptr<NodeEntry*[]> source_entries_;
   UOp current_node_;
-  Entry* node_entry_ = nullptr;
+  NodeEntry* node_entry_ = nullptr;
   uint32_t num_begun_nodes_ = 0;
-  Entry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
+  NodeEntry *const *node_sources_ = nullptr, *const *next_sources_ = nullptr;
   std::vector<std::string>* added_lines_;
   size_t copied_length_ = 0;
 };
@@ -155,10 +156,10 @@ struct WmmaUse {
   int64_t elements(size_t i) const;
 };
 // Returns the tensor cores that the list uses, each once, in order of first use.
-std::vector<WmmaUse> wmma_uses(std::span<const UOp> list);
+std::vector<WmmaUse> find_wmma_uses(std::span<const UOp> list);
 
 // Returns Python's text.format(*args); supports "{}" or "{0}", and doubled braces. Throws Failure for any other use of
 // braces, and if `args` has no value for a field.
-std::string python_format(std::string_view text, std::span<const std::string_view> args);
+std::string format_like_python(std::string_view text, std::span<const std::string_view> args);
 
 }  // namespace tgc

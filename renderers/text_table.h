@@ -1,4 +1,4 @@
-// TextTable: maps nodes to text in one language. Rows are tried in order. The first row that has the node's op, and
+// NodeTextTable: maps nodes to text in one language. Rows are tried in order. The first row that has the node's op, and
 // whose condition holds, prints the node (tinygrad: a PatternMatcher whose rules return strings).
 //
 //   {Op::IF, "if ($0) {"}                          a template
@@ -21,7 +21,7 @@
 namespace tgc {
 
 template <class R>
-struct TextRow {
+struct NodeTextRow {
   using When = bool (*)(UOp);
   using Print = bool (*)(R&, UOp);
 
@@ -30,41 +30,42 @@ struct TextRow {
   std::string_view text = {};
   Print print_function = nullptr;
 
-  TextRow(OpSet ops, std::string_view text) : ops(ops), text(text) {}
-  TextRow(OpSet ops, const char* text) : ops(ops), text(text) {}
-  TextRow(OpSet ops, When when, const char* text) : ops(ops), condition(when), text(text) {}
-  TextRow(OpSet ops, Print print) : ops(ops), print_function(print) {}
+  NodeTextRow(OpSet ops, std::string_view text) : ops(ops), text(text) {}
+  NodeTextRow(OpSet ops, const char* text) : ops(ops), text(text) {}
+  NodeTextRow(OpSet ops, When when, const char* text) : ops(ops), condition(when), text(text) {}
+  NodeTextRow(OpSet ops, Print print) : ops(ops), print_function(print) {}
 };
 
 // `R` is a renderer with these functions, each of which appends to the output:
-//   void append_text(std::string_view)             appends a text from whose start kTextChunk bytes are readable
+//   void append_text(std::string_view)             appends a text from whose start kTextChunkBytes bytes are readable
 //   void source(UOp, int), name(UOp)               append the text of a source, and the node's name
 //   void print_hole(char letter, int number, UOp)  appends any other placeholder; `number` is the digit, or -1
 template <class R>
-class TextTable {
+class NodeTextTable {
  public:
   // Concatenates the rows of `parts`. The rows of earlier parts are tried first.
-  TextTable(std::initializer_list<std::span<const TextRow<R>>> parts) {
+  NodeTextTable(std::initializer_list<std::span<const NodeTextRow<R>>> parts) {
     for (auto part : parts)
-      for (const TextRow<R>& row : part) {
-        Form form{row.condition, row.print_function, uint32_t(pieces_.size()), 0};
-        if (!row.print_function) parse(row.text);
-        form.end = uint32_t(pieces_.size());
-        row.ops.for_each([&](Op op) { forms_[size_t(op)].push_back(form); });
+      for (const NodeTextRow<R>& row : part) {
+        RowForm form{row.condition, row.print_function, uint32_t(row_pieces_.size()), 0};
+        if (!row.print_function) parse_row(row.text);
+        form.end = uint32_t(row_pieces_.size());
+        row.ops.for_each([&](Op op) { row_forms_[size_t(op)].push_back(form); });
       }
-    texts_.append(kTextChunk, '\0');
+    row_texts_.append(kTextChunkBytes, '\0');
   }
 
   // Prints `u`. Returns false if no row matches.
   bool print_row(R& r, UOp u) const {
-    for (const Form& form : forms_[size_t(u.op())]) {
+    for (const RowForm& form : row_forms_[size_t(u.op())]) {
       if (form.condition && !form.condition(u)) continue;
       if (form.print_function) {
         if (form.print_function(r, u)) return true;
         continue;
       }
-      for (const TemplatePiece *p = pieces_.data() + form.first, *end = pieces_.data() + form.end; p != end; p++) {
-        r.append_text({texts_.data() + p->first, p->size});
+      for (const TemplatePiece *p = row_pieces_.data() + form.first, *end = row_pieces_.data() + form.end; p != end;
+           p++) {
+        r.append_text({row_texts_.data() + p->first, p->size});
         if (p->letter == '#') r.source(u, p->number);
         else if (p->letter == 'n') r.name(u);
         else if (p->letter) r.print_hole(p->letter, p->number, u);
@@ -76,21 +77,21 @@ class TextTable {
 
  private:
   struct TemplatePiece {
-    uint32_t first, size;  // offset and size of the literal text in texts_
+    uint32_t first, size;  // offset and size of the literal text in row_texts_
     char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder
     int8_t number;
   };
-  struct Form {
-    typename TextRow<R>::When condition;
-    typename TextRow<R>::Print print_function;
-    uint32_t first, end;  // the parts of the template are pieces_[first] to pieces_[end - 1]
+  struct RowForm {
+    typename NodeTextRow<R>::When condition;
+    typename NodeTextRow<R>::Print print_function;
+    uint32_t first, end;  // the parts of the template are row_pieces_[first] to row_pieces_[end - 1]
   };
 
-  void parse(std::string_view text) {
+  void parse_row(std::string_view text) {
     while (!text.empty()) {
       size_t dollar = std::min(text.find('$'), text.size());
-      TemplatePiece piece{uint32_t(texts_.size()), uint32_t(dollar), 0, -1};
-      texts_ += text.substr(0, dollar);
+      TemplatePiece piece{uint32_t(row_texts_.size()), uint32_t(dollar), 0, -1};
+      row_texts_ += text.substr(0, dollar);
       text.remove_prefix(dollar);
       if (!text.empty()) {
         piece.letter = text[1];
@@ -99,13 +100,13 @@ class TextTable {
         else if (!text.empty() && std::isdigit(uint8_t(text[0])))
           piece.number = int8_t(text[0] - '0'), text.remove_prefix(1);
       }
-      pieces_.push_back(piece);
+      row_pieces_.push_back(piece);
     }
   }
 
-  std::array<std::vector<Form>, kNumOps> forms_;
-  std::vector<TemplatePiece> pieces_;
-  std::string texts_;
+  std::array<std::vector<RowForm>, kNumOps> row_forms_;
+  std::vector<TemplatePiece> row_pieces_;
+  std::string row_texts_;
 };
 
 }  // namespace tgc

@@ -122,7 +122,7 @@ class Bench {
       return measure(
           text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
           [](tgc::UOp root) { return tgc::pyrender(root); });
-    tgc::ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
+    tgc::GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
     return measure(
         text, pyrender_,
         [&](tgc::Graph& into) {

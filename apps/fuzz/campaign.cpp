@@ -50,8 +50,8 @@ class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
 
-  bool is_new(const ProcessDeath& died) { return count_[died.cause_text()]++ == 0; }
-  void report(const std::string& what, const ProcessDeath& died, Bytes input, const std::string& extension) {
+  bool is_new(const ProcessExit& died) { return count_[died.cause_text()]++ == 0; }
+  void report(const std::string& what, const ProcessExit& died, Bytes input, const std::string& extension) {
     std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.input_index),
                 died.cause_text().c_str());
     std::printf("%.1200s\n", died.last_output.c_str());
@@ -88,8 +88,8 @@ int run_target(const FuzzTarget& target, const CampaignOptions& o) {
   const double most = o.time_limit_seconds > 0 || o.max_inputs ? o.time_limit_seconds : 10;
   auto more = [&] { return most <= 0 || seconds() < most; };
   Findings findings(o.findings_folder);
-  SharedMemory<std::atomic<uint64_t>> run;
-  run_input_count = &*run;
+  SharedValue<std::atomic<uint64_t>> run;
+  run_input_counter = &*run;
   uint64_t at = 0, last = o.max_inputs ? o.max_inputs : UINT64_MAX;
   while (at < last && more()) {
     auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
@@ -97,10 +97,10 @@ int run_target(const FuzzTarget& target, const CampaignOptions& o) {
       target.run(bytes);
     }, more);
     at = ran.next_input_index;
-    if (ran.process_death && findings.is_new(*ran.process_death))
-      findings.report(std::string(target.name), *ran.process_death, input(ran.process_death->input_index), "");
+    if (ran.process_exit && findings.is_new(*ran.process_exit))
+      findings.report(std::string(target.name), *ran.process_exit, input(ran.process_exit->input_index), "");
   }
-  run_input_count = nullptr;
+  run_input_counter = nullptr;
   std::string ran = *run ? ", " + std::to_string(*run) + " of them run" : "";
   std::printf("%-12s %9llu inputs%s, %5.1f s, %d findings\n", std::string(target.name).c_str(),
               static_cast<unsigned long long>(at), ran.c_str(), seconds(), findings.causes());
@@ -118,7 +118,7 @@ GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
 // A header and one to four mutation steps: few, so that the graph stays meaningful.
 Input mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = mixed(seed * 7919 + i);
-  Input out((2 + std::min(random % 4, random / 4 % 6)) * kStepBytes);
+  Input out((2 + std::min(random % 4, random / 4 % 6)) * kMutationStepBytes);
   for (size_t b = 0; b < out.size(); b++) out[b] = uint8_t(mixed(random + b));
   return out;
 }
@@ -130,11 +130,11 @@ Input reduced(GraphKind kind, Input bytes, const std::string& cause, const Mutan
       MutantLog log;
       run_mutant(kind, shorter, run, log);
     });
-    return ran.process_death && ran.process_death->cause_text() == cause;
+    return ran.process_exit && ran.process_exit->cause_text() == cause;
   };
-  for (size_t at = bytes.size() - kStepBytes; at >= kStepBytes; at -= kStepBytes) {
+  for (size_t at = bytes.size() - kMutationStepBytes; at >= kMutationStepBytes; at -= kMutationStepBytes) {
     Input shorter = bytes;
-    shorter.erase(shorter.begin() + int64_t(at), shorter.begin() + int64_t(at + kStepBytes));
+    shorter.erase(shorter.begin() + int64_t(at), shorter.begin() + int64_t(at + kMutationStepBytes));
     if (same(shorter)) bytes = std::move(shorter);
   }
   return bytes;
@@ -142,10 +142,10 @@ Input reduced(GraphKind kind, Input bytes, const std::string& cause, const Mutan
 
 void print_table(const MutantLog& log) {
   std::printf("%-8s", "");
-  for (int o = 0; o < kNumOutcomes; o++) std::printf("%11s", std::string(name_of(Outcome(o))).c_str());
+  for (int o = 0; o < kNumOutcomes; o++) std::printf("%11s", std::string(name_of(PhaseOutcome(o))).c_str());
   std::printf("\n");
   for (int p = 0; p < kNumPhases; p++) {
-    std::printf("%-8s", std::string(name_of(Phase(p))).c_str());
+    std::printf("%-8s", std::string(name_of(MutantPhase(p))).c_str());
     for (uint64_t n : log.outcome_counts[size_t(p)]) std::printf("%11llu", static_cast<unsigned long long>(n));
     std::printf("\n");
   }
@@ -154,13 +154,13 @@ void print_table(const MutantLog& log) {
 }  // namespace
 
 int run_mutants(const CampaignOptions& o) {
-  const MutantRunOptions run{.use_processes = true};
+  const MutantRunOptions run{.uses_processes = true};
   // failing runs may leave files: run in a temporary folder
   std::string folder = (fs::temp_directory_path() / "tgc-mutants-XXXXXX").string();
   if (!mkdtemp(folder.data())) std::perror("fuzz: a temporary folder"), std::exit(2);
   Findings findings(o.findings_folder.empty() ? "" : fs::absolute(o.findings_folder).string());
   fs::current_path(folder);
-  SharedMemory<MutantLog> log;
+  SharedValue<MutantLog> log;
   auto start = std::chrono::steady_clock::now();
   auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   auto more = [&] { return o.time_limit_seconds <= 0 || seconds() < o.time_limit_seconds; };
@@ -172,14 +172,14 @@ int run_mutants(const CampaignOptions& o) {
     }, more);
     at = ran.next_input_index;
     for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
-    if (!ran.process_death) continue;
-    ProcessDeath& died = *ran.process_death;
-    died.death_kind += " in " + std::string(name_of(log->phase));
+    if (!ran.process_exit) continue;
+    ProcessExit& died = *ran.process_exit;
+    died.exit_kind += " in " + std::string(name_of(log->phase));
     if (!findings.is_new(died)) continue;
     GraphKind kind = kind_of(died.input_index);
     Input bytes = mutant_bytes(o.seed, died.input_index);
-    ProcessDeath plain = died;
-    plain.death_kind.resize(plain.death_kind.rfind(" in "));
+    ProcessExit plain = died;
+    plain.exit_kind.resize(plain.exit_kind.rfind(" in "));
     bytes = reduced(kind, bytes, plain.cause_text(), run, o.input_limit_seconds);
     std::string json = mutant_as_json(kind, bytes);
     findings.report("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
@@ -195,7 +195,7 @@ int run_mutants(const CampaignOptions& o) {
 
 int run_rule_mutants(const CampaignOptions& o) {
   MutantOptions options{.seed = o.seed, .name_filters = o.mutant_filters};
-  if (o.max_inputs) options.num_to_draw = o.max_inputs;
+  if (o.max_inputs) options.num_mutants_to_draw = o.max_inputs;
   MutantReport report =
       prove_mutants(options, [](const std::string& line) { std::printf("%s\n", line.c_str()); });
   const size_t counted = report.num_refuted + report.num_open;

@@ -13,7 +13,7 @@ constexpr emulate::Triple kGrid{2, 1, 1}, kBlock{40, 1, 1};
 
 class DeviceArray {
  public:
-  explicit DeviceArray(emulate::Memory& memory) : memory_(memory), at_(memory.allocate(kArrayBytes)) {
+  explicit DeviceArray(emulate::GpuMemory& memory) : memory_(memory), at_(memory.allocate(kArrayBytes)) {
     std::fill_n(reinterpret_cast<uint8_t*>(at_), kArrayBytes, uint8_t(1));
   }
   ~DeviceArray() { memory_.free(at_); }
@@ -27,12 +27,12 @@ class DeviceArray {
   }
 
  private:
-  emulate::Memory& memory_;
+  emulate::GpuMemory& memory_;
   uint64_t at_;
 };
 
-template <class Launch>
-void run(const Launch& launch) {
+template <class KernelLaunch>
+void run(const KernelLaunch& launch) {
   uint64_t executed = 0;
   auto fault = run_launch(launch, executed);
   require_condition(!fault || !fault->text.empty(), "an error without a text");
@@ -42,8 +42,8 @@ void run(const Launch& launch) {
 
 void run_ptx(Bytes bytes) {
   constexpr uint64_t kMostShared = 48 << 10;
-  emulate::Memory memory(kMemory);
-  auto module = ptx::LoadedModule::load(bytes_as_text(bytes), memory);
+  emulate::GpuMemory memory(kMemory);
+  auto module = ptx::LoadedModule::load_code(bytes_as_text(bytes), memory);
   if (!check_message(module)) return;
   count_run_input();
   DeviceArray array(memory);
@@ -51,7 +51,7 @@ void run_ptx(Bytes bytes) {
     const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
     if (code->shared_bytes > kMostShared) continue;  // the driver also refuses so much shared memory
     for (bool races : {false, true})
-      run(ptx::Launch{.code = code,
+      run(ptx::KernelLaunch{.code = code,
                       .grid = kGrid,
                       .block = kBlock,
                       .parameters = array.as_arguments(f.parameter_bytes),
@@ -63,13 +63,13 @@ void run_ptx(Bytes bytes) {
 
 void run_code_object(Bytes bytes) {
   constexpr size_t kArguments = 32;
-  emulate::Memory memory(kMemory);
-  auto module = hip::LoadedModule::load(bytes_as_text(bytes), memory, true);
+  emulate::GpuMemory memory(kMemory);
+  auto module = hip::LoadedModule::load_code(bytes_as_text(bytes), memory, true);
   if (!check_message(module)) return;
   count_run_input();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
-    run(hip::Launch{.code = code.get(),
+    run(hip::KernelLaunch{.code = code.get(),
                     .grid = kGrid,
                     .block = kBlock,
                     .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),

@@ -44,28 +44,28 @@ void read_rewrites(Bytes bytes) {
     auto record = std::make_shared<const GoldenRecord>(parse_golden_record({*line, number}, "fuzz").value_or_throw());
     InputGraph in{.graph = std::make_shared<Graph>(), .info = {.producer = "tinygrad 0.14.0", .name = record->id},
                   .file = "fuzz", .record = record};
-    check_message(recorded_pipeline(std::move(in))->rows());
+    check_message(make_recorded_pipeline(std::move(in))->rows());
     count_run_input();
   }
 }
 
 void read_profile(Bytes bytes) {
-  if (looks_like_rewrites(bytes_as_text(bytes))) return read_rewrites(bytes);
+  if (is_start_of_rewrites(bytes_as_text(bytes))) return read_rewrites(bytes);
   auto trace = profile::parse_trace(std::string(bytes_as_text(bytes)));
   if (!check_message(trace)) trace = profile::parse_damaged_trace(bytes_as_text(bytes), trace.diag());
   if (!check_message(trace)) return;
   auto analyzed = profile::analyze_profile(std::move(*trace), {.num_threads = 1});
   if (!check_message(analyzed)) return;
   for (auto& [name, ast] : analyzed->trace.kernel_asts) {
-    auto graph = pickled_graph(ast);
-    if (check_message(graph)) check_message(load_text({}, InputKind::Json, *graph, name));
+    auto graph = pickled_graph_json(ast);
+    if (check_message(graph)) check_message(load_graph_text({}, InputKind::Json, *graph, name));
   }
   // skip the reports that call LLVM, which runs in a worker
   profile::print_waves_json(*analyzed, "", [](std::string_view) {}), (void)profile::waves_text(*analyzed);
   (void)profile::counters_json(*analyzed, ""), (void)profile::counters_text(*analyzed);
   (void)profile::memory_json(analyzed->trace, ""), (void)profile::memory_text(analyzed->trace);
   for (const profile::PmaEvent& e : analyzed->trace.pma_events)
-    (void)profile::decode_pma(profile::bytes_of(e.blob), e.sm_version);
+    (void)profile::decode_pma(profile::bytes_of_blob(e.blob), e.sm_version);
   for (const profile::SqttSummary& s : analyzed->sqtt_summaries) (void)s.named_counts();
   count_run_input();
 }
@@ -87,10 +87,10 @@ void read_trace_bytes(Bytes bytes) {
 void read_cache_entry(Bytes bytes) {
   const fs::path folder = fs::temp_directory_path() / ("tgc-fuzz-cache-" + std::to_string(::getpid()));
   CompileCache cache(folder, 1 << 20);
-  const Sha256 key = cache_key({"fuzz"});
+  const Sha256 key = make_cache_key({"fuzz"});
   cache.store_entry(key, "payload");
   require_condition(cache.load_entry(key) == "payload", "what was kept does not come back");
-  std::string name = to_hex(key);
+  std::string name = sha256_hex(key);
   const fs::path entry = folder / name.substr(0, 2) / name;
   std::string sound(size_t(fs::file_size(entry)), '\0');
   std::ifstream(entry, std::ios::binary).read(sound.data(), std::streamsize(sound.size()));
@@ -120,12 +120,12 @@ void read_words(Bytes bytes) {
     check_message(settings.set_value("DEBUG", word));
     check_message(parse_target(word, settings));
     check_message(parse_variables({word, "n=" + word}));
-    check_message(DiffOptions::options_ignoring(word));
+    check_message(DiffOptions::parse_ignore_list(word));
     check_message(op_of_word(word));
-    (void)number_after(word, '#');
-    (void)find_row(word);
+    (void)number_after_mark(word, '#');
+    (void)find_stage_row(word);
     check_message(select_stages(word, choices_of_rows([](const StageRow&) { return true; })));
-    auto small = load_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
+    auto small = load_graph_text({}, InputKind::Pyrender, "ast = UOp(Ops.SINK, dtypes.void, (), None)", "fuzz");
     Session session{
         .overrides = {
             .target = word, .settings_texts = {word}, .opts = word, .start_stage = word, .size_texts = {word}}};

@@ -16,7 +16,7 @@ void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.is_external || t.type == onnx::Type::String) continue;
     check_message(catch_failures([&] {
-      onnx::TensorBytes bytes = onnx::bytes_of(t, "");
+      onnx::TensorBytes bytes = onnx::bytes_of_tensor(t, "");
       unsigned all = 0;
       for (size_t i = 0; i < bytes.size; i++) all += bytes.data[i];
       return all;

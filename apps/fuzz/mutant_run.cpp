@@ -25,7 +25,7 @@
 
 namespace tgc::fuzz {
 
-std::string_view name_of(Phase phase) {
+std::string_view name_of(MutantPhase phase) {
 #define X(name) #name,
   static constexpr std::string_view kNames[] = {TGC_FUZZ_PHASES(X)};
 #undef X
@@ -33,7 +33,7 @@ std::string_view name_of(Phase phase) {
   return kNames[size_t(phase)];
 }
 
-std::string_view name_of(Outcome outcome) {
+std::string_view name_of(PhaseOutcome outcome) {
   static constexpr std::string_view kNames[kNumOutcomes] = {"fine", "refused", "different", "contained"};
   return kNames[size_t(outcome)];
 }
@@ -49,7 +49,7 @@ namespace {
 struct Header {
   uint16_t graph, target, donors, unused;
 };
-static_assert(sizeof(Header) == kStepBytes);
+static_assert(sizeof(Header) == kMutationStepBytes);
 
 struct Mutant {
   std::string json, original;  // `original`: the graph that was mutated
@@ -74,7 +74,8 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
   auto known = known_targets();
   Mutant out{.original = write(nodes), .other_target = std::string(known[header.target % known.size()]),
              .settings = in.graph->settings()};
-  auto changed = mutate_nodes(nodes, is_list, steps_of_bytes(bytes.subspan(std::min(bytes.size(), kStepBytes))), donor);
+  auto changed =
+      mutate_nodes(nodes, is_list, steps_of_bytes(bytes.subspan(std::min(bytes.size(), kMutationStepBytes))), donor);
   if (!changed || changed->empty()) return {};
   out.json = write(*changed);
   return out;
@@ -86,34 +87,34 @@ class Run {
   Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
 
   void run_all_phases() {
-    log_.enter_phase(Phase::load);
+    log_.enter_phase(MutantPhase::load);
     auto in = load();
     if (!succeeded(in)) return;
     tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
-    log_.count_outcome(Outcome::fine);
-    phase(Phase::verify, [&] { return verify(*in); });
-    phase(Phase::texts, [&] { return texts(*in); });
-    phase(Phase::source, [&] { return compile_mutant(""); });
-    phase(Phase::other, [&] { return compile_mutant(m_.other_target); });
-    phase(Phase::stats, [&] { return stats(); });
-    phase(Phase::trace, [&] { return trace(); });
-    phase(Phase::diff, [&] { return diff(); });
-    if (o_.use_processes) {
-      phase(Phase::ref, [&] { return run_device("REF", "none"); });
-      phase(Phase::cpu, [&] { return run_device("CPU", "REF"); });
-      phase(Phase::bisect, [&] { return run_bisect(); });
-      phase(Phase::reduce, [&] {
+    log_.count_outcome(PhaseOutcome::fine);
+    phase(MutantPhase::verify, [&] { return verify(*in); });
+    phase(MutantPhase::texts, [&] { return texts(*in); });
+    phase(MutantPhase::source, [&] { return compile_mutant(""); });
+    phase(MutantPhase::other, [&] { return compile_mutant(m_.other_target); });
+    phase(MutantPhase::stats, [&] { return stats(); });
+    phase(MutantPhase::trace, [&] { return trace(); });
+    phase(MutantPhase::diff, [&] { return diff(); });
+    if (o_.uses_processes) {
+      phase(MutantPhase::ref, [&] { return run_device("REF", "none"); });
+      phase(MutantPhase::cpu, [&] { return run_device("CPU", "REF"); });
+      phase(MutantPhase::bisect, [&] { return run_bisect(); });
+      phase(MutantPhase::reduce, [&] {
         using Kind = FailureSignature::Kind;
         return run_reduce(Kind::Wrong) || run_reduce(Kind::Refused);
       });
-      phase(Phase::view, [&] { return make_view(); });
+      phase(MutantPhase::view, [&] { return make_view(); });
     } else {
-      phase(Phase::ref, [&] { return run_ref_in_process(); });
+      phase(MutantPhase::ref, [&] { return run_ref_in_process(); });
     }
   }
 
  private:
-  Result<InputGraph> load() { return load_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
+  Result<InputGraph> load() { return load_graph_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
   InputGraph loaded() { return std::move(*load()); }
 
   [[noreturn]] void wrong(const std::string& what) {
@@ -133,13 +134,13 @@ class Run {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == Phase::ref && has("killed by SIG")) wrong(text);  // tgc's own crash
-    log_.count_outcome(died ? Outcome::contained : Outcome::refused);
+    if (died && log_.phase == MutantPhase::ref && has("killed by SIG")) wrong(text);  // tgc's own crash
+    log_.count_outcome(died ? PhaseOutcome::contained : PhaseOutcome::refused);
   }
   template <class Body>
-  void phase(Phase p, Body body) {
+  void phase(MutantPhase p, Body body) {
     log_.enter_phase(p);
-    if (body()) log_.count_outcome(Outcome::fine);
+    if (body()) log_.count_outcome(PhaseOutcome::fine);
   }
 
   bool verify(const InputGraph& in) {
@@ -155,7 +156,7 @@ class Run {
       auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
       if (!succeeded(text)) return false;
       if (format == Format::Dot || format == Format::Nodes) continue;
-      auto back = load_text(m_.settings, detect_input_kind(*text), *text, "written");
+      auto back = load_graph_text(m_.settings, detect_input_kind(*text), *text, "written");
       if (!succeeded(back)) return false;
     }
     return true;
@@ -173,7 +174,7 @@ class Run {
     if (!succeeded(c)) return false;
     if (!tensor_)
       return succeeded(c->source()) && succeeded(c->outputs()) &&
-             succeeded(c->row_output(row_of(OutputKind::LaunchFacts)));
+             succeeded(c->row_output(get_stage_row(OutputKind::LaunchFacts)));
     if (!succeeded(c->schedule()) || !succeeded(c->schedule_as_json())) return false;
     std::vector<size_t> numbers = c->kernel_numbers();
     for (size_t i = 0; i < std::min<size_t>(numbers.size(), 3); i++) {
@@ -183,14 +184,14 @@ class Run {
     return true;
   }
 
-  bool watched(Watcher& watcher) {
+  bool watched(StageObserver& stage_observer) {
     auto c = begin("");
-    return succeeded(c) && succeeded(run_with_watcher(std::move(*c), watcher));
+    return succeeded(c) && succeeded(run_with_observer(std::move(*c), stage_observer));
   }
 
   bool stats() {
     RuleStats stats;
-    StatsWatcher counter([](const StageRow&) { return true; }, stats);
+    StatsObserver counter([](const StageRow&) { return true; }, stats);
     bool ok = watched(counter);
     (void)stats_text(stats.counters_by_rule());
     return ok;
@@ -204,12 +205,12 @@ class Run {
     auto print = [&](std::string_view text) { shown.assign(text.substr(0, 100)); };
     TracePrinter printer({}, {}, print);
     TraceReplay live, replayed;
-    TraceTee tee({writer->get(), &printer, &live});
-    TraceWatcher watcher(tee);
-    bool ok = watched(watcher);
+    TraceForwarder tee({writer->get(), &printer, &live});
+    TraceObserver stage_observer(tee);
+    bool ok = watched(stage_observer);
     if (!succeeded((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
-    TraceTee readers({&replayed, &explainer});
+    TraceForwarder readers({&replayed, &explainer});
     // if a stage refused the graph, the trace ends there
     auto read = read_trace(file.path(), readers);
     if (ok && !succeeded(read)) return false;
@@ -222,7 +223,7 @@ class Run {
     auto sides = read_graph_pair(graph, {m_.original, "original"}, {m_.json, "mutant"});
     if (!succeeded(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
-    (void)to_text(diff), (void)to_json(diff);
+    (void)diff_as_text(diff), (void)diff_as_json(diff);
     return true;
   }
 
@@ -236,7 +237,7 @@ class Run {
   bool has_no_failure(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
     if (report.exit_code() != 1) return true;
-    return log_.count_outcome(Outcome::different), false;
+    return log_.count_outcome(PhaseOutcome::different), false;
   }
 
   // Runs the graph as `tgc run` does. `reference`: the device to compare with, or "none".
@@ -249,7 +250,7 @@ class Run {
   }
 
   bool run_bisect() {
-    Cancel limit(nullptr, o_.kernel_limit_seconds);
+    CancelRequest limit(nullptr, o_.kernel_limit_seconds);
     Session session{.cancel = &limit};
     InputGraph in = loaded();
     RunOptions spec = trial("REF", "");
@@ -257,8 +258,8 @@ class Run {
   }
 
   bool run_reduce(FailureSignature::Kind kind) {
-    Cancel limit(nullptr, o_.kernel_limit_seconds);
-    Session session{.jobs = 1, .cancel = &limit};
+    CancelRequest limit(nullptr, o_.kernel_limit_seconds);
+    Session session{.num_jobs = 1, .cancel = &limit};
     InputGraph in = loaded();
     return has_no_failure(reduce_input(session, in, trial("REF", ""), {kind, ""}));
   }
@@ -267,7 +268,7 @@ class Run {
     MemoryFile file(m_.json);
     auto content = gather_view(Session{}, {.input = file.path(), .should_include_assembly = false});
     if (!succeeded(content)) return false;
-    (void)view_page("<html></html>", *content);
+    (void)make_view_page("<html></html>", *content);
     return true;
   }
 
@@ -287,12 +288,12 @@ class Run {
     for (const BufferSpec& b : executable->buffers())
       bytes += double(std::max<int64_t>(b.num_elements, 0)) * b.dtype.itemsize();
     if (steps > kMostSteps || bytes > kMostBytes) return true;
-    auto inputs = input_arrays(executable->buffers(), {}, "", InputDistribution{});
+    auto inputs = make_input_arrays(executable->buffers(), {}, "", InputDistribution{});
     if (!succeeded(inputs)) return false;
     VariableValues values;
     for (const VariableSpec& v : executable->variables()) values[v.name] = v.max;
     auto device = make_ref_device();
-    return succeeded(execute(*executable, *device, *inputs, values, {.runs_in_process = true}));
+    return succeeded(execute_kernel(*executable, *device, *inputs, values, {.should_run_in_process = true}));
   }
 
   const Mutant& m_;
@@ -309,7 +310,7 @@ void run_in_process(GraphKind kind, Bytes bytes) {
 }  // namespace
 
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
-  log.enter_phase(Phase::load);
+  log.enter_phase(MutantPhase::load);
   if (auto mutant = make_mutant(kind, bytes)) Run(*mutant, options, log).run_all_phases();
 }
 
@@ -325,13 +326,14 @@ void run_tensor(Bytes bytes) { run_in_process(GraphKind::tensor, bytes); }
 
 namespace {
 
-using Seeds = std::array<std::vector<Seed>, 4>;
+using Seeds = std::array<std::vector<SeedGraph>, 4>;
 
 void add_record(Seeds& seeds, const GoldenHeader& header, const GoldenRecord& record) {
-  Seed seed{.text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
+  SeedGraph seed{
+      .text = record.ast, .name = record.id, .target = record.target, .settings = settings_of(header, record)};
   const bool tensor = header.level == "tensor";
   seeds[size_t(tensor ? GraphKind::tensor : GraphKind::kernel)].push_back(seed);
-  for (const RecordedStage& stage : RecordedStages(record)) {
+  for (const RecordedStage& stage : RecordedStageTexts(record)) {
     if (tensor || stage.kind != RecordedStage::Kind::Stage || stage.is_unchanged || !stage.text) continue;
     seed.text = *stage.text, seed.stage = stage.name;
     seeds[size_t(GraphKind::stage)].push_back(seed);
@@ -363,19 +365,19 @@ Seeds read_seeds() {
 
 }  // namespace
 
-std::span<const Seed> seeds_of_kind(GraphKind kind) {
+std::span<const SeedGraph> seeds_of_kind(GraphKind kind) {
   static const Seeds seeds = read_seeds();
   return seeds[size_t(kind)];
 }
 
-InputGraph load_seed(const Seed& seed) {
+InputGraph load_seed(const SeedGraph& seed) {
   auto loaded = load_recorded_graph(seed.settings, seed.kind, seed.text, seed.name);
   require_condition(loaded.ok(), "a seed does not load: " + (loaded.ok() ? "" : loaded.diag().text()));
   loaded->info = {.name = seed.name, .stage = seed.stage, .target = seed.target, .settings = seed.settings};
   return std::move(*loaded);
 }
 
-UOp copy_seed(const Seed& seed, Graph& into) {
+UOp copy_seed(const SeedGraph& seed, Graph& into) {
   InputGraph loaded = load_seed(seed);
   return copy_into(into, loaded.root);
 }

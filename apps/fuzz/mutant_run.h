@@ -13,28 +13,28 @@ namespace tgc::fuzz {
 // X(phase) for each phase of a mutant, in order.
 #define TGC_FUZZ_PHASES(X) \
   X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
-enum class Phase : uint8_t {
+enum class MutantPhase : uint8_t {
 #define X(name) name,
   TGC_FUZZ_PHASES(X)
 #undef X
 };
 inline constexpr int kNumPhases = 13;
-std::string_view name_of(Phase phase);
+std::string_view name_of(MutantPhase phase);
 
 // Acceptable ends of a phase: success; an error message; a result that differs from REF's; a kernel that died, timed
 // out or made a forbidden call in its worker.
-enum class Outcome : uint8_t { fine, refused, different, contained };
+enum class PhaseOutcome : uint8_t { fine, refused, different, contained };
 inline constexpr int kNumOutcomes = 4;
-std::string_view name_of(Outcome outcome);
+std::string_view name_of(PhaseOutcome outcome);
 
 // The log of a run of mutants. It has no pointers, so that processes can share its memory.
 struct MutantLog {
-  Phase phase = Phase::load;
+  MutantPhase phase = MutantPhase::load;
   std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> outcome_counts = {};
   char message[400] = {};     // of the finding that ended the process
 
-  void enter_phase(Phase p) { phase = p; }
-  void count_outcome(Outcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
+  void enter_phase(MutantPhase p) { phase = p; }
+  void count_outcome(PhaseOutcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
   void note_message(const std::string& text);
 };
 
@@ -42,7 +42,7 @@ enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct MutantRunOptions {
   // true: all phases, with kernels in workers; false: up to a small kernel on REF in this process
-  bool use_processes = false;
+  bool uses_processes = false;
   double kernel_limit_seconds = 2;  // of a kernel, of bisect and of reduce
 };
 
@@ -54,18 +54,18 @@ void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, Mu
 std::string mutant_as_json(GraphKind kind, Bytes bytes);
 
 // A graph from which mutants are made: a golden kernel, its graph after a stage, its linear list, or a tensor graph.
-struct Seed {
+struct SeedGraph {
   InputKind kind = InputKind::Pyrender;
   std::string text, name, stage, target;
   GoldenSettings settings;
 };
 
 // The first call reads the seeds from testdata.
-std::span<const Seed> seeds_of_kind(GraphKind kind);
+std::span<const SeedGraph> seeds_of_kind(GraphKind kind);
 
 // Reports a finding if the seed cannot be loaded.
-InputGraph load_seed(const Seed& seed);
+InputGraph load_seed(const SeedGraph& seed);
 // Returns the root of the copy.
-UOp copy_seed(const Seed& seed, Graph& into);
+UOp copy_seed(const SeedGraph& seed, Graph& into);
 
 }  // namespace tgc::fuzz

@@ -128,7 +128,7 @@ void read_recordings_of_releases(Bytes bytes) {
   if (graph.is_discarded()) return;  // a pyrender text
   mutator.mutate(graph);
   const DeadlineScope limit(5);
-  auto in = load_text({}, InputKind::Json, graph.dump(), "fuzz");
+  auto in = load_graph_text({}, InputKind::Json, graph.dump(), "fuzz");
   if (!check_message(in)) return;
   if (in->is_tensor_graph) {
     check_message(import_tensor_graph(in->root, {}));

@@ -34,10 +34,10 @@ std::span<const FuzzTarget> all_fuzz_targets() {
       {"words", read_words, 200}, {"request", read_request},
       {"hsaco", run_code_object, 12288},
       {"ptx", run_ptx, 12288, 1, true},
-      {"kernels", run_kernel, 160, kStepBytes},
-      {"stages", run_stage_graph, 160, kStepBytes},
-      {"lists", run_list, 160, kStepBytes},
-      {"tensors", run_tensor, 160, kStepBytes},
+      {"kernels", run_kernel, 160, kMutationStepBytes},
+      {"stages", run_stage_graph, 160, kMutationStepBytes},
+      {"lists", run_list, 160, kMutationStepBytes},
+      {"tensors", run_tensor, 160, kMutationStepBytes},
   };
   return kTargets;
 }
@@ -47,9 +47,9 @@ const FuzzTarget* find_fuzz_target(std::string_view name) {
   return found == all_fuzz_targets().end() ? nullptr : &*found;
 }
 
-std::atomic<uint64_t>* run_input_count = nullptr;
+std::atomic<uint64_t>* run_input_counter = nullptr;
 void count_run_input() {
-  if (run_input_count) ++*run_input_count;
+  if (run_input_counter) ++*run_input_counter;
 }
 
 void report_finding(const std::string& what) {
@@ -62,16 +62,16 @@ void check_message(const Diag& diag) {
   require_condition(diag.message.find("internal error") == std::string::npos, diag.text());
 }
 
-MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
-  if (descriptor_ < 0) report_finding("cannot make a file in memory");
-  path_ = "/proc/self/fd/" + std::to_string(descriptor_);
+MemoryFile::MemoryFile(std::string_view bytes) : file_descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
+  if (file_descriptor_ < 0) report_finding("cannot make a file in memory");
+  path_ = "/proc/self/fd/" + std::to_string(file_descriptor_);
   while (!bytes.empty()) {
-    ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    ssize_t n = ::write(file_descriptor_, bytes.data(), bytes.size());
     if (n <= 0) report_finding("cannot write a file in memory");
     bytes.remove_prefix(size_t(n));
   }
 }
-MemoryFile::~MemoryFile() { ::close(descriptor_); }
+MemoryFile::~MemoryFile() { ::close(file_descriptor_); }
 
 namespace {
 

@@ -37,7 +37,7 @@ void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Byte
 
 // Counts an input that was run and not refused, in some targets. A campaign's processes share the count.
 void count_run_input();
-extern std::atomic<uint64_t>* run_input_count;
+extern std::atomic<uint64_t>* run_input_counter;
 
 // Prints the finding and ends the process by SIGABRT.
 [[noreturn]] void report_finding(const std::string& what);
@@ -67,7 +67,7 @@ class MemoryFile {
   const std::string& path() const { return path_; }
 
  private:
-  int descriptor_;
+  int file_descriptor_;
   std::string path_;
 };
 

@@ -22,7 +22,7 @@ bool is_accepted(const Result<T>& read) {
 
 void read_and_write(std::string_view text, InputKind kind, Format format) {
   Graph first;
-  ReadReport report;
+  GraphReadReport report;
   auto read = read_graph(first, kind, text, "fuzz", &report);
   if (!is_accepted(read)) return;
   auto write = [&](const GraphFile& f) {
@@ -47,7 +47,7 @@ void read_json(Bytes bytes) { read_and_write(bytes_as_text(bytes), InputKind::Js
 
 void read_repro(Bytes bytes) {
   Graph first, second;
-  ReadReport report, again_report;
+  GraphReadReport report, again_report;
   auto read = read_graph(first, InputKind::Repro, bytes_as_text(bytes), "fuzz", &report);
   if (!is_accepted(read)) return;
   auto write = [](const GraphFile& f, const Repro& repro) {

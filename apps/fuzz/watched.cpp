@@ -38,7 +38,7 @@ void prepare_child(int report) {
   dup2(report, STDERR_FILENO);
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  if (kSanitized) return;  // sanitizers handle signals and reserve more address space
+  if (kIsSanitized) return;  // sanitizers handle signals and reserve more address space
   rlimit memory{kMostMemory, kMostMemory};
   setrlimit(RLIMIT_AS, &memory);
   static char stack[1 << 16];
@@ -87,7 +87,7 @@ void* map_shared_bytes(size_t size) {
   return p;
 }
 
-std::string ProcessDeath::cause_text() const {
+std::string ProcessExit::cause_text() const {
   std::string line, best;
   int rank = 0;  // how informative `best` is
   for (std::istringstream in(last_output); std::getline(in, line);) {
@@ -101,7 +101,7 @@ std::string ProcessDeath::cause_text() const {
   if (size_t end = best.rfind(')'), open = best.rfind(".cpp:", end);
       best.find("internal error") != std::string::npos && open != std::string::npos)
     best = "internal error" + best.substr(best.rfind('(', open), end - best.rfind('(', open) + 1);
-  std::string out = death_kind + ": ";
+  std::string out = exit_kind + ": ";
   for (char c : best.substr(0, 160))
     if (!std::isdigit(static_cast<unsigned char>(c))) out += c;
   return out;
@@ -110,9 +110,9 @@ std::string ProcessDeath::cause_text() const {
 constexpr int kWaiting = 10;  // the wall time limit is this many times the processor time limit
 static std::string hang_text(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
-WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
+WatchedInputsResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
                                const std::function<void(uint64_t)>& body, const std::function<bool()>& more) {
-  static SharedMemory<std::atomic<uint64_t>> at;
+  static SharedValue<std::atomic<uint64_t>> at;
   *at = first;
   int report = memfd_create("report", MFD_CLOEXEC);
   std::fflush(stdout);
@@ -134,16 +134,16 @@ WatchResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  WatchResult out{.next_input_index = *at};
+  WatchedInputsResult out{.next_input_index = *at};
   if (!(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
-    ProcessDeath d{.input_index = *at, .death_kind = {}, .last_output = readable_report(report)};
+    ProcessExit d{.input_index = *at, .exit_kind = {}, .last_output = readable_report(report)};
     if (WIFSIGNALED(status))
-      d.death_kind = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
+      d.exit_kind = WTERMSIG(status) == SIGPROF   ? hang_text(limit_seconds)
               : WTERMSIG(status) == SIGALRM ? hang_text(kWaiting * limit_seconds) + " by the clock"
                                             : signal_name(WTERMSIG(status));
-    else d.death_kind = "exit code " + std::to_string(WEXITSTATUS(status));
+    else d.exit_kind = "exit code " + std::to_string(WEXITSTATUS(status));
     out.next_input_index = d.input_index + 1;
-    out.process_death = std::move(d);
+    out.process_exit = std::move(d);
   }
   close(report);
   return out;

@@ -7,22 +7,22 @@
 
 namespace tgc::fuzz {
 
-struct ProcessDeath {
+struct ProcessExit {
   uint64_t input_index = 0;  // of the input at which the process died
-  std::string death_kind;    // such as "SIGSEGV", "a hang of over 20 s", "exit code 1"
+  std::string exit_kind;     // such as "SIGSEGV", "a hang of over 20 s", "exit code 1"
   std::string last_output;
-  // Returns a text equal for deaths of one cause: `death_kind`, and the main line of the report without digits.
+  // Returns a text equal for deaths of one cause: `exit_kind`, and the main line of the report without digits.
   std::string cause_text() const;
 };
 
 // A T in memory that is shared with child processes. T must not contain pointers.
 template <class T>
-class SharedMemory;
+class SharedValue;
 void* map_shared_bytes(size_t size);
 template <class T>
-class SharedMemory {
+class SharedValue {
  public:
-  SharedMemory() : shared_value_(new (map_shared_bytes(sizeof(T))) T()) {}
+  SharedValue() : shared_value_(new (map_shared_bytes(sizeof(T))) T()) {}
   T* operator->() { return shared_value_; }
   T& operator*() { return *shared_value_; }
 
@@ -33,11 +33,11 @@ class SharedMemory {
 // run_watched_inputs() calls body(first), ..., body(last - 1) in a child process while more() is true. Returns the next
 // input to run and, if the child died, how. Limits per input: `limit_seconds` of CPU time, and ten times as much wall
 // time.
-struct WatchResult {
+struct WatchedInputsResult {
   uint64_t next_input_index = 0;
-  std::optional<ProcessDeath> process_death = {};
+  std::optional<ProcessExit> process_exit = {};
 };
-WatchResult run_watched_inputs(
+WatchedInputsResult run_watched_inputs(
     uint64_t first, uint64_t last, int limit_seconds, const std::function<void(uint64_t)>& body,
     const std::function<bool()>& more = [] { return true; });
 

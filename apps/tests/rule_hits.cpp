@@ -17,8 +17,8 @@ void write_hits(const char* file) {
   for (const Rule& rule : tried_rules()) {
     if (rule.file.ends_with("_test.cpp")) continue;
     out << rule.name << ' ' << short_file_name(rule) << ' ' << rule.line << (is_guarded(rule) ? " guarded" : "")
-        << (was_hit(rule) ? " hit" : "") << (has_declined(rule) ? " declined" : "")
-        << (was_checked(rule) ? " checked" : "") << '\n';
+        << (was_rule_hit(rule) ? " hit" : "") << (has_declined(rule) ? " declined" : "")
+        << (was_rule_checked(rule) ? " checked" : "") << '\n';
   }
 }
 

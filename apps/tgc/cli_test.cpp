@@ -329,7 +329,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
   expect_error("dump " + write_scratch_file("nul", std::string("a\0b", 3)), "nul:1:2: found the byte 0x00");
   expect_error("dump " + write_scratch_file("parens", std::string(10 << 20, '(')),
                "parens:1:1: found '(', expected a statement");
-  if (!tgc::kThreadSanitized)
+  if (!tgc::kIsThreadSanitized)
     expect_error("dump " + write_scratch_file("parens2", "a = " + std::string(10 << 20, '(')),
                  "parens2:1:262149: more than 262144 levels of nested brackets");
   const std::string plain = write_scratch_file("plain.uop", "ast = UOp.const(dtypes.int, 1).sink()\n");

@@ -17,50 +17,51 @@ struct BeamOptions {
   bool json = false, explain = false, table = false, list = false;
   std::string results, plot, shard = "1/1", remove, import_from, export_to, merged;
   std::vector<std::string> merge;
-  unsigned jobs = 0;
-  Overrides over;
+  unsigned num_jobs = 0;
+  CompileOverrides over;
 
   std::string file() const { return results.empty() ? BeamResults::default_path() : results; }
 };
 
 Status print_log(const BeamOptions& o, const BeamLog& log) {
-  if (o.plan.enumerates_only) (o.json ? print(enumeration_json(log)) : print_report(rounds_table(log)));
-  else (o.json ? print(result_json(log)) : print_report(result_line(log)));
+  if (o.plan.only_enumerates_opts)
+    (o.json ? print_output(make_enumeration_json(log)) : print_report(rounds_table(log)));
+  else (o.json ? print_output(result_json(log)) : print_report(result_line(log)));
   if (o.table && !o.json) print_report(rounds_table(log));
   if (o.explain && !o.json) print_report(explanation_text(log));
   flush_output();
-  return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, beam_plot(log));
+  return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, draw_beam_plot(log));
 }
 
 int search(BeamOptions& o) {
-  BeamSettings settings = require(BeamSettings::extract_settings(o.over.settings_texts));
-  o.plan.shard = require(Shard::parse(o.shard));
+  BeamSettings settings = require_value(BeamSettings::extract_settings(o.over.settings_texts));
+  o.plan.shard = require_value(Shard::parse(o.shard));
   o.plan.search_plan.settings = settings;
   o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
-  bool measures = o.plan.replay_path.empty() && !o.plan.enumerates_only;
+  bool measures = o.plan.replay_path.empty() && !o.plan.only_enumerates_opts;
   o.plan.results_path = measures ? o.file() : o.results;  // --replay-times and --enumerate store nothing by default
   handle_termination();
   o.over.imports_kernels = !o.over.live_command.empty();
-  Session session = terminal_session(o.over, o.jobs);
+  Session session = make_terminal_session(o.over, o.num_jobs);
   bool any = false;
   std::vector<ProgramOpts> faster;
-  require(run_beam(session, o.plan, [&](const BeamLog& log) {
+  require_value(run_beam(session, o.plan, [&](const BeamLog& log) {
     const bool is_faster = log.hand_coded_seconds && log.kernel_seconds < *log.hand_coded_seconds;
-    if (is_faster) faster.push_back({log.function_name, joined_opts(log.opts)});
+    if (is_faster) faster.push_back({log.function_name, opts_as_text(log.opts)});
     return any = true, print_log(o, log);
   }));
   if (measures && !o.json && !faster.empty())
     print_report("in the program, before its first kernel:\n" + opts_for_program(faster));
   if (session.is_cancelled())
-    warn({.message = "interrupted; the results so far are kept, and the same command resumes the search"});
+    show_warning({.message = "interrupted; the results so far are kept, and the same command resumes the search"});
   if (!any && o.plan.shard.num_shards == 1)
     return report_error({.message = "nothing was searched: the input has no kernel", .file = o.plan.input});
   return 0;
 }
 
-void print_transfer(const CacheTransfer& moved, const char* what) {
-  for (const std::string& why : moved.skipped_rows) warn({.message = "left out: " + why});
-  print(counted(moved.num_rows, "result") + " " + what + "\n");
+void print_transfer(const CacheTransferResult& moved, const char* what) {
+  for (const std::string& why : moved.skipped_row_texts) show_warning({.message = "left out: " + why});
+  print_output(counted(moved.num_rows, "result") + " " + what + "\n");
 }
 
 int manage(const BeamOptions& o) {
@@ -68,30 +69,30 @@ int manage(const BeamOptions& o) {
   if (!writes && !std::filesystem::exists(o.file())) {  // no search and no import has made this file yet
     if (!o.results.empty()) return report_error({.message = "there is no such file", .file = o.results});
     if (!o.export_to.empty()) throw Failure("there are no results to export: `tgc beam INPUT` finds some");
-    return (o.json ? print(results_json({})) : print_report(results_text({}))), 0;
+    return (o.json ? print_output(results_json({})) : print_report(results_text({}))), 0;
   }
-  BeamResults results(o.file(), writes ? Database::Mode::Write : Database::Mode::Read);
+  BeamResults results(o.file(), writes ? SqliteDatabase::Mode::Write : SqliteDatabase::Mode::Read);
   if (!o.import_from.empty()) {
-    print_transfer(require(import_cache(o.import_from, results, o.over.target)), "imported");
+    print_transfer(require_value(import_cache(o.import_from, results, o.over.target)), "imported");
   } else if (!o.export_to.empty()) {
-    print_transfer(require(export_cache(results, o.export_to, o.over.target)), "exported");
+    print_transfer(require_value(export_cache(results, o.export_to, o.over.target)), "exported");
   } else if (!o.remove.empty()) {
     size_t removed = results.remove_results(o.remove);
     if (removed == 0)
       throw Failure("no result has the kernel, the target or the key '" + o.remove + "'; --list shows them");
-    print(std::to_string(removed) + " removed\n");
+    print_output(std::to_string(removed) + " removed\n");
   } else {
-    (o.json ? print(results_json(results.all_results())) : print_report(results_text(results.all_results())));
+    (o.json ? print_output(results_json(results.all_results())) : print_report(results_text(results.all_results())));
   }
   return 0;
 }
 
 }  // namespace
 
-void add_beam(Command& cmd) {
-  auto& o = cmd.make_owned<BeamOptions>();
+void add_beam(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<BeamOptions>();
   BeamPlan& p = o.plan;
-  cmd.describe("Search for the fastest optimizer lists (opts) of kernels, as tinygrad's BEAM does.",
+  cmd.set_description("Search for the fastest optimizer lists (opts) of kernels, as tinygrad's BEAM does.",
                "tgc beam kernel.uop --device=CUDA --width=4",
                "`tgc run`, `dump` and `bench` use the results under BEAM=N. Variables: `tgc help beam`.");
   CLI::App* join = cmd->add_subcommand("merge", "Merge files of results; the fastest result of each kernel stays.");
@@ -111,19 +112,19 @@ void add_beam(Command& cmd) {
                     "seconds for all kernels, shared out by their run times");
   cmd.add_number_option("--confirm", p.num_confirm_turns, "N", 1, 1000,
                     "runs of each kernel in the final measurement; default: 5");
-  cmd.flag("--anew", p.searches_again, "search kernels that have a result, too");
-  cmd.flag("--enumerate", p.enumerates_only,
+  cmd.add_cli_flag("--anew", p.should_search_again, "search kernels that have a result, too");
+  cmd.add_cli_flag("--enumerate", p.only_enumerates_opts,
            "print the candidates without timing them; one round unless --replay-times");
   cmd.option("--replay-times", p.replay_path, "FILE",
              "read the times from a file that scripts/tools/beam_record wrote");
-  cmd.add_jobs_option(o.jobs, "one per processor");
+  cmd.add_jobs_option(o.num_jobs, "one per processor");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print one JSON object per kernel");
-  cmd.flag("--table", o.table, "print a table of the rounds");
-  cmd.flag("--explain", o.explain, "print why each opt was chosen");
+  cmd.add_cli_flag("--table", o.table, "print a table of the rounds");
+  cmd.add_cli_flag("--explain", o.explain, "print why each opt was chosen");
   cmd.option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");
   cmd.option("--results", o.results, "FILE", "the file of results; default: TGC_BEAM_DB, else in the cache folder");
-  auto* list = cmd.flag("--list", o.list, "list the results");
+  auto* list = cmd.add_cli_flag("--list", o.list, "list the results");
   auto* remove = cmd.option("--remove", o.remove, "WHAT", "remove the results of a kernel, a target, or a key prefix");
   auto* from = cmd.option("--import-cache", o.import_from, "DB", "import the results of tinygrad's cache.db");
   auto* to = cmd.option("--export-cache", o.export_to, "DB", "export the results to tinygrad's cache.db");
@@ -133,7 +134,7 @@ void add_beam(Command& cmd) {
   add_pipeline_options(cmd, o.over, false);
   cmd.set_action([&o, join, list, remove, from, to] {
     bool managed = *list || *remove || *from || *to;
-    if (join->parsed()) return require(merge_results(o.merge, o.merged)), 0;
+    if (join->parsed()) return require_value(merge_results(o.merge, o.merged)), 0;
     return managed ? manage(o) : search(o);
   });
 }

@@ -11,16 +11,16 @@ struct BenchOptions {
   BenchPlan plan;
   KernelBenchPlan kernels;
   bool json = false, list = false, times_kernels = false;
-  unsigned jobs = 1;
-  Overrides over;
+  unsigned num_jobs = 1;
+  CompileOverrides over;
 };
 
 int bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = require(run_bench(terminal_session(install_found_opts(o.over), o.jobs), o.plan));
+  auto result = require_value(run_bench(make_terminal_session(install_found_opts(o.over), o.num_jobs), o.plan));
   const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.graph_time.ok(); });
-  if (!is_any_timed && !result.graphs.empty()) require(result.graphs[0].graph_time);
-  BenchReport report(o.plan, o.jobs, result);
+  if (!is_any_timed && !result.graphs.empty()) require_value(result.graphs[0].graph_time);
+  BenchReport report(o.plan, o.num_jobs, result);
   print_report(o.json ? report.json(o.list) : report.text(o.list));
   return 0;
 }
@@ -28,10 +28,10 @@ int bench(BenchOptions& o) {
 int bench_each_kernel(BenchOptions& o) {
   o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
   o.kernels.kernel = o.plan.kernel;
-  Overrides over = install_found_opts(o.over);
+  CompileOverrides over = install_found_opts(o.over);
   over.imports_kernels = true;
   o.kernels.device = over.target;
-  auto result = require(bench_kernels(terminal_session(over, o.jobs), o.kernels));
+  auto result = require_value(bench_kernels(make_terminal_session(over, o.num_jobs), o.kernels));
   print_report(o.json ? kernels_json(result) : kernels_text(result));
   const bool is_any_timed = std::ranges::any_of(result.kernels, [](const BenchedKernel& k) { return k.error.empty(); });
   return is_any_timed ? 0 : 2;
@@ -39,9 +39,9 @@ int bench_each_kernel(BenchOptions& o) {
 
 }  // namespace
 
-void add_bench(Command& cmd) {
-  auto& o = cmd.make_owned<BenchOptions>();
-  cmd.describe(
+void add_bench(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<BenchOptions>();
+  cmd.set_description(
       "Time the pipeline stage by stage or, with --kernels, the kernels.",
       "tgc bench golden.jsonl.gz --repeat=5; tgc bench recording.jsonl.gz --kernels --try",
       "Times are in milliseconds: processor time for the total, elapsed time for a stage.\n"
@@ -57,24 +57,24 @@ void add_bench(Command& cmd) {
       "opts that address it; --try measures them, and REF checks the result of the fastest.");
   add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
   add_size_option(cmd, o.over);
-  cmd.flag("--whole", o.plan.includes_reading,
+  cmd.add_cli_flag("--whole", o.plan.should_include_reading,
            "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
   auto* repeat = cmd.add_number_option("--repeat", o.plan.repeats, "N", 1, kMaxRuns,
                                    "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
   auto* whole = cmd->get_option("--whole");
-  auto* kernels = cmd.flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
-  cmd.add_number_option("--explain", o.kernels.num_explained, "N", 0, kMaxRuns,
+  auto* kernels = cmd.add_cli_flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
+  cmd.add_number_option("--explain", o.kernels.num_explained_kernels, "N", 0, kMaxRuns,
                     "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
-  cmd.flag("--try", o.kernels.measures_opts, "with --kernels: measure the opts that address the reasons")
+  cmd.add_cli_flag("--try", o.kernels.should_measure_opts, "with --kernels: measure the opts that address the reasons")
       ->needs(kernels);
   cmd.add_number_option("--timeout", o.kernels.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
                     "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
   kernels->excludes(whole);
-  cmd.flag("--stats", o.plan.counts_rules, "time N more runs that count rules as `tgc stats` does");
-  cmd.add_jobs_option(o.jobs, "1");
+  cmd.add_cli_flag("--stats", o.plan.should_count_rules, "time N more runs that count rules as `tgc stats` does");
+  cmd.add_jobs_option(o.num_jobs, "1");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json);
-  cmd.flag("--list", o.list, "print the time of each kernel, too");
+  cmd.add_cli_flag("--list", o.list, "print the time of each kernel, too");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o, repeat] {
     if (*repeat) o.kernels.num_runs = o.plan.repeats;

@@ -12,23 +12,23 @@ struct BisectOptions {
   RunOptions trial;
   BisectPlan plan;
   bool json = false;
-  Overrides over{.imports_kernels = true, .records_live_rewrites = true};
+  CompileOverrides over{.imports_kernels = true, .records_live_rewrites = true};
 };
 
 int print_bisect_report(const BisectReport& report, bool json) {
-  if (json) print(report.json());
+  if (json) print_output(report.json());
   else if (report.error.empty()) print_report(report.text());
   else report_error({.message = "'" + report.kernel + "': " + report.error});
   return report.exit_code();
 }
 
 int run_bisect(BisectOptions& o) {
-  Session session = terminal_session(o.over);
+  Session session = make_terminal_session(o.over);
   const std::string& command = o.plan.test_command;
-  if (!command.empty()) require(check_takes_file("--cmd=" + command, command));
-  if (require(is_model_file(o.trial.input.name)))
+  if (!command.empty()) require_value(check_takes_file("--cmd=" + command, command));
+  if (require_value(is_model_file(o.trial.input.name)))
     return print_bisect_report(bisect_model(session, o.trial.input.name, o.trial, o.plan), o.json);
-  GraphSource source = require(GraphSource::open(session, o.trial.input.name, o.trial.input.kernel));
+  GraphSource source = require_value(GraphSource::open(session, o.trial.input.name, o.trial.input.kernel));
   auto graph = source.next_graph();
   if (graph && !*graph)
     return report_error({.message = "the input has no graph", .file = source.name().display_name()});
@@ -46,7 +46,7 @@ int run_bisect(BisectOptions& o) {
     bound.insert(report.variables.begin(), report.variables.end());
     graph = std::move(following);
   }
-  require(std::move(graph));
+  require_value(std::move(graph));
   for (auto& [name, value] : o.trial.input.variables)
     if (!o.trial.input.is_only_kernel && !bound.contains(name))
       worst = report_error({.message = "no kernel has a variable '" + name + "'"});
@@ -56,10 +56,10 @@ int run_bisect(BisectOptions& o) {
 
 }  // namespace
 
-void add_bisect(Command& cmd) {
-  auto& o = cmd.make_owned<BisectOptions>();
+void add_bisect(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<BisectOptions>();
   RunOptions& t = o.trial;
-  cmd.describe("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
+  cmd.set_description("Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result.",
                "tgc bisect kernel.uop --device=CUDA",
                "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show;\n"
                "1 a culprit was found; 2 trouble. Faults to try: `tgc help faults`.");
@@ -68,12 +68,13 @@ void add_bisect(Command& cmd) {
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
   cmd.set_group(OptionGroup::Input);
   cmd.option("--from", o.over.start_stage, "STAGE", "search only after this stage, whose result the input is");
-  cmd.flag("--recorded", t.input.should_run_recorded, "run the linear list that a golden record holds");
+  cmd.add_cli_flag("--recorded", t.input.should_run_recorded, "run the linear list that a golden record holds");
   cmd.set_group(OptionGroup::Device);
-  cmd.flag("--sanitize", t.device.should_use_sanitizer, "run C or LLVM IR (--device=CPU) under AddressSanitizer");
+  cmd.add_cli_flag("--sanitize", t.device.should_use_sanitizer,
+                   "run C or LLVM IR (--device=CPU) under AddressSanitizer");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
-  cmd.flag("--each-stage", t.compare.should_run_each_stage,
+  cmd.add_cli_flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
+  cmd.add_cli_flag("--each-stage", t.compare.should_run_each_stage,
            "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.golden_input, "GOLDEN",
              "find the first stage that differs from a golden record instead");
@@ -82,7 +83,7 @@ void add_bisect(Command& cmd) {
       ->excludes("--against");
   cmd.option("--cmd", o.plan.test_command, "'SCRIPT {}'",
              "find the first rewrite after which this command exits with 0");
-  cmd.flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
+  cmd.add_cli_flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.set_group(OptionGroup::Search);
   cmd.add_number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
                     "of a kernel: give up after this time (`unresolved`)");

@@ -10,7 +10,7 @@ struct CacheOptions {
 };
 
 std::string as_json(const CompileCache& cache) {
-  CompileCache::CacheUsage use = cache.usage();
+  CompileCache::CacheUsage use = cache.measure_usage();
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("folder", cache.folder().string()).member("enabled", cache.is_enabled());
@@ -21,7 +21,7 @@ std::string as_json(const CompileCache& cache) {
 
 std::string as_text(const CompileCache& cache) {
   if (!cache.is_enabled()) return "the compile cache is off\n";
-  CompileCache::CacheUsage use = cache.usage();
+  CompileCache::CacheUsage use = cache.measure_usage();
   char sizes[64];
   std::snprintf(sizes, sizeof sizes, "%.1f MB of at most %.1f MB", double(use.bytes) / (1 << 20),
                 double(cache.limit_bytes()) / (1 << 20));
@@ -31,20 +31,20 @@ std::string as_text(const CompileCache& cache) {
 int run(const CacheOptions& o) {
   CompileCache& cache = CompileCache::shared_cache();  // throws Failure
   if (o.clear) {
-    size_t removed = require(cache.clear());
-    if (!o.json) print("removed " + std::to_string(removed) + " entries\n");
+    size_t removed = require_value(cache.clear());
+    if (!o.json) print_output("removed " + std::to_string(removed) + " entries\n");
   }
-  return (o.json ? print(as_json(cache)) : print_report(as_text(cache))), 0;
+  return (o.json ? print_output(as_json(cache)) : print_report(as_text(cache))), 0;
 }
 
 }  // namespace
 
-void add_cache(Command& cmd) {
-  auto& o = cmd.make_owned<CacheOptions>();
-  cmd.describe("Show or clear the compile cache.", "tgc cache --clear",
+void add_cache(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<CacheOptions>();
+  cmd.set_description("Show or clear the compile cache.", "tgc cache --clear",
                "TGC_CACHE_DIR moves the cache, TGC_CACHE_MB bounds it (default: 512), TGC_CACHE=0 disables it.");
   cmd.set_group(OptionGroup::Output);
-  cmd.flag("--clear", o.clear, "remove every entry");
+  cmd.add_cli_flag("--clear", o.clear, "remove every entry");
   cmd.add_json_flag(o.json);
   cmd.set_action([&o] { return run(o); });
 }

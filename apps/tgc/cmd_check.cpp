@@ -13,38 +13,39 @@ struct CheckOptions {
   CiOptions ci;
   bool json = false, isolated = false, traced = false, list = false;
   int show = 0;
-  unsigned jobs = 0;
+  unsigned num_jobs = 0;
 };
 
 class Checker {
  public:
-  explicit Checker(const CheckOptions& options) : o_(options), session_(terminal_session(options.jobs, options.live)) {}
+  explicit Checker(const CheckOptions& options)
+      : o_(options), session_(make_terminal_session(options.num_jobs, options.live)) {}
 
   int run() {
     ReplayPlan plan = o_.plan;
-    plan.check_plan = require(make_record_checker(session_)->make_plan(o_.stages));
+    plan.check_plan = require_value(make_record_checker(session_)->make_plan(o_.stages));
     plan.check_plan.isolates_stages = o_.isolated;
     plan.check_plan.traces_rewrites = o_.traced;
     plan.check_plan.explains_difference = o_.show > 0 || o_.ci.is_wanted();
-    plan.check_plan.use_color = use_color(o_.json ? 2 : 1) && !o_.ci.is_wanted();
-    plan.shard = require(Shard::parse(o_.shard));
+    plan.check_plan.uses_color = uses_color(o_.json ? 2 : 1) && !o_.ci.is_wanted();
+    plan.shard = require_value(Shard::parse(o_.shard));
     for (const std::string& spec : o_.files) {
       auto status =
           replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
       if (status) continue;
-      if (session_.is_cancelled()) (o_.json ? print(summary_.json()) : print_report(summary_.text()));
+      if (session_.is_cancelled()) (o_.json ? print_output(summary_.json()) : print_report(summary_.text()));
       return report_error(status.diag());
     }
     if (summary_.num_records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
     write_ci_reports(o_.ci, ci_, o_.json);
-    require(summary_.check_compared(!o_.plan.record_filter.empty()));
+    require_value(summary_.check_compared(!o_.plan.record_filter.empty()));
     return summary_.are_all_identical() ? 0 : 1;
   }
 
  private:
   void add(const std::string& file, const RecordReport& report) {
     summary_.add_report(report);
-    if (o_.ci.is_wanted()) ci_.add_case(ci_case(file, report));
+    if (o_.ci.is_wanted()) ci_.add_case(make_ci_case(file, report));
     if (!report.first_difference.empty()) {
       if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first_difference + "\n");
       if (shown_ < o_.show) shown_++, explain(file, report);
@@ -61,7 +62,7 @@ class Checker {
   }
 
   void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + shown_record(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
+    show("--- " + record_label(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
          "  again: tgc check " + file + " --id=" + r.id + " --filter=" + r.target +
          (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") + (o_.live.empty() ? "" : " --live=" + o_.live) +
          (o_.isolated ? " --isolated" : "") + (o_.traced ? " --traced" : "") + " --show=1\n");
@@ -70,22 +71,22 @@ class Checker {
   const CheckOptions& o_;
   Session session_;
   ReplaySummary summary_;
-  CiReport ci_ = empty_check_report();
+  CiReport ci_ = make_empty_check_report();
   int shown_ = 0;
 };
 
 int merge(const CheckOptions& o) {
-  auto merged = require(merge_checks(o.reports));
-  if (o.merged.empty()) print(merged.json);
-  else require(write_file(o.merged, merged.json));
+  auto merged = require_value(merge_checks(o.reports));
+  if (o.merged.empty()) print_output(merged.json);
+  else require_value(write_file(o.merged, merged.json));
   return merged.are_all_identical ? 0 : 1;
 }
 
 }  // namespace
 
-void add_check(Command& cmd) {
-  auto& o = cmd.make_owned<CheckOptions>();
-  cmd.describe("Replay golden records and compare every stage with what tinygrad recorded.",
+void add_check(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<CheckOptions>();
+  cmd.set_description("Replay golden records and compare every stage with what tinygrad recorded.",
                "tgc check golden.jsonl.gz --stages=linear,source --show=1",
                "--stages takes names, aliases, spans a..b, and:\n"
                "  graphs   all graph stages       linear, source, program, kernels   the results of that name\n"
@@ -103,17 +104,18 @@ void add_check(Command& cmd) {
   cmd.option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--stages", o.stages, "LIST", "compare these stages; see below");
-  auto* isolated = cmd.flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
-  auto* traced = cmd.flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
+  auto* isolated = cmd.add_cli_flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
+  auto* traced =
+      cmd.add_cli_flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print the counts as JSON");
   cmd.add_number_option("--show", o.show, "N", 0, kMaxShownItems,
                     "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
-  cmd.flag("--list", o.list, "print one line per differing record: id, target, first stage");
+  cmd.add_cli_flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.add_jobs_option(o.jobs, "one per processor");
-  cmd.flag(kLiveOption, o.live, kLiveOptionHelp)->excludes(isolated)->excludes(traced);
+  cmd.add_jobs_option(o.num_jobs, "one per processor");
+  cmd.add_cli_flag(kLiveOption, o.live, kLiveOptionHelp)->excludes(isolated)->excludes(traced);
   cmd.set_action([&o, join] {
     if (join->parsed() && o.ci.has_files()) return report_error({.message = "merge takes no --junit or --sarif"});
     if (join->parsed()) return merge(o);

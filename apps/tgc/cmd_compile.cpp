@@ -8,15 +8,15 @@ namespace {
 struct CompileCommand {
   CompilePlan plan;
   bool json = false, no_cache = false, times = false, assembly = false;
-  unsigned jobs = 1;
-  Overrides over;
+  unsigned num_jobs = 1;
+  CompileOverrides over;
 };
 
 // Prints the assembly of hand-written kernels; `tgc dump` prints that of others.
 int print_assembly(const CompileCommand& o) {
-  const Session session = terminal_session(o.over, 1);
+  const Session session = make_terminal_session(o.over, 1);
   for (const std::string& file : o.plan.inputs) {
-    const SourceJob source = require(source_job(session, file, o.plan.language, o.over.target));
+    const SourceJob source = require_value(make_source_job(session, file, o.plan.language, o.over.target));
     auto made = compile(source.job, Artifact::Assembly);
     print_report(made ? *made : throw Failure(at_hand_written_line(made.diag(), file)));
   }
@@ -25,20 +25,20 @@ int print_assembly(const CompileCommand& o) {
 
 int compile_inputs(CompileCommand& o) {
   if (o.assembly) return print_assembly(o);
-  o.plan.use_cache = !o.no_cache;
-  Session session = terminal_session(o.over, o.jobs);
+  o.plan.uses_cache = !o.no_cache;
+  Session session = make_terminal_session(o.over, o.num_jobs);
   BatchCompiler all(session, o.plan);
-  require(all.run());
+  require_value(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
-  require(all.require_any_source());
+  require_value(all.require_any_source());
   return all.has_failures() ? 1 : 0;
 }
 
 }  // namespace
 
-void add_compile(Command& cmd) {
-  auto& o = cmd.make_owned<CompileCommand>();
-  cmd.describe("Compile the source of every kernel with its target's compiler, and count what fails.",
+void add_compile(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<CompileCommand>();
+  cmd.set_description("Compile the source of every kernel with its target's compiler, and count what fails.",
                "tgc compile golden.jsonl.gz --target=CUDA",
                "--resources reports what the compiler reports: LLVM for CPUs and AMD GPUs, ptxas for NVIDIA GPUs.\n"
                "Without ptxas, the registers are an estimate, which is marked with '~'. Few waves or warps at a time\n"
@@ -51,19 +51,19 @@ void add_compile(Command& cmd) {
   cmd.add_number_option("--threads", o.plan.num_group_threads, "N", 1, 1024,
                     "with --resources: threads of a work group, where the source does not state them");
   cmd.set_group(OptionGroup::Output);
-  cmd.flag("--resources", o.plan.reports_resources,
+  cmd.add_cli_flag("--resources", o.plan.should_report_resources,
            "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
-  auto* assembly = cmd.flag("--asm", o.assembly,
+  auto* assembly = cmd.add_cli_flag("--asm", o.assembly,
                             "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does");
   assembly->needs(cmd->get_option("--language"))->excludes(cmd->get_option("--resources"));
   cmd.add_json_flag(o.json, "print totals by target, every failure and every kernel without a source as JSON");
   assembly->excludes(cmd->get_option("--json"));
-  cmd.flag("--times", o.times, "with --json: list every source with its time");
+  cmd.add_cli_flag("--times", o.times, "with --json: list every source with its time");
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
+  cmd.add_cli_flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
   cmd.add_number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
                     "seconds per source; default: 120");
-  cmd.add_jobs_option(o.jobs, "1");
+  cmd.add_jobs_option(o.num_jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return compile_inputs(o); });
 }

@@ -92,19 +92,20 @@ std::string complete(const CLI::App& app, const Words& words) {
 
 }  // namespace
 
-void add_completion(Command& cmd) {
-  auto& shell = cmd.make_owned<std::string>();
-  cmd.describe("Print a shell script that completes tgc's commands and options.", "source <(tgc completion bash)");
+void add_completion(CliCommand& cmd) {
+  auto& shell = cmd.make_owned_value<std::string>();
+  cmd.set_description("Print a shell script that completes tgc's commands and options.",
+                      "source <(tgc completion bash)");
   cmd.add_positional("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember(kShells));
   cmd.set_action([&shell] {
-    return print(shell == "bash" ? kBashScript : shell == "zsh" ? kZshScript : kFishScript), 0;
+    return print_output(shell == "bash" ? kBashScript : shell == "zsh" ? kZshScript : kFishScript), 0;
   });
 
   CLI::App& app = *cmd->get_parent();
   auto words = std::make_shared<Words>();
   CLI::App* asked = app.add_subcommand("complete", "answers those scripts at each TAB")->group("");
   asked->add_option("WORD", *words, "the words after tgc up to the cursor")->required();
-  asked->callback([words, &app] { print(complete(app, *words)); });
+  asked->callback([words, &app] { print_output(complete(app, *words)); });
 }
 
 }  // namespace tgc

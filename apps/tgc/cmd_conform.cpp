@@ -16,23 +16,23 @@ struct ConformOptions {
 int run(const ConformOptions& o) {
   ConformPlan plan = o.plan;
   plan.keeps_differences = o.ci.is_wanted();
-  plan.diff_style.use_color = use_color(1) && !plan.keeps_differences;
+  plan.diff_style.uses_color = uses_color(1) && !plan.keeps_differences;
   plan.comparison = o.as == "text"        ? ConformComparison::Text
             : o.as == "structure" ? ConformComparison::Structure
                                   : ConformComparison::Values;
-  if (!o.map.empty()) plan.graph_map = require(GraphMap::read(require(read_file(o.map)), o.map));
+  if (!o.map.empty()) plan.graph_map = require_value(GraphMap::read(require_value(read_file(o.map)), o.map));
   if (!o.baseline.empty() && !o.write) {  // report an unreadable baseline before running the tested compiler
-    require(ConformReport{.comparison_name = o.as}.compare_to_baseline(o.baseline));
-    plan.baseline = require(read_baseline(o.baseline, o.as));
+    require_value(ConformReport{.comparison_name = o.as}.compare_to_baseline(o.baseline));
+    plan.baseline = require_value(read_baseline(o.baseline, o.as));
   }
-  ConformReport report = require(conform(terminal_session(1), o.goldens, plan));
+  ConformReport report = require_value(run_conformance(make_terminal_session(1), o.goldens, plan));
   report.comparison_name = o.as;
   ConformCounts all = report.total_counts();
   const bool answered = all.num_same || all.num_unchanged || all.num_different || all.num_not_supported;
   if (!report.end_reason.empty() && !answered) return report_error({.message = report.end_reason});
-  if (o.write) require(report.write_baseline(o.baseline));
-  else if (!o.baseline.empty()) require(report.compare_to_baseline(o.baseline));
-  print_report(o.json ? report.json() : report.text(plan.diff_style.use_color));
+  if (o.write) require_value(report.write_baseline(o.baseline));
+  else if (!o.baseline.empty()) require_value(report.compare_to_baseline(o.baseline));
+  print_report(o.json ? report.json() : report.text(plan.diff_style.uses_color));
   write_ci_reports(o.ci, report.ci(plan.baseline), o.json);
   if (!report.end_reason.empty()) return report_error({.message = report.end_reason});
   if (!all.num_compared())
@@ -46,9 +46,9 @@ int run(const ConformOptions& o) {
 
 }  // namespace
 
-void add_conform(Command& cmd) {
-  auto& o = cmd.make_owned<ConformOptions>();
-  cmd.describe("Compare a port of the compiler with recorded stages of tinygrad, stage by stage.",
+void add_conform(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<ConformOptions>();
+  cmd.set_description("Compare a port of the compiler with recorded stages of tinygrad, stage by stage.",
                "tgc conform golden.jsonl.gz --with='python port.py' --as=structure",
                "Question: {\"id\":\"add.0\",\"stage\":\"expander\",\"target\":\"CPU:CLANG\",\"settings\":{},"
                "\"graph\":{...}}\n"
@@ -71,7 +71,7 @@ void add_conform(Command& cmd) {
   cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));
   auto* baseline = cmd.option("--baseline", o.baseline, "FILE", "fail only for what conformed in this file");
-  cmd.flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
+  cmd.add_cli_flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
       ->needs(baseline);
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print the counts as JSON");

@@ -21,7 +21,7 @@ void add_renderers(std::vector<DeviceRow>& rows) {
     if (!target) continue;
     std::string renderer = target->device + ":" + std::string(name_of(target->renderer));
     if (rows.empty() || rows.back().name != renderer) {
-      auto job = compile_job(target->device, name_of(target->renderer), target->arch);
+      auto job = make_compile_job(target->device, name_of(target->renderer), target->arch);
       rows.push_back({"renderer", renderer, job ? std::string(name_of(job->language)) : "source only", true,
                       job ? "" : job.diag().message});
     }
@@ -49,25 +49,25 @@ std::string as_table(const std::vector<DeviceRow>& rows) {
     if (r.kind != kind) cells.push_back({(kind.empty() ? "" : "\n") + r.kind + "s"}), kind = r.kind;
     cells.push_back({r.works ? "  yes" : "  no", r.name, r.serves, r.note});
   }
-  return table(cells);
+  return table_text(cells);
 }
 
 }  // namespace
 
-void add_devices(Command& cmd) {
-  auto& json = cmd.make_owned<bool>();
-  cmd.describe("List the renderers, compilers and devices that work on this machine, and what the others lack.",
+void add_devices(CliCommand& cmd) {
+  auto& json = cmd.make_owned_value<bool>();
+  cmd.set_description("List the renderers, compilers and devices that work on this machine, and what the others lack.",
                "tgc devices");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(json);
   cmd.set_action([&json] {
     std::vector<DeviceRow> rows;
     add_renderers(rows);
-    for (const CompilerInfo& c : compilers())
+    for (const CompilerInfo& c : list_compilers())
       rows.push_back({"compiler", c.name, c.compiled_targets, c.is_available, c.version});
     for (const RuntimeInfo& r : probe_runtimes())
       rows.push_back({"runtime", r.name, r.execution_method, r.is_available, r.detail_text});
-    (json ? print(as_json(rows)) : print_report(as_table(rows)));
+    (json ? print_output(as_json(rows)) : print_report(as_table(rows)));
     return 0;
   });
 }

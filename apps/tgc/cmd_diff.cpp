@@ -11,25 +11,25 @@ struct DiffCommand {
 };
 
 int diff(DiffCommand& o) {
-  o.plan.diff_style.use_color = use_color(1) && !o.ci.is_wanted();
-  const DiffReport report = require(diff_inputs(terminal_session(0), o.a, o.b, o.plan));
-  o.plan.as_json ? print(report.text) : print_report(report.text);
+  o.plan.diff_style.uses_color = uses_color(1) && !o.ci.is_wanted();
+  const DiffReport report = require_value(diff_inputs(make_terminal_session(0), o.a, o.b, o.plan));
+  o.plan.as_json ? print_output(report.text) : print_report(report.text);
   write_ci_reports(o.ci, report.ci, o.plan.as_json);
   return report.is_same ? 0 : 1;
 }
 
 }  // namespace
 
-void add_diff(Command& cmd) {
-  auto& o = cmd.make_owned<DiffCommand>();
-  cmd.describe("Compare two graphs by structure, or two recordings stage by stage.",
+void add_diff(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<DiffCommand>();
+  cmd.set_description("Compare two graphs by structure, or two recordings stage by stage.",
                "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
   cmd.add_positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")
       ->required();
   cmd.add_positional("B", o.b, "the same; default: what tgc makes of A's records");
   cmd.set_group(OptionGroup::Input);
   cmd.option("--stage", o.plan.stage, "STAGE", "of recordings: compare only this stage");
-  cmd.flag("--sources-only", o.plan.skips_stages, "of recordings: compare only the kernels' sources");
+  cmd.add_cli_flag("--sources-only", o.plan.skips_stages, "of recordings: compare only the kernels' sources");
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--ignore", o.plan.ignored_differences, "LIST",
              "ignore names, tags, metadata, buffers or order; separated by commas");
@@ -38,7 +38,7 @@ void add_diff(Command& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.plan.as_json);
   add_ci_options(cmd, o.ci);
-  cmd.flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
+  cmd.add_cli_flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
   cmd.add_number_option("--show", o.plan.max_differences, "N", 0, kMaxShownItems,
                     "of recordings: print N differences in detail; default: 20");
   cmd.add_number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,

@@ -13,9 +13,9 @@ namespace {
 struct DumpOptions {
   std::string input = "-", kernel, stage, format, output;
   bool json = false, why = false;
-  unsigned jobs = 0;
+  unsigned num_jobs = 0;
   CompileOptions compile;
-  Overrides over;
+  CompileOverrides over;
   CLI::App* app;
 };
 
@@ -23,7 +23,7 @@ struct DumpOptions {
 bool explains_schedule(StageSelection& stages) {
   if (stages.is_empty()) return false;
   auto selected = stages.select_rows([](const StageRow&) { return true; });
-  return selected && selected->has_row(row_of(StageRow::Kind::Schedule));
+  return selected && selected->has_row(get_stage_row(StageRow::Kind::Schedule));
 }
 
 // Returns true if the list of --stage names an output of a compiler.
@@ -35,10 +35,10 @@ bool compiles_source(const StageSelection& stages) {
 
 int dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
-  DumpPlan plan = require(make_dump_plan("", format));
-  Session session = terminal_session(install_found_opts(o.over), o.jobs);
+  DumpPlan plan = require_value(make_dump_plan("", format));
+  Session session = make_terminal_session(install_found_opts(o.over), o.num_jobs);
   session.compile_options = o.compile;
-  plan.num_threads = session.jobs, plan.compile_options = o.compile;
+  plan.num_threads = session.num_jobs, plan.compile_options = o.compile;
   plan.is_self_describing = !o.output.empty();
   plan.explains_fusion = o.why;
   plan.progress = [&](size_t done, size_t of) {
@@ -46,13 +46,13 @@ int dump(const DumpOptions& o) {
   };
   DumpOutput out(o.output, plan.format == Format::Json);
   RuleStats stats;
-  StatsWatcher counter([](const StageRow& row) { return has_rewrites(row); }, stats);
-  if (tracks_match_stats()) plan.watcher = &counter;
+  StatsObserver counter([](const StageRow& row) { return has_rewrites(row); }, stats);
+  if (should_track_match_stats()) plan.stage_observer = &counter;
   StageSelection stages(o.stage);
   std::string_view begun_at;  // the stage that the last graph resumes after
   bool is_printed = false;
-  require(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
-    is_printed = graph.is_tensor_graph && !graph.record && !session.live_pool;
+  require_value(for_each_graph(session, o.input, o.kernel, [&](InputGraph graph) -> Status {
+    is_printed = graph.is_tensor_graph && !graph.record && !session.tinygrad_pool;
     DebugPrints debug(session, graph.graph->settings());
     auto pipeline = session.pipeline(std::move(graph));
     if (!pipeline) return pipeline.diag();
@@ -63,13 +63,13 @@ int dump(const DumpOptions& o) {
     if (o.why && (plan.format == Format::Json || !explains_schedule(stages)))
       return Diag{.message = "--why explains the text of the schedule", .expected = "--stage=schedule besides"};
     DumpPlan own = plan;
-    if (debug.watches_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compilation(c); };
+    if (debug.observes_kernels()) own.on_compiled = [&](Compilation& c) { return debug.print_compilation(c); };
     if (const StageRow* at = (*pipeline)->input_stage()) begun_at = at->name;
     auto texts = (*pipeline)->texts(stages, own);
     return texts ? out.write(*texts) : Status(texts.diag());
   }));
-  require(stages.outcome());
-  if (!out.num_written() && o.stage != "changed")
+  require_value(stages.outcome());
+  if (!out.num_written_texts() && o.stage != "changed")
     return report_error({.message = "no graph of the input has '" + o.stage + "'",
                          .file = o.input == "-" ? "" : o.input,
                          .expected = !begun_at.empty()
@@ -77,38 +77,40 @@ int dump(const DumpOptions& o) {
                                      : is_printed ? "--live=PYTHON, whose tinygrad makes the stages of a printed graph"
                                                   : "a stage that applies to the input; `tgc dump --stage=changed` "
                                                     "shows them"});
-  require(out.release());
+  require_value(out.release());
   if (stages.is_empty()) (void)fault_warnings();  // no stage ran, so drop warnings that TGC_FAULT changed nothing
-  if (plan.watcher) session.events->on_debug(stats_text(stats.counters_by_rule()));
+  if (plan.stage_observer) session.events->on_debug(stats_text(stats.counters_by_rule()));
   return 0;
 }
 
 }  // namespace
 
-void add_dump(Command& cmd) {
-  auto& o = cmd.make_owned<DumpOptions>();
+void add_dump(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<DumpOptions>();
   o.app = cmd.operator->();
-  cmd.describe("Run the compiler on a graph or model and print it after the chosen stages.",
+  cmd.set_description("Run the compiler on a graph or model and print it after the chosen stages.",
                "tgc dump model.onnx --stage=source");
   add_input_options(cmd, o.input, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
   cmd.option("--from", o.over.start_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.flag("--recorded", o.over.uses_recorded_pipeline, "print the stages that a record holds; without it, tgc\n"
-           "compiles a record of tinygrad 0.12.0 again, and prints its own stages");
+  cmd.add_cli_flag("--recorded", o.over.uses_recorded_pipeline,
+                   "print the stages that a record holds; without it, tgc\n"
+                   "compiles a record of tinygrad 0.12.0 again, and prints its own stages");
   cmd.set_group(OptionGroup::Output);
   cmd.option("--stage", o.stage, "LIST",
              "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");
   cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
   cmd.add_json_flag(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
-  cmd.flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
+  cmd.add_cli_flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
            "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
-  cmd.flag("--optimized", o.compile.shows_optimized_ir, "with llvm-ir: print the module after LLVM's O2");
-  cmd.flag("--lines", o.compile.has_source_lines, "with asm and sass: print the source line of each instruction");
+  cmd.add_cli_flag("--optimized", o.compile.shows_optimized_ir, "with llvm-ir: print the module after LLVM's O2");
+  cmd.add_cli_flag("--lines", o.compile.has_source_lines,
+                   "with asm and sass: print the source line of each instruction");
   cmd.set_group(OptionGroup::Pipeline);
   cmd.option("--machine", o.compile.cpu_machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
-  cmd.add_jobs_option(o.jobs, "one per processor");
+  cmd.add_jobs_option(o.num_jobs, "one per processor");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return dump(o); });
 }

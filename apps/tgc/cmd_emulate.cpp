@@ -3,9 +3,9 @@
 
 namespace tgc {
 
-void add_emulate(Command& cmd) {
-  auto& o = cmd.make_owned<EmulateOptions>();
-  cmd.describe("Run a program that uses tinygrad on an emulated GPU, without a GPU, its driver or its compiler.",
+void add_emulate(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<EmulateOptions>();
+  cmd.set_description("Run a program that uses tinygrad on an emulated GPU, without a GPU, its driver or its compiler.",
                "tgc emulate --race -- python3 prog.py --its --arguments",
                "The program uses its own tinygrad, 0.12.0 or later. The emulator checks every access and barrier of a\n"
                "kernel, and --race finds threads that use the same memory without a barrier; a fault is an error of\n"
@@ -18,7 +18,7 @@ void add_emulate(Command& cmd) {
   cmd.add_positional("PROGRAM", o.command, "the program and its arguments, after --")->required();
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device, "GPU", "emulate CUDA or HIP, optionally with an architecture: CUDA::sm_80");
-  cmd.flag("--race", o.checks_races, "report data races between threads");
+  cmd.add_cli_flag("--race", o.checks_races, "report data races between threads");
   cmd.set_action([&o]() -> int { throw Failure(emulate_program(o)); });
 }
 

@@ -10,23 +10,23 @@ namespace {
 struct FuzzOptions {
   FuzzSpec spec;
   std::string live;
-  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
+  unsigned num_jobs = std::max(1u, std::thread::hardware_concurrency());
   bool json = false;
 };
 
 int run(const FuzzOptions& o) {
   handle_termination();
-  Session session = terminal_session(o.jobs, o.live);
+  Session session = make_terminal_session(o.num_jobs, o.live);
   FuzzReport report = fuzz(session, o.spec);
   if (!report.error.empty() && !o.json) return report_error({.message = report.error});
-  return (o.json ? print(report.json()) : print_report(report.text()), report.exit_code());
+  return (o.json ? print_output(report.json()) : print_report(report.text()), report.exit_code());
 }
 
 }  // namespace
 
-void add_fuzz(Command& cmd) {
-  auto& o = cmd.make_owned<FuzzOptions>();
-  cmd.describe("Generate random kernels, compare what they compute after every stage, and reduce the failures.",
+void add_fuzz(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<FuzzOptions>();
+  cmd.set_description("Generate random kernels, compare what they compute after every stage, and reduce the failures.",
                "tgc fuzz --count=1000 --findings=findings",
                "Kernels are random index algebra, random arithmetic, or mutants of known kernels. Each is compiled\n"
                "for some target and run in REF after every stage that changes it, some also without an observer or\n"
@@ -53,8 +53,8 @@ void add_fuzz(Command& cmd) {
              "save the campaign every minute and at the end; resume it from there")
       ->excludes(graph);
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.add_jobs_option(o.jobs, "one per processor");
-  cmd.flag(kLiveOption, o.live, kLiveOptionHelp);
+  cmd.add_jobs_option(o.num_jobs, "one per processor");
+  cmd.add_cli_flag(kLiveOption, o.live, kLiveOptionHelp);
   cmd.set_action([&o] { return run(o); });
 }
 

@@ -23,7 +23,7 @@ Result<std::string> help_on_word(const CLI::App& app, const std::string& word) {
   if (const CLI::App* command = find_command(app, word)) return command->help("tgc");
   for (const CLI::App* command : visible_commands(app))
     if (std::find(names.begin(), names.end(), command->get_name()) == names.end()) names.push_back(command->get_name());
-  std::string near = nearest_names(word, names);
+  std::string near = nearest_names_text(word, names);
   return Diag{.message = "no help on '" + word + "'",
               .expected = (near.empty() ? "" : near + ", or ") + "one that `tgc help` lists"};
 }
@@ -40,20 +40,20 @@ const CLI::App* find_command(const CLI::App& app, std::string_view name) {
   return nullptr;
 }
 
-void add_help(Command& cmd) {
+void add_help(CliCommand& cmd) {
   struct Options {
     std::string word;
     bool man = false;
   };
-  auto& o = cmd.make_owned<Options>();
-  cmd.describe("Explain a command or a topic.", "tgc help stages", "Topics: " + all_topics() + ".");
+  auto& o = cmd.make_owned_value<Options>();
+  cmd.set_description("Explain a command or a topic.", "tgc help stages", "Topics: " + all_topics() + ".");
   cmd.add_positional("TOPIC", o.word, "a topic or a command; default: list both");
-  cmd.flag("--man", o.man, "print the manual page")->group("");
+  cmd.add_cli_flag("--man", o.man, "print the manual page")->group("");
   cmd.set_action([&o, &app = *cmd->get_parent()] {
-    Result<std::string> text = o.man            ? man_page(app)
+    Result<std::string> text = o.man            ? make_man_page(app)
                                : o.word.empty() ? help_on_tgc(app)
                                                 : help_on_word(app, o.word);
-    return text ? (print(*text), 0) : report_error(text.diag());
+    return text ? (print_output(*text), 0) : report_error(text.diag());
   });
 }
 

@@ -16,20 +16,20 @@ int run(const LintOptions& o) {
   if (o.kinds) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
-        print(std::string(k.kind) + "\t" + before + std::string(k.help_text) +
-              (k.is_usual ? " (told with --notes)\n" : "\n"));
+        print_output(std::string(k.kind) + "\t" + before + std::string(k.help_text) +
+              (k.is_usual_finding ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;
   }
   if (o.files.empty()) return report_error({.message = "no recording was given", .expected = "NAME.jit.jsonl.gz"});
-  JitLint lint;
+  JitLinter lint;
   for (const std::string& file : o.files) {
-    auto lines = require(LineReader::open(file));
+    auto lines = require_value(LineReader::open(file));
     std::optional<Diag> cut;
-    for (std::string line; require(next_whole_line(*lines, line, file, cut));)
-      if (!line.empty()) require(lint.add(line, file, lines->line_number()));
-    if (cut) warn(*cut);
+    for (std::string line; require_value(next_whole_line(*lines, line, file, cut));)
+      if (!line.empty()) require_value(lint.add(line, file, lines->line_number()));
+    if (cut) show_warning(*cut);
   }
   const bool has_events = lint.num_calls() || !lint.findings().empty();
   if (has_events || o.json) print_report(o.json ? lint.json() : lint.text(o.notes));
@@ -41,9 +41,9 @@ int run(const LintOptions& o) {
 
 }  // namespace
 
-void add_lint(Command& cmd) {
-  auto& o = cmd.make_owned<LintOptions>();
-  cmd.describe("Find the values, tensors and branches that a TinyJit froze when it captured a program.",
+void add_lint(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<LintOptions>();
+  cmd.set_description("Find the values, tensors and branches that a TinyJit froze when it captured a program.",
                "tgc lint run.jit.jsonl.gz",
                "To record: python -m tgc.export -o OUT.jsonl.gz -- program.py   (writes OUT.jit.jsonl.gz, too; with\n"
                "tinygrad 0.12.0, add --walk)\n"
@@ -52,9 +52,9 @@ void add_lint(Command& cmd) {
   cmd.add_positional("RECORDING", o.files, "recordings of TinyJits: OUT.jit.jsonl.gz");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json);
-  cmd.flag("--notes", o.notes, "print the notes, too, which nearly every program has");
+  cmd.add_cli_flag("--notes", o.notes, "print the notes, too, which nearly every program has");
   add_ci_options(cmd, o.ci);
-  cmd.flag("--kinds", o.kinds, "list the kinds of findings instead");
+  cmd.add_cli_flag("--kinds", o.kinds, "list the kinds of findings instead");
   cmd.set_action([&o] { return run(o); });
 }
 

@@ -10,26 +10,26 @@ namespace {
 struct PatternsOptions {
   std::string recording, stage, set, op;
   bool json = false;
-  Overrides over{.records_live_rewrites = true};
+  CompileOverrides over{.records_live_rewrites = true};
 };
 
 // Returns the rules of --stage in the order in which they are tried.
 std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
   const Session session{.overrides = o.over};
-  Settings settings = require(session.settings_for());
-  const StageRow* row = find_row(o.stage);
+  Settings settings = require_value(session.merge_settings());
+  const StageRow* row = find_stage_row(o.stage);
   if (!row) throw Failure(unknown_stage_error(o.stage));
-  Target target = require(parse_target(session.default_target(), settings));
+  Target target = require_value(parse_target(session.default_target(), settings));
   Graph graph(settings);
   auto inside = row->kernel   ? row->kernel->nested_rule_sets
                 : row->tensor ? row->tensor->nested_rule_sets
                               : std::span<const RuleSetFunction>();
-  return catalog_rules(rules_of(*row, target, graph), inside);
+  return catalog_rules(rules_of_row(*row, target, graph), inside);
 }
 
 std::vector<CatalogRule> rules_of_set(const std::string& name) {
   std::vector<std::string_view> names;
-  for (const CatalogSet& s : rule_catalog()) {
+  for (const CatalogRuleSet& s : rule_catalog()) {
     if (s.name == name) return catalog_rules(s.rule_set);
     names.push_back(s.name);
   }
@@ -37,27 +37,27 @@ std::vector<CatalogRule> rules_of_set(const std::string& name) {
 }
 
 int patterns(const PatternsOptions& o) {
-  PatternListing listing{.use_color = use_color(1)};
-  if (!o.op.empty()) listing.ops.add(require(op_of_word(o.op)));
+  PatternListOptions listing{.uses_color = uses_color(1)};
+  if (!o.op.empty()) listing.ops.add(require_value(op_of_word(o.op)));
   if (!o.recording.empty()) {
     RewriteCounts counts(o.stage, listing.ops);
-    require(for_each_pipeline(terminal_session(o.over), o.recording, "", [&](Pipeline& pipeline) -> Status {
+    require_value(for_each_pipeline(make_terminal_session(o.over), o.recording, "", [&](Pipeline& pipeline) -> Status {
       auto status = pipeline.require_ability(Ability::Rewrites);
       return status ? counts.add_pipeline(pipeline) : status;
     }));
-    require(counts.outcome());
+    require_value(counts.outcome());
     return print_report(o.json ? counts.rules_json() : counts.rules_text()), 0;
   }
   auto rules = !o.stage.empty() ? rules_of_stage(o) : !o.set.empty() ? rules_of_set(o.set) : catalog_rules();
-  (o.json ? print(patterns_json(rules, listing) + "\n") : print_report(patterns_text(rules, listing)));
+  (o.json ? print_output(patterns_json(rules, listing) + "\n") : print_report(patterns_text(rules, listing)));
   return 0;
 }
 
 }  // namespace
 
-void add_patterns(Command& cmd) {
-  auto& o = cmd.make_owned<PatternsOptions>();
-  cmd.describe("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
+void add_patterns(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<PatternsOptions>();
+  cmd.set_description("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
                "tgc patterns --stage=symbolic --op=ADD",
                "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
   auto* recording = cmd.add_positional("INPUT", o.recording, "list the rules that matched in this input instead");

@@ -7,14 +7,14 @@ namespace {
 
 struct ProfileCommand {
   std::string input, against, with;
-  Overrides over;
+  CompileOverrides over;
   bool json = false, packets = false, waves = false, counters = false, memory = false;
-  unsigned jobs = 0;
+  unsigned num_jobs = 0;
 };
 
 profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
-  auto trace = require(profile::read_trace(name.file));
-  return require(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.jobs}));
+  auto trace = require_value(profile::read_trace(name.file));
+  return require_value(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.num_jobs}));
 }
 
 bool is_part(const ProfileCommand& o) {
@@ -35,22 +35,22 @@ int run(const ProfileCommand& o) {
     return report_error({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
                          .expected = "TRACE#KERNEL, or --with"});
   profile::Profile p = analyzed(o, name);
-  const Session session = terminal_session(o.over, o.jobs);
-  if (!is_part(o)) p.kernel_works = profile::find_works(session, p.trace);
-  if (shows_sources(o, name)) p.sources = require(profile::find_sources(session, o.with, p));
+  const Session session = make_terminal_session(o.over, o.num_jobs);
+  if (!is_part(o)) p.kernel_works = profile::find_kernel_works(session, p.trace);
+  if (shows_sources(o, name)) p.sources = require_value(profile::find_sources(session, o.with, p));
   if (!o.against.empty()) {
     profile::Profile other = analyzed(o, InputName::parse(o.against));
     print_report(o.json ? profile::comparison_json(p, other) : profile::comparison_text(p, other));
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
   } else if (o.waves) {
-    o.json ? profile::print_waves_json(p, name.display_name(), print) : print_report(profile::waves_text(p));
+    o.json ? profile::print_waves_json(p, name.display_name(), print_output) : print_report(profile::waves_text(p));
   } else if (o.counters) {
     print_report(o.json ? profile::counters_json(p, name.display_name()) : profile::counters_text(p));
   } else if (o.memory) {
     print_report(o.json ? profile::memory_json(p.trace, name.display_name()) : profile::memory_text(p.trace));
   } else if (o.json) {
-    profile::print_json(p, name.display_name(), print);
+    profile::print_json(p, name.display_name(), print_output);
   } else {
     print_report(name.id.empty() ? profile::overview_text(p, name.display_name()) : profile::instructions_text(p));
   }
@@ -59,9 +59,9 @@ int run(const ProfileCommand& o) {
 
 }  // namespace
 
-void add_profile(Command& cmd) {
-  auto& o = cmd.make_owned<ProfileCommand>();
-  cmd.describe("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
+void add_profile(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<ProfileCommand>();
+  cmd.set_description("Show the hardware traces and counters that tinygrad stored: which instruction is slow, and why.",
                "tgc profile profile.pkl#r_32_32_16_2",
                "TRACE is profile.pkl of tinygrad 0.12.0 or later (PROFILE=1, VIZ=1; VIZ=-2 adds AMD's traces).\n"
                "Without #KERNEL: kernels by total time. With #KERNEL: hints with evidence, and its instructions.\n"
@@ -78,15 +78,16 @@ void add_profile(Command& cmd) {
   cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.set_group(OptionGroup::Output);
   std::vector<CLI::Option*> parts;
-  parts.push_back(cmd.flag("--packets", o.packets, "list the packets of the traces"));
-  parts.push_back(cmd.flag("--waves", o.waves, "list the waves"));
-  parts.push_back(cmd.flag("--counters", o.counters, "list the counters by unit, and values computed from them"));
-  parts.push_back(cmd.flag("--memory", o.memory, "list the buffers, and the peak of each device"));
+  parts.push_back(cmd.add_cli_flag("--packets", o.packets, "list the packets of the traces"));
+  parts.push_back(cmd.add_cli_flag("--waves", o.waves, "list the waves"));
+  parts.push_back(
+      cmd.add_cli_flag("--counters", o.counters, "list the counters by unit, and values computed from them"));
+  parts.push_back(cmd.add_cli_flag("--memory", o.memory, "list the buffers, and the peak of each device"));
   for (size_t n = 0; n < parts.size(); n++)
     for (size_t m = 0; m < n; m++) parts[n]->excludes(parts[m]);
   for (CLI::Option* part : parts) part->excludes("--against");
   cmd.add_json_flag(o.json);
-  cmd.add_jobs_option(o.jobs, "one per processor");
+  cmd.add_jobs_option(o.num_jobs, "one per processor");
   add_pipeline_options(cmd, o.over, false, false);
   cmd.set_action([&o] { return run(o); });
 }

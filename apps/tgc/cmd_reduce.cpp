@@ -15,18 +15,18 @@ struct ReduceOptions {
   RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
   bool json = false;
-  Overrides over{.records_live_rewrites = true};
+  CompileOverrides over{.records_live_rewrites = true};
 };
 
 // Returns the command that repeats the failure.
-std::string repeat_command(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
-  const std::string file = shell_word(o.output);
-  if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + shell_word(o.tinygrad);
-  if (criterion.kind == Kind::Script) return with_file(criterion.script_command, file);
+std::string repeat_command(const Session& session, const ReduceOptions& o, const FailureCriterion& criterion) {
+  const std::string file = quote_for_shell(o.output);
+  if (criterion.kind == Kind::Differs) return "tgc bisect " + file + " --tinygrad=" + quote_for_shell(o.tinygrad);
+  if (criterion.kind == Kind::Script) return command_with_file(criterion.script_command, file);
   return bundle_command(session, o.output);
 }
 
-ReduceReport reduced(const Session& session, const ReduceOptions& o, const Criterion& criterion) {
+ReduceReport reduced(const Session& session, const ReduceOptions& o, const FailureCriterion& criterion) {
   auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
   if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, criterion);
@@ -41,26 +41,26 @@ ReduceReport reduced(const Session& session, const ReduceOptions& o, const Crite
 }
 
 int run_reduce(ReduceOptions& o) {
-  Criterion criterion = require(parse_criterion(o.symptom));
+  FailureCriterion criterion = require_value(parse_criterion(o.symptom));
   if (criterion.kind == Kind::Differs) criterion.script_command = o.tinygrad;
   if (criterion.kind == Kind::Differs && o.tinygrad.empty())
     return report_error({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
   o.over.imports_kernels = !o.over.live_command.empty();
-  Session session = terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
+  Session session = make_terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
   ReduceReport report = reduced(session, o, criterion);
-  if (!report.error.empty()) return o.json ? (print(report.json()), 2) : report_error({.message = report.error});
-  require(write_file(o.output, report.bundle_text));
-  if (o.json) print(report.json());
+  if (!report.error.empty()) return o.json ? (print_output(report.json()), 2) : report_error({.message = report.error});
+  require_value(write_file(o.output, report.bundle_text));
+  if (o.json) print_output(report.json());
   else print_report(report.text() + "  again: " + repeat_command(session, o, criterion) + "\n");
   return 0;
 }
 
 }  // namespace
 
-void add_reduce(Command& cmd) {
-  auto& o = cmd.make_owned<ReduceOptions>();
+void add_reduce(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<ReduceOptions>();
   RunOptions& t = o.trial;
-  cmd.describe("Reduce a failing kernel to the smallest one that still fails in the same way, as one file.",
+  cmd.set_description("Reduce a failing kernel to the smallest one that still fails in the same way, as one file.",
                "tgc reduce kernel.uop --while=wrong -o small.repro",
                "--while takes:\n"
                "  wrong            the result differs from REF's (default)\n"

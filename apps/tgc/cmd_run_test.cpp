@@ -307,7 +307,7 @@ TEST_CASE("run: a variable that the kernel does not have is an error before any 
 }
 
 TEST_CASE("run: arrays beyond the process limits are an error before the kernel runs, and a killed one is reported") {
-  if (tgc::kSanitized) {
+  if (tgc::kIsSanitized) {
     MESSAGE("SKIPPED: AddressSanitizer reserves more address space than the limit");
     return;
   }

@@ -10,35 +10,35 @@ namespace {
 struct StatsOptions {
   std::string input = "-", kernel, stage, op;
   bool json = false, never = false;
-  Overrides over{.records_live_rewrites = true};
+  CompileOverrides over{.records_live_rewrites = true};
   CLI::App* app;
 };
 
 int stats(const StatsOptions& o) {
   OpSet ops;
-  if (!o.op.empty()) ops.add(require(op_of_word(o.op)));
+  if (!o.op.empty()) ops.add(require_value(op_of_word(o.op)));
   StageSelection stages(o.stage);
   RuleStats attempts;
   RewriteCounts counts(o.stage, ops);
-  Session session = terminal_session(o.over);
+  Session session = make_terminal_session(o.over);
   FailureCollector refusals(session);
-  require(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
+  require_value(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
     if (pipeline.has_ability(Ability::Attempts)) {
       Status status = pipeline.count_rules(attempts, stages);
-      if (stages.is_unknown()) require(status);
+      if (stages.is_unknown()) require_value(status);
       return status;
     }
     require_for_options(*o.app, pipeline, Ability::Attempts, {"--never"});
     return counts.add_pipeline(pipeline);
   }));
   if (counts.num_pipelines()) {
-    require(counts.outcome());
+    require_value(counts.outcome());
     return print_report(o.json ? counts.json() : counts.text()), refusals.has_failures();
   }
   std::vector<const RuleSet*> sets;
-  for (const CatalogSet& s : rule_catalog()) sets.push_back(s.rule_set);
+  for (const CatalogRuleSet& s : rule_catalog()) sets.push_back(s.rule_set);
   auto counted = attempts.counters_by_rule();
-  if (o.json) print(stats_json(counted, sets, ops) + "\n");
+  if (o.json) print_output(stats_json(counted, sets, ops) + "\n");
   else if (o.never) print_report(never_hit_text(counted, sets, ops));
   else print_report(stats_text(counted, ops));
   return refusals.has_failures();
@@ -46,10 +46,10 @@ int stats(const StatsOptions& o) {
 
 }  // namespace
 
-void add_stats(Command& cmd) {
-  auto& o = cmd.make_owned<StatsOptions>();
+void add_stats(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<StatsOptions>();
   o.app = cmd.operator->();
-  cmd.describe("Count how often each rewrite rule was tried and matched, and how long that took.",
+  cmd.set_description("Count how often each rewrite rule was tried and matched, and how long that took.",
                "tgc stats golden.jsonl.gz --stage=symbolic",
                "Columns, as TRACK_MATCH_STATS=1 prints them: matches / attempts -- ms in matches / ms in all.\n"
                "Recordings of other releases, and --live, have the matches and ops of each graph, the processor time\n"
@@ -60,7 +60,7 @@ void add_stats(Command& cmd) {
   cmd.option("--op", o.op, "OP", "count only rules that may rewrite a node of this op");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print JSON, with the rules that were never tried");
-  cmd.flag("--never", o.never, "print the rules that never matched instead");
+  cmd.add_cli_flag("--never", o.never, "print the rules that never matched instead");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return stats(o); });
 }

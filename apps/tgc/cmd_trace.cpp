@@ -12,13 +12,13 @@ struct TraceOptions {
   std::string input = "-", kernel, stage, rule, op, node, explain, output;
   bool nested = false, quiet = false, replay = false;
   size_t max_lines = 12;
-  Overrides over{.records_live_rewrites = true};
+  CompileOverrides over{.records_live_rewrites = true};
   CLI::App* app;
 };
 
 class Tracer {
  public:
-  explicit Tracer(const TraceOptions& options) : o_(options), session_(terminal_session(options.over)) {}
+  explicit Tracer(const TraceOptions& options) : o_(options), session_(make_terminal_session(options.over)) {}
 
   int run() {
     prepare();
@@ -26,12 +26,12 @@ class Tracer {
     if (!o_.explain.empty()) {
       explain();
     } else if (o_.output.empty()) {
-      TracePrinter printer(filter_,
-                           {.use_color = use_color(1), .max_lines = o_.max_lines, .is_quiet = o_.quiet}, print_report);
-      require(send_events(printer)), require(printer.outcome());
+      TracePrinter printer(filter_, {.uses_color = uses_color(1), .max_lines = o_.max_lines, .is_quiet = o_.quiet},
+                           print_report);
+      require_value(send_events(printer)), require_value(printer.outcome());
     } else {
-      auto writer = require(TraceWriter::create(o_.output));
-      require(send_events(*writer)), require(writer->close());
+      auto writer = require_value(TraceWriter::create(o_.output));
+      require_value(send_events(*writer)), require_value(writer->close());
     }
     return refusals_.has_failures();
   }
@@ -39,13 +39,13 @@ class Tracer {
  private:
   void prepare() {
     filter_.rule = o_.rule, filter_.should_include_nested = o_.nested;
-    if (!o_.op.empty()) filter_.ops.add(require(op_of_word(o_.op)));
+    if (!o_.op.empty()) filter_.ops.add(require_value(op_of_word(o_.op)));
     if (!o_.node.empty()) filter_.node = node_number(o_.node, '#', "#N, as the trace shows it");
   }
 
   // Returns N of a text such as "#N", where `mark` is '#'. Throws Failure with `expected` for another text.
   static uint32_t node_number(const std::string& text, char mark, const char* expected) {
-    auto n = number_after(text, mark);
+    auto n = number_after_mark(text, mark);
     if (!n) throw Failure(Diag{.message = "'" + text + "' is no node", .expected = expected});
     return *n;
   }
@@ -55,11 +55,11 @@ class Tracer {
     if (is_trace_file(o_.input)) return read_trace_file(to, stages);
     auto status = refusals_.for_each_pipeline(o_.input, o_.kernel, [&](Pipeline& pipeline) -> Status {
       // stops at the first record without rewrites: the file's other records lack them, too
-      require(pipeline.require_ability(Ability::Rewrites));
+      require_value(pipeline.require_ability(Ability::Rewrites));
       require_for_options(*o_.app, pipeline, Ability::Compile, {"--replay"});
-      if (pipeline.has_ability(Ability::Compile)) require(check_rule_name(filter_));
+      if (pipeline.has_ability(Ability::Compile)) require_value(check_rule_name(filter_));
       Status status = pipeline.trace_stages(to, stages);
-      if (stages.is_unknown()) require(status);
+      if (stages.is_unknown()) require_value(status);
       return status;
     });
     return status ? stages.outcome() : status;
@@ -68,7 +68,7 @@ class Tracer {
   Status read_trace_file(TraceConsumer& to, StageSelection& stages) {
     auto selected = stages.select_rows([](const StageRow&) { return true; });
     auto wants = [&](std::string_view name) {
-      const StageRow* row = selected ? find_row(name) : nullptr;
+      const StageRow* row = selected ? find_stage_row(name) : nullptr;
       return stages.is_empty() || (selected && selected->selects_all_rows) ||
              (row && row->name == name && selected->has_row(*row)) || stages.list_text() == name ||
              stages.list_text() == slug_of_stage(name);
@@ -79,7 +79,7 @@ class Tracer {
 
   int replay() {
     TraceReplay replay;
-    require(send_events(replay));
+    require_value(send_events(replay));
     print_report(replay.text());
     return replay.num_different() || refusals_.has_failures() ? 1 : 0;
   }
@@ -90,9 +90,9 @@ class Tracer {
     if (o_.explain != "all")
       n = node_number(o_.explain, o_.explain.starts_with('c') ? 'c' : is_number ? '#' : '%',
                       "#N as the trace shows it, %N or cN, which pyrender of the stage's graph names cN, or all");
-    Explainer explainer(n, o_.stage, use_color(1), print_report, is_number);
+    Explainer explainer(n, o_.stage, uses_color(1), print_report, is_number);
     StageSelection every;
-    require(send_events(explainer, every)), require(explainer.outcome());
+    require_value(send_events(explainer, every)), require_value(explainer.outcome());
   }
 
   const TraceOptions& o_;
@@ -104,10 +104,10 @@ class Tracer {
 
 }  // namespace
 
-void add_trace(Command& cmd) {
-  auto& o = cmd.make_owned<TraceOptions>();
+void add_trace(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<TraceOptions>();
   o.app = cmd.operator->();
-  cmd.describe("Print every rewrite: its rule, the nodes before and after, and the time.",
+  cmd.set_description("Print every rewrite: its rule, the nodes before and after, and the time.",
                "tgc trace kernel.uop --stage=symbolic --rule=add-zero",
                "Exit codes: 0, 1 a stage refused one of several graphs, or --replay found a difference, 2 trouble.");
   add_input_options(cmd, o.input, o.kernel, ", or a trace file");
@@ -115,13 +115,14 @@ void add_trace(Command& cmd) {
   cmd.option("--rule", o.rule, "RULE", "print only rewrites by this rule: a name with `*`, or a part of FILE:LINE");
   cmd.option("--op", o.op, "OP", "print only rewrites of nodes of this op");
   cmd.option("--node", o.node, "#N", "print only the rewrites that node #N takes part in or results from");
-  cmd.flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
+  cmd.add_cli_flag("--nested", o.nested, "print rewrites inside rules, too, such as those of simplify()");
   cmd.set_group(OptionGroup::Output);
-  cmd.flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
+  cmd.add_cli_flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
   cmd.add_number_option("--max-lines", o.max_lines, "N", 0, kMaxShownItems,
                     "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
-  cmd.flag("--replay", o.replay, "instead: apply the listed rewrites to each stage's input and compare the results");
+  cmd.add_cli_flag("--replay", o.replay,
+                   "instead: apply the listed rewrites to each stage's input and compare the results");
   cmd.option("-o,--output", o.output, "FILE", "write a trace file, which this command reads; gzip if named .gz");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return Tracer(o).run(); });

@@ -13,7 +13,7 @@ namespace {
 struct VerifyOptions {
   std::string input = "-", kernel, spec;
   bool json = false, structure = false;
-  Overrides over;
+  CompileOverrides over;
   CLI::App* app;
 };
 
@@ -40,7 +40,7 @@ std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::op
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
   return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text).text() +
-         "\n  table: " + std::string(rules_of(spec).name()) + "\n";
+         "\n  table: " + std::string(spec_rules_of(spec).name()) + "\n";
 }
 
 int verify_input(const VerifyOptions& o) {
@@ -49,13 +49,13 @@ int verify_input(const VerifyOptions& o) {
     throw Failure(unknown_word_error("specification", o.spec, spec_names(), "tensor, kernel, program or full"));
   int exit_code = 0;
   bool is_noted = false;
-  const Session session = terminal_session(o.over);
+  const Session session = make_terminal_session(o.over);
   HeldOutput out;
-  require(for_each_graph(
+  require_value(for_each_graph(
       session, o.input, o.kernel,
       [&](InputGraph in) -> Status {
         if (o.structure) return exit_code = std::max(exit_code, verify_structure(in, o.json, out)), Unit{};
-        if (auto pipeline = recorded_pipeline(in); !pipeline->has_ability(Ability::Specification)) {
+        if (auto pipeline = make_recorded_pipeline(in); !pipeline->has_ability(Ability::Specification)) {
           require_for_options(*o.app, *pipeline, Ability::Specification, {"--spec"});
           exit_code = std::max(exit_code, verify_structure(in, o.json, out));
           if (!std::exchange(is_noted, true))
@@ -64,7 +64,7 @@ int verify_input(const VerifyOptions& o) {
                                 "is tinygrad 0.12.0's");
           return Unit{};
         }
-        Spec spec = asked.value_or(fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));
+        Spec spec = asked.value_or(find_fitting_spec(!in.list.empty(), in.is_tensor_graph, in.info.stage));
         std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
         auto violation = first_invalid_node(nodes, spec, !in.list.empty());
         if (violation) exit_code = 1;
@@ -72,21 +72,22 @@ int verify_input(const VerifyOptions& o) {
         return Unit{};
       },
       true));
-  require(out.release());
+  require_value(out.release());
   return exit_code;
 }
 
 }  // namespace
 
-void add_verify(Command& cmd) {
-  auto& o = cmd.make_owned<VerifyOptions>();
+void add_verify(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<VerifyOptions>();
   o.app = cmd.operator->();
-  cmd.describe("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
+  cmd.set_description("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
                "tgc verify kernel.uop --spec=kernel");
   add_input_options(cmd, o.input, o.kernel);
   cmd.set_group(OptionGroup::Comparison);
   auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
-  cmd.flag("--structure", o.structure, "of any release: check only that sources precede users and that ops exist")
+  cmd.add_cli_flag("--structure", o.structure,
+                   "of any release: check only that sources precede users and that ops exist")
       ->excludes(spec);
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print one JSON object per graph");

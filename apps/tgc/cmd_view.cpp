@@ -27,27 +27,27 @@ struct ViewOptions {
   std::string device;
   bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false, prove = false;
   int port = 0;
-  Overrides over{.records_live_rewrites = true};
+  CompileOverrides over{.records_live_rewrites = true};
 };
 
 int serve(const ViewOptions& o, Session& session, ViewContent content) {
-  auto server = require(ViewServer::start(o.port, view_page_code(), std::move(content)));
-  print(server->address() + "\n");
+  auto server = require_value(ViewServer::start_server(o.port, view_page_code(), std::move(content)));
+  print_output(server->page_address() + "\n");
   flush_output();
   session.report_note("serving until Ctrl-C");
   if (o.open) {
-    std::string page = require(server->redirect_file());
+    std::string page = require_value(server->redirect_file());
     if (!start_process({.argv = {"xdg-open", page}}))
-      session.warn({.message = "no browser was opened: xdg-open is missing"});
+      session.send_warning({.message = "no browser was opened: xdg-open is missing"});
   }
-  static Cancel stop;
+  static CancelRequest stop;
   session.cancel = &stop;
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop.request_cancel(); });
   server->serve_requests(session);
   return 0;
 }
 
-ViewPlan plan_of(const ViewOptions& o) {
+ViewRequest plan_of(const ViewOptions& o) {
   return {.input = o.input,
           .kernel = o.kernel,
           .other_input = o.other,
@@ -61,31 +61,31 @@ ViewPlan plan_of(const ViewOptions& o) {
 }
 
 int view(const ViewOptions& o) {
-  Session session = terminal_session(o.over, 0);
+  Session session = make_terminal_session(o.over, 0);
   session.compile_options.has_source_lines = true;
   std::string page;
   int outcome = 0;
   if (const bool is_profile = is_profile_input(o.input); is_profile && o.output.empty()) {
     return report_error({.message = "a profile's page is written to a file", .expected = "-o page.html"});
   } else if (is_profile) {
-    page = require(profile_page_of(profile_page_code(), session, o.input, o.other));
+    page = require_value(read_profile_page(profile_page_code(), session, o.input, o.other));
   } else {
-    ViewContent content = require(gather_view(session, plan_of(o)));
+    ViewContent content = require_value(gather_view(session, plan_of(o)));
     if (o.output.empty()) return serve(o, session, std::move(content));
-    page = view_page(view_page_code(), content, session.jobs);
+    page = make_view_page(view_page_code(), content, session.num_jobs);
     for (const RecordedGraph& g : content.graphs)  // the page shows what tinygrad did before it raised the error
-      if (!g.producer.empty() && !g.error.empty()) session.warn({.message = g.error}), outcome = 2;
+      if (!g.producer.empty() && !g.error.empty()) session.send_warning({.message = g.error}), outcome = 2;
   }
-  require(write_file(o.output, page));
+  require_value(write_file(o.output, page));
   session.report_note("wrote " + o.output + ", " + bytes_text(page.size()));
   return outcome;
 }
 
 }  // namespace
 
-void add_view(Command& cmd) {
-  auto& o = cmd.make_owned<ViewOptions>();
-  cmd.describe("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
+void add_view(CliCommand& cmd) {
+  auto& o = cmd.make_owned_value<ViewOptions>();
+  cmd.set_description("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
                "tgc view kernel.uop -o page.html");
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
   auto* b = cmd.add_positional("B", o.other,
@@ -95,16 +95,18 @@ void add_view(Command& cmd) {
   add_weights_option(cmd, o.over);
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device, "DEV", "where --run and --bisect run kernels; otherwise the same as --target");
-  cmd.flag("--run", o.run, "run the kernels and show the time of each: the fastest of 5 runs")->excludes(b);
-  cmd.flag("--bisect", o.bisect, "bisect a kernel that computes a wrong result and open the page at the culprit")
+  cmd.add_cli_flag("--run", o.run, "run the kernels and show the time of each: the fastest of 5 runs")->excludes(b);
+  cmd.add_cli_flag("--bisect", o.bisect,
+                   "bisect a kernel that computes a wrong result and open the page at the culprit")
       ->excludes(b);
-  cmd.flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")->excludes(b);
+  cmd.add_cli_flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")
+      ->excludes(b);
   cmd.set_group(OptionGroup::Output);
   auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
   cmd.add_number_option("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
-  cmd.flag("--open", o.open, "open the server's page in a browser")->excludes(output);
-  cmd.flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
-  cmd.flag("--strip-paths", o.strip_paths, "leave out the folders of files");
+  cmd.add_cli_flag("--open", o.open, "open the server's page in a browser")->excludes(output);
+  cmd.add_cli_flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
+  cmd.add_cli_flag("--strip-paths", o.strip_paths, "leave out the folders of files");
   add_pipeline_options(cmd, o.over, false);
   cmd.set_action([&o] {
     if (!o.run && !o.bisect && !o.device.empty()) o.over.target = o.device;

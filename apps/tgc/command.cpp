@@ -41,20 +41,20 @@ std::string other_given_options(const CLI::App& app) {
     const std::string& name = o->get_lnames()[0];
     if (std::ranges::find(kNotRepeated, name) != std::end(kNotRepeated)) continue;
     if (o->get_expected_min() == 0) out += " --" + name;  // a flag
-    else for (const std::string& value : o->results()) out += " --" + name + "=" + shell_word(value);
+    else for (const std::string& value : o->results()) out += " --" + name + "=" + quote_for_shell(value);
   }
   return out;
 }
 
 }  // namespace
 
-void Command::describe(const std::string& sentence, const std::string& example, const std::string& notes) {
+void CliCommand::set_description(const std::string& sentence, const std::string& example, const std::string& notes) {
   cli_app_->description(sentence + "\n\nExample: " + example + "\n")->footer(notes);
 }
 
-void Command::set_group(OptionGroup group) { cli_app_->option_defaults()->group(kGroups[size_t(group)]); }
+void CliCommand::set_group(OptionGroup group) { cli_app_->option_defaults()->group(kGroups[size_t(group)]); }
 
-void Command::set_action(std::function<int()> body) {
+void CliCommand::set_action(std::function<int()> body) {
   cli_app_->callback([body, app = cli_app_, owned = owned_values_, code = exit_code_] {
     other_options() = other_given_options(*app) + other_given_options(*app->get_parent());
     auto done = catch_failures(body);
@@ -62,8 +62,10 @@ void Command::set_action(std::function<int()> body) {
   });
 }
 
-Command::NumberCheck Command::number_check(int64_t a, int64_t b) { return number_between(a, b, "a whole number"); }
-Command::NumberCheck Command::number_check(double a, double b) { return number_between(a, b, "a number"); }
+CliCommand::NumberCheck CliCommand::make_number_check(int64_t a, int64_t b) {
+  return number_between(a, b, "a whole number");
+}
+CliCommand::NumberCheck CliCommand::make_number_check(double a, double b) { return number_between(a, b, "a number"); }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   std::string out = make_description(app) + make_usage(app, name) + make_positionals(app);

@@ -13,9 +13,9 @@
 
 namespace tgc {
 
-// Returns the value of `result`. Throws its Diag as a Failure, which Command::set_action prints.
+// Returns the value of `result`. Throws its Diag as a Failure, which CliCommand::set_action prints.
 template <class T>
-T require(Result<T> result) {
+T require_value(Result<T> result) {
   return std::move(result.value_or_throw());
 }
 
@@ -25,14 +25,14 @@ inline const double kMaxTimeoutSeconds = 1e7;
 // In the order in which --help prints them.
 enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
 
-class Command {
+class CliCommand {
  public:
-  Command(CLI::App& app, const std::string& name, int& exit_code)
+  CliCommand(CLI::App& app, const std::string& name, int& exit_code)
       : cli_app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
   CLI::App* operator->() const { return cli_app_; }
 
   // Sets the texts of --help: what the command does and an example call, for its start, and `notes` for its end.
-  void describe(const std::string& sentence, const std::string& example, const std::string& notes = "");
+  void set_description(const std::string& sentence, const std::string& example, const std::string& notes = "");
   // Puts the options that are added from now on into `group`.
   void set_group(OptionGroup group);
 
@@ -56,12 +56,14 @@ class Command {
                              const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
     using Number = std::conditional_t<is_whole, int64_t, double>;
-    return option(names, value, type, help)->check(number_check(Number(least), Number(most)));
+    return option(names, value, type, help)->check(make_number_check(Number(least), Number(most)));
   }
   template <class T>
-  CLI::Option* flag(const char* name, T& on, const std::string& help) { return cli_app_->add_flag(name, on, help); }
+  CLI::Option* add_cli_flag(const char* name, T& on, const std::string& help) {
+    return cli_app_->add_flag(name, on, help);
+  }
   CLI::Option* add_json_flag(bool& value, const std::string& help = "print JSON") {
-    return flag("--json", value, help);
+    return add_cli_flag("--json", value, help);
   }
   CLI::Option* add_jobs_option(unsigned& value, const std::string& by_default) {
     return add_number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
@@ -69,7 +71,7 @@ class Command {
 
   // Returns a new T, such as the options of a command, which lives as long as the parser.
   template <class T>
-  T& make_owned() {
+  T& make_owned_value() {
     auto made = std::make_shared<T>();
     owned_values_.push_back(made);
     return *made;
@@ -81,8 +83,8 @@ class Command {
   // Checks that a text is a number from `least` to `most`: CLI11 reads -1 as a large unsigned number and 010 as 8,
   // accepts NaN in every range, and clamps numbers that overflow.
   using NumberCheck = std::function<std::string(const std::string& text)>;
-  static NumberCheck number_check(int64_t least, int64_t most);
-  static NumberCheck number_check(double least, double most);
+  static NumberCheck make_number_check(int64_t least, int64_t most);
+  static NumberCheck make_number_check(double least, double most);
 
   CLI::App* cli_app_;
   int* exit_code_;

@@ -16,15 +16,15 @@ class App;
 
 namespace tgc {
 
-class Command;
+class CliCommand;
 
-#define TGC_DECLARE_COMMAND(name) void add_##name(Command& cmd);
+#define TGC_DECLARE_COMMAND(name) void add_##name(CliCommand& cmd);
 TGC_COMMANDS(TGC_DECLARE_COMMAND)
 #undef TGC_DECLARE_COMMAND
 
 std::vector<const CLI::App*> visible_commands(const CLI::App& app);        // those that help and completion show
 const CLI::App* find_command(const CLI::App& app, std::string_view name);  // null: no such command
-std::string man_page(const CLI::App& app);                                 // the manual page tgc(1)
+std::string make_man_page(const CLI::App& app);                            // the manual page tgc(1)
 
 std::vector<std::string_view> help_topics();
 std::string help_text_on(std::string_view topic);  // text of `tgc help TOPIC`; "" for an unknown topic

@@ -17,14 +17,14 @@ std::string kernel(const std::string& store, const std::string& load) {
 }  // namespace
 
 TEST_CASE("cli: a crash of a kernel, alone or in a model, is trouble and names the kernel") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   CommandResult r = run_tgc("run " + test_path("hostile/modrun.onnx"));
   CHECK(r.code == 2);
   CHECK(r.err.find("kernel 'E_4' on CPU:LLVM: killed by SIGFPE (integer division by zero") != std::string::npos);
 }
 
 TEST_CASE("cli: an out-of-bounds access names the buffer and the distance") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   CommandResult far = run_tgc("run " + kernel("r", "r+1000") + " --reference=none");
   CHECK(far.code == 1);
   CHECK(far.err.find("after the end of data1, 64 bytes)") != std::string::npos);
@@ -34,7 +34,7 @@ TEST_CASE("cli: an out-of-bounds access names the buffer and the distance") {
 }
 
 TEST_CASE("cli: --sanitize names the source line of an out-of-bounds access") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   for (std::string device : {"CPU:CLANG", "CPU:LLVM"}) {
     CommandResult r = run_tgc("run " + kernel("r", "r+1") + " --reference=none --sanitize --device=" + device);
     INFO(r.out << r.err);
@@ -47,7 +47,7 @@ TEST_CASE("cli: --sanitize names the source line of an out-of-bounds access") {
 }
 
 TEST_CASE("cli: --sanitize runs each kernel of a model under AddressSanitizer") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   CommandResult r = run_tgc("run --sanitize " + test_path("models/mlp.onnx"));
   INFO(r.out << r.err);
   CHECK(r.code == 0);

@@ -48,7 +48,8 @@ constexpr const char* kNoSuch = "kernels may not call|does not compile|undefined
 }  // namespace
 
 TEST_CASE("cli: hostile CUSTOMI code in C is contained") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms() == "limits",
+               "sanitizers are on, or the sandbox has no walls here");
   const Attack attacks[] = {
       {"write", CALL("int open(const char*, int, int)", "open(\"made-by-a-kernel\", 65, 384)"), kNoSuch},
       {"network", CALL("int socket(int, int, int)", "socket(2, 1, 0)"), kNoSuch},
@@ -74,7 +75,8 @@ TEST_CASE("cli: CUSTOMI is an error for the LLVM IR renderer") {
 }
 
 TEST_CASE("cli: hostile CUSTOMI code in OpenCL C is contained") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms() == "limits",
+               "sanitizers are on, or the sandbox has no walls here");
   SKIP_TEST_IF(!contains_text(run_tgc("devices").out, "CL"), "there is no OpenCL device");
   if (run_tgc("run --allow-custom --reference=none --device=CL " + storing("good.uop", "(40+2)")).code) {
     MESSAGE("SKIPPED: OpenCL does not work here");
@@ -91,7 +93,8 @@ TEST_CASE("cli: hostile CUSTOMI code in OpenCL C is contained") {
 }
 
 TEST_CASE("cli: hostile CUSTOMI code in CUDA C is contained on the emulated driver") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms() == "limits",
+               "sanitizers are on, or the sandbox has no walls here");
   if (run_tgc("run --allow-custom --reference=none --emulate --device=CUDA " + storing("good.uop", "(40+2)")).code) {
     MESSAGE("SKIPPED: the emulated CUDA does not work here");
     return;

@@ -14,9 +14,9 @@ Status DumpOutput::write(const std::vector<DumpText>& texts) {
 }
 
 Status DumpOutput::release() {
-  if (single_text_) return write_file(output_path_, *single_text_);
+  if (output_file_text_) return write_file(output_path_, *output_file_text_);
   if (!json_texts_.empty())
-    held_output_.add(json_texts_.size() == 1 ? json_texts_[0].text : json_document(json_texts_));
+    held_output_.add(json_texts_.size() == 1 ? json_texts_[0].text : make_json_document(json_texts_));
   return held_output_.release();
 }
 
@@ -41,13 +41,13 @@ Status DumpOutput::write_files(const std::vector<DumpText>& texts) {
     return Diag{.message = "cannot write several texts to one file",
                 .file = output_path_,
                 .expected = "a folder (end its name with '/')"};
-  if (!writes_folder_) return single_text_ = texts[0].text, Unit{};
+  if (!writes_folder_) return output_file_text_ = texts[0].text, Unit{};
   fs::create_directories(output_path_, error);
   if (error) return Diag{.message = "cannot make the folder: " + error.message(), .file = output_path_};
   std::map<std::string, std::string> stems;  // stems of file names by graph; graphs of one name get different stems
   for (const DumpText& t : texts) {
     auto [stem, is_new] = stems.try_emplace(t.graph_name);
-    if (is_new) stem->second = file_stems_.distinct_path(file_name_of(t.graph_name));
+    if (is_new) stem->second = file_stems_.make_distinct_path(file_name_of(t.graph_name));
     if (auto status = write_file((fs::path(output_path_) / t.file_name(stem->second)).string(), t.text); !status)
       return status;
   }

@@ -18,7 +18,7 @@ class DumpOutput {
 
   // Adds the texts of one graph. Fails if they cannot be written.
   Status write(const std::vector<DumpText>& texts);
-  size_t num_written() const { return num_written_; }
+  size_t num_written_texts() const { return num_written_; }
   // Prints the output, or writes the single file. Call this once, after the last graph.
   Status release();
 
@@ -31,8 +31,8 @@ class DumpOutput {
   // for standard output: a single one is printed alone, several as a document
   std::vector<DumpText> json_texts_;
   bool is_first_text_ = true, writes_folder_ = false;
-  std::optional<std::string> single_text_;  // the text for the output file, if `to` is a file
-  TakenPaths file_stems_;
+  std::optional<std::string> output_file_text_;  // the text for the output file, if `to` is a file
+  UsedPaths file_stems_;
   size_t num_written_ = 0;
   HeldOutput held_output_;
 };

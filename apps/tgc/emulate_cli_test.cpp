@@ -91,7 +91,7 @@ TEST_CASE("cli: run --emulate --race prints both source lines of a race that a m
   const std::string barrier = "Ops.BARRIER";
   REQUIRE(contains_text(list, barrier));
   list.replace(list.find(barrier), barrier.size(), "Ops.NOOP   ");
-  SKIP_TEST_IF(tgc::kThreadSanitized, "ThreadSanitizer is on");
+  SKIP_TEST_IF(tgc::kIsThreadSanitized, "ThreadSanitizer is on");
   CommandResult r =
       run_tgc("run --emulate --race --device=CUDA:CUDA:sm_80 " + write_scratch_file("no_barrier.uops", list));
   INFO(r.out, r.err);

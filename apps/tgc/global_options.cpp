@@ -48,7 +48,7 @@ void add_global_options(CLI::App& app) {
       ->trigger_on_parse();
   auto upgrades = [](const std::string& path) {
     auto text = read_file(path);
-    take("--upgrades", text ? use_op_upgrades(*text, input_name(path)) : Status(text.diag()));
+    take("--upgrades", text ? load_op_upgrades(*text, input_name(path)) : Status(text.diag()));
   };
   app.add_option_function<std::string>("--upgrades", upgrades,
                                        "import ops that tgc does not know as this file says; see `tgc help upgrades`")

@@ -34,14 +34,14 @@ Status HeldOutput::release() {
       if (n == 0) return lost();
       line.append(chunk, 0, n);
       const size_t end = line.rfind('\n') + 1;
-      print(std::string_view(line).substr(0, end));
+      print_output(std::string_view(line).substr(0, end));
       line.erase(0, end);
       left -= n;
     }
     std::fclose(std::exchange(file_, nullptr));
     text_in_memory_.insert(0, line);
   }
-  print(text_in_memory_);
+  print_output(text_in_memory_);
   text_in_memory_.clear();
   return Unit{};
 }

@@ -90,8 +90,8 @@ constexpr Topic kTopics[] = {{"stages", stages},           {"formats", formats},
                              {"targets", targets},         {"inputs", inputs_text}, {"recording", recording_text},
                              {"upgrades", upgrades_text},  {"debug", debug_text},
                              {"exit-codes", exit_codes_text},
-                             {"faults", faults_text},      {"limits", limits}, {"log", log_help},
-                             {"beam", beam_variables_text}, {"ci", ci_help},
+                             {"faults", faults_text},      {"limits", limits}, {"log", log_help_text},
+                             {"beam", beam_variables_text}, {"ci", ci_help_text},
                              {"agents", agents_text}};
 
 }  // namespace

@@ -34,7 +34,7 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
   if (const CLI::App* own = tgc::find_command(app, command)) add(*own);
   add(app);
   const std::string caller = command.empty() ? "tgc" : "tgc " + command;
-  std::string near = tgc::nearest_names(option, std::vector<std::string_view>(known.begin(), known.end()));
+  std::string near = tgc::nearest_names_text(option, std::vector<std::string_view>(known.begin(), known.end()));
   return {.message = (command.empty() ? "there is" : command + " has") + " no option '" + option + "'",
           .expected = (near.empty() ? "" : near + ", or ") + "one that `" + caller + " --help` lists"};
 }
@@ -44,7 +44,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
-    std::string near = tgc::nearest_names(argv[1], names);
+    std::string near = tgc::nearest_names_text(argv[1], names);
     if (std::string_view(argv[1]) == "list")
       near = "records (the graphs of a file), stages, patterns (the rules), devices";
     return tgc::report_error({.message = "unknown command '" + std::string(argv[1]) + "'",
@@ -61,7 +61,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
 
 struct CommandRow {
   std::string_view name;
-  void (*add)(tgc::Command& cmd);
+  void (*add)(tgc::CliCommand& cmd);
 };
 #define TGC_COMMAND_ROW(name) {#name, tgc::add_##name},
 constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
@@ -74,7 +74,7 @@ void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
              std::ranges::find(kCommands, first, &CommandRow::name) != std::end(kCommands);
   for (const CommandRow& c : kCommands) {
     if (one && c.name != first) continue;
-    tgc::Command command(app, std::string(c.name), exit_code);
+    tgc::CliCommand command(app, std::string(c.name), exit_code);
     c.add(command);
   }
 }
@@ -89,7 +89,7 @@ int run_command(int argc, char** argv) {
   app.fallthrough();  // accept --color after a command, too; commands that are added below inherit this setting
   app.set_version_flag("--version", version_line, "print the versions of tgc, tinygrad and LLVM and exit");
   tgc::add_global_options(app);
-  app.parse_complete_callback(tgc::keep_process_limits);
+  app.parse_complete_callback(tgc::enforce_process_limits);
   if (auto status = tgc::set_limits_of_environment(); !status) return tgc::report_error(status.diag());
   tgc::set_log_output(tgc::print_message);
   if (auto status = tgc::set_log_levels_of_environment(); !status) return tgc::report_error(status.diag());
@@ -101,11 +101,11 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help or --version
     std::ostringstream text;
     exit_code = app.exit(e, text, text);
-    tgc::print(text.str());
+    tgc::print_output(text.str());
   } catch (const CLI::ParseError& e) {
     return usage_error(app, e, argc, argv);
   }
-  for (std::string& warning : tgc::fault_warnings()) tgc::warn({.message = std::move(warning)});
+  for (std::string& warning : tgc::fault_warnings()) tgc::show_warning({.message = std::move(warning)});
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::print_message("tgc: note: " + note + "\n");
   if (exit_code != 2 && tgc::has_memory_run_out())
     exit_code = tgc::report_error({.message = "out of memory: the work is incomplete"});

@@ -29,7 +29,7 @@ std::string upper(std::string_view text) {
 
 }  // namespace
 
-std::string man_page(const CLI::App& app) {
+std::string make_man_page(const CLI::App& app) {
   std::string out = ".TH TGC 1 \"\" \"tgc " + std::string(tgc_version()) + "\" \"User Commands\"\n" +
                     ".SH NAME\ntgc \\- see what tinygrad's compiler does to a graph, stage by stage\n"
                     ".SH SYNOPSIS\n.B tgc\n\\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIINPUT\\fR]\n"

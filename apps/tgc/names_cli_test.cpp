@@ -115,7 +115,7 @@ TEST_CASE("cli: REF stops at its limits of steps and time") {
 TEST_CASE("cli: deeply nested graphs are read and written, also with a small stack") {
   for (auto [name, link] : {std::pair("methods", ".sin()"), std::pair("sums", "(.sin()+c0)")}) {
     std::string file =
-        write_scratch_file(std::string(name) + ".uop", chain(tgc::kThreadSanitized ? 3000 : 30000, link));
+        write_scratch_file(std::string(name) + ".uop", chain(tgc::kIsThreadSanitized ? 3000 : 30000, link));
     CommandResult once = run_in_shell("ulimit -s 512; tgc dump --stage=ast '" + file +
                                       "' > once.uop && tgc dump --stage=ast once.uop | cmp - once.uop");
     INFO(name << once.err.substr(0, 500));

@@ -11,36 +11,36 @@ namespace tgc {
 void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
                       std::initializer_list<const char*> options) {
   for (const char* name : options)
-    if (app.count(name)) require(pipeline.require_ability(ability, name));
+    if (app.count(name)) require_value(pipeline.require_ability(ability, name));
 }
 
-void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target, bool has_live) {
+void add_pipeline_options(CliCommand& cmd, CompileOverrides& over, bool is_device_target, bool has_live) {
   cmd.set_group(OptionGroup::Pipeline);
   auto* target = cmd.option("--target", over.target, "TARGET",
                             "compile for DEVICE[:RENDERER[:ARCH]], such as CUDA:PTX:sm_80; default: the input's");
-  if (device_is_target) cmd.option("--device", over.target, "TARGET", "the same as --target")->excludes(target);
+  if (is_device_target) cmd.option("--device", over.target, "TARGET", "the same as --target")->excludes(target);
   cmd.add_repeated_option("--set", over.settings_texts, "KEY=VALUE", "set a variable of tinygrad, for example NOOPT=1");
   cmd.option("--opts", over.opts, "LIST",
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
   if (!has_live) return;
-  cmd.flag("--native", over.uses_native_pipeline,
+  cmd.add_cli_flag("--native", over.uses_native_pipeline,
            "compile a kernel of another tinygrad release with tgc's own pipeline");
-  cmd.flag(kLiveOption, over.live_command, kLiveOptionHelp);
+  cmd.add_cli_flag(kLiveOption, over.live_command, kLiveOptionHelp);
 }
 
-void add_weights_option(Command& cmd, Overrides& over) {
+void add_weights_option(CliCommand& cmd, CompileOverrides& over) {
   cmd.set_group(OptionGroup::Input);
   cmd.option("--weights", over.weights_file, "FILE",
              "read a model's tensors by name from a safetensors, npz or npy file");
 }
 
-void add_size_option(Command& cmd, Overrides& over) {
+void add_size_option(CliCommand& cmd, CompileOverrides& over) {
   cmd.set_group(OptionGroup::Input);
   cmd.add_repeated_option("--var", over.size_texts, "NAME=N", "set a symbolic size of a model");
 }
 
-void add_ci_options(Command& cmd, CiOptions& options) {
-  require(CiOptions::check_environment());
+void add_ci_options(CliCommand& cmd, CiOptions& options) {
+  require_value(CiOptions::check_environment());
   cmd.set_group(OptionGroup::Output);
   cmd.option("--junit", options.junit_path, "FILE", "write a JUnit report, too; see `tgc help ci`");
   cmd.option("--sarif", options.sarif_path, "FILE", "write a SARIF report, too");
@@ -48,27 +48,27 @@ void add_ci_options(Command& cmd, CiOptions& options) {
 
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json) {
   if (!options.is_wanted()) return;
-  const std::string annotations = require(options.write_reports(report));
+  const std::string annotations = require_value(options.write_reports(report));
   print_workflow_commands(annotations, json);
 }
 
-void add_repro_option(Command& cmd, std::string& file) {
+void add_repro_option(CliCommand& cmd, std::string& file) {
   cmd.set_group(OptionGroup::Output);
   cmd.option("--repro", file, "FILE",
              "write a failing kernel as one file, which `tgc run FILE` repeats ({} as in --inputs)");
 }
 
-void add_language_option(Command& cmd, std::string& language) {
+void add_language_option(CliCommand& cmd, std::string& language) {
   cmd.option("--language", language, "L",
              "INPUT is a kernel written by hand: cuda, hip, opencl, metal, llvm or c");
 }
 
-void add_save_failures_option(Command& cmd, std::string& folder) {
+void add_save_failures_option(CliCommand& cmd, std::string& folder) {
   cmd.set_group(OptionGroup::Output);
   cmd.option("--save-failures", folder, "DIR", "write the arrays of each failing run to DIR, as npz files");
 }
 
-void add_run_options(Command& cmd, RunOptions& o, Overrides& over, const std::string& device_help) {
+void add_run_options(CliCommand& cmd, RunOptions& o, CompileOverrides& over, const std::string& device_help) {
   cmd.set_group(OptionGroup::Input);
   cmd.option("--inputs", o.input.arrays_file, "F.npz",
              "read arrays data0, data1, ... from an npz or npy file; {} stands for INPUT without its extension");

@@ -19,23 +19,24 @@ inline constexpr const char* kLiveOptionHelp = "compile with this Python's tinyg
 
 // Adds INPUT (a string or a vector of strings) and --kernel. `also` is appended to INPUT's help text.
 template <class Input>
-void add_input_options(Command& cmd, Input& input, std::string& kernel, const std::string& also = "") {
+void add_input_options(CliCommand& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.set_group(OptionGroup::Input);
   cmd.add_positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
   cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
-void add_weights_option(Command& cmd, Overrides& over);
-void add_size_option(Command& cmd, Overrides& over);  // adds --var for symbolic sizes of a model
-// Adds --target (with the alias --device, if `device_is_target`), --set and --opts and, with `has_live`, --live and
+void add_weights_option(CliCommand& cmd, CompileOverrides& over);
+void add_size_option(CliCommand& cmd, CompileOverrides& over);  // adds --var for symbolic sizes of a model
+// Adds --target (with the alias --device, if `is_device_target`), --set and --opts and, with `has_live`, --live and
 // --native.
-void add_pipeline_options(Command& cmd, Overrides& over, bool device_is_target = true, bool has_live = true);
+void add_pipeline_options(CliCommand& cmd, CompileOverrides& over, bool is_device_target = true, bool has_live = true);
 // Adds the options that `run`, `bisect` and `reduce` share. `device_help` is the help text of --device.
-void add_run_options(Command& cmd, RunOptions& options, Overrides& over, const std::string& device_help);
-void add_language_option(Command& cmd, std::string& language);  // adds --language, the language of hand-written kernels
+void add_run_options(CliCommand& cmd, RunOptions& options, CompileOverrides& over, const std::string& device_help);
+// adds --language, the language of hand-written kernels
+void add_language_option(CliCommand& cmd, std::string& language);
 // Adds --save-failures, the folder for the arrays of failing runs.
-void add_save_failures_option(Command& cmd, std::string& folder);
-void add_repro_option(Command& cmd, std::string& file);  // adds --repro
-void add_ci_options(Command& cmd, CiOptions& options);   // adds --junit and --sarif
+void add_save_failures_option(CliCommand& cmd, std::string& folder);
+void add_repro_option(CliCommand& cmd, std::string& file);  // adds --repro
+void add_ci_options(CliCommand& cmd, CiOptions& options);  // adds --junit and --sarif
 // Writes the reports that `options` asks for, and prints annotations; with `json`, to standard error.
 void write_ci_reports(const CiOptions& options, const CiReport& report, bool json);
 
@@ -44,11 +45,11 @@ void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability 
                       std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
-// `jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if it cannot
-// start.
-Session terminal_session(unsigned jobs, const std::string& live = "");
+// `num_jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if it
+// cannot start.
+Session make_terminal_session(unsigned num_jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for a tinygrad variable that has no effect in tgc.
-Session terminal_session(Overrides over, unsigned jobs = 1);
+Session make_terminal_session(CompileOverrides over, unsigned num_jobs = 1);
 // If the recording that `input` names has one of schedules beside it, notes that kernels were compared with their ASTs,
 // and how `command` checks the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
@@ -56,6 +57,6 @@ void note_unchecked_schedules(const Session& session, const std::string& input, 
 // If BEAM=N is set (by --set or the environment), makes later compilations use the opts that `tgc beam` found. Warns if
 // these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without the variables of
 // the search that are not also settings of the pipeline.
-Overrides install_found_opts(Overrides over);
+CompileOverrides install_found_opts(CompileOverrides over);
 
 }  // namespace tgc

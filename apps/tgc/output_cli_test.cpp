@@ -179,8 +179,8 @@ TEST_CASE("output: low process limits and missing folders give a message or no e
                             "export TGC_CACHE_DIR=/proc/none", "export TMPDIR=/dev/null/none",
                             "mkdir -p gone && cd gone && rmdir ../gone"}) {
     // the sanitizers need more memory and more files than these limits allow
-    if (tgc::kSanitized && (limit.starts_with("ulimit -v") || limit.starts_with("ulimit -n"))) continue;
-    if (tgc::kThreadSanitized && limit.starts_with("ulimit")) continue;
+    if (tgc::kIsSanitized && (limit.starts_with("ulimit -v") || limit.starts_with("ulimit -n"))) continue;
+    if (tgc::kIsThreadSanitized && limit.starts_with("ulimit")) continue;
     for (std::string command : {"dump --stage=asm --target=CPU:LLVM ", "check -j2 ", "run --device=CPU:LLVM ",
                                 "trace "}) {
       std::string bare = kKernel.substr(1, kKernel.size() - 2);
@@ -227,7 +227,7 @@ TEST_CASE("output: an interrupt stops between two graphs and prints the results 
   CHECK(contains_text(once.err, "tgc: stopping soon"));
   CHECK(contains_text(once.err, "tgc: cancelled"));
 
-  SKIP_TEST_IF(tgc::kThreadSanitized, "ThreadSanitizer is on");
+  SKIP_TEST_IF(tgc::kIsThreadSanitized, "ThreadSanitizer is on");
   // tgc waits for input that never comes, until it is interrupted twice
   CommandResult twice = run_in_shell(
       "sleep 3 | env --default-signal=INT tgc dump -o held.uop & p=$!; sleep 0.5; kill -INT $p; "
@@ -279,7 +279,7 @@ TEST_CASE("output: a campaign that receives SIGTERM prints its findings so far")
 }
 
 TEST_CASE("output: a campaign that crashes names the graph and the command that makes it again") {
-  SKIP_TEST_IF(tgc::kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(tgc::kIsSanitized, "sanitizers are on");
   CommandResult r = interrupted_campaign("SEGV");
   CHECK(r.code == 139);
   CHECK(contains_text(r.err, "tgc: internal error: SIGSEGV in "));

@@ -99,7 +99,7 @@ void watch_faults() {
   }
 }
 
-Cancel interrupted;
+CancelRequest interrupted;
 
 void on_interrupt(int number) {
   if (interrupted.is_cancel_requested()) {
@@ -133,7 +133,7 @@ void prepare_process() {
 
 bool has_memory_run_out() { return no_memory; }
 
-Cancel& interrupt_request() {
+CancelRequest& interrupt_request() {
   static const bool watched = watch_for(SIGINT);
   (void)watched;
   return interrupted;

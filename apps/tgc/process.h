@@ -3,7 +3,7 @@
 
 namespace tgc {
 
-class Cancel;
+class CancelRequest;
 
 // Call this before anything else. Replaces closed standard streams by /dev/null; turns a closed pipe and an exceeded
 // file size limit into errors of write(); turns an uncaught exception, exhausted memory and stack overflow into one
@@ -15,7 +15,7 @@ bool has_memory_run_out();
 
 // Returns a cancellation request that SIGINT sets, from the first call of this function on. A second SIGINT ends the
 // process at once.
-Cancel& interrupt_request();
+CancelRequest& interrupt_request();
 // Makes SIGTERM set the request too. Call this before writing a file.
 void handle_termination();
 

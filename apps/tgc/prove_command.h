@@ -16,14 +16,14 @@ namespace tgc {
 struct ProveOptions {
   std::string input = "-", kernel;
   std::string rule, stage;
-  bool prints_json = false, is_strict = false, proves_rules = false, list_instances = false;
+  bool should_print_json = false, is_strict = false, should_prove_rules = false, should_list_instances = false;
   std::string float_sense = "reals", shard, table_path, program_path;
   std::vector<std::string> reports_to_merge;  // the reports that `tgc prove merge` joins
-  std::string merged_report;
-  bool skips_ref_check = false;
+  std::string merged_report_path;
+  bool should_skip_ref_check = false;
   std::optional<double> timeout_seconds = {};
-  unsigned jobs = 1;
-  Overrides overrides{.records_live_rewrites = true};
+  unsigned num_jobs = 1;
+  CompileOverrides overrides{.records_live_rewrites = true};
 
   // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
   Shard parsed_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
@@ -53,7 +53,8 @@ class ProgramWriter {
 // unknown name.
 FloatSense weakest_sense(const std::string& name);
 
-// Merges the files `reports_to_merge` into the file `merged_report` (empty: standard output). Returns the exit code.
+// Merges the files `reports_to_merge` into the file `merged_report_path` (empty: standard output). Returns the exit
+// code.
 int merge_reports(const ProveOptions& options);
 
 // Proves the rules of tgc or, with --live, those of that tinygrad (--rules); returns the exit code.

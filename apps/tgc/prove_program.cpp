@@ -7,11 +7,11 @@
 namespace tgc {
 
 ProgramWriter::ProgramWriter(const ProveOptions& o)
-    : program_path_(o.program_path), rule_file_(o.proves_rules ? o.rule : "") {
+    : program_path_(o.program_path), rule_file_(o.should_prove_rules ? o.rule : "") {
   if (program_path_.empty()) return;
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
-  tinygrad_process_ = std::make_unique<TinygradProcess>(require(resolve_tinygrad(o.live_tinygrad())),
+  tinygrad_process_ = std::make_unique<TinygradProcess>(require_value(resolve_tinygrad(o.live_tinygrad())),
                                                 [] { return interrupt_request().is_cancel_requested(); });
 }
 
@@ -31,7 +31,7 @@ void ProgramWriter::write_proof(KernelProof& proof) {
       continue;
     if (!r.counterexample.contains("before")) continue;
     tried++;
-    const UOp before = proof.history->applications()[r.application_index].before;
+    const UOp before = proof.rewrite_history->applications()[r.application_index].before;
     write_proof({std::string(r.place.rule), graph_to_json(before, {.producer = proof.producer}), r.counterexample},
                 proof.program);
   }
@@ -40,14 +40,14 @@ void ProgramWriter::write_proof(KernelProof& proof) {
 }
 
 void ProgramWriter::write_proof(const ProgramQuestion& question, ShownProgram& out) {
-  auto answered = tinygrad_process_->ask(question);
+  auto answered = tinygrad_process_->ask_process(question);
   if (!answered) return (void)(out.missing_reason = answered.diag().text());
   const ProgramAnswer& answer = answered.value_or_throw();
   if (answer.program.empty()) return (void)(out.missing_reason = answer.missing_reason);
   std::string path = program_path_;
   const size_t end = path.ends_with(".py") ? path.size() - 3 : path.size();
   if (++num_written_ > 1) path.insert(end, "-" + std::to_string(num_written_));
-  require(write_file(path, answer.program));
+  require_value(write_file(path, answer.program));
   out = {.program_file = path, .printed_text = answer.printed_text, .is_rule_alone = question.is_rule_alone};
 }
 

@@ -24,13 +24,13 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   const TemporaryFolder folder;
   const std::string path = folder.file("rules.jsonl.gz");
   const Shard shard = o.parsed_shard();
-  Session session = terminal_session(o.jobs);
-  const RulesExport how{.only = o.rule,
+  Session session = make_terminal_session(o.num_jobs);
+  const RulesExportOptions how{.rule_filter = o.rule,
                         .shard = o.shard.empty() ? "1/1" : o.shard,
                         .should_stop = session.cancel_check(),
                         .on_progress = [&](const std::string& what) { session.report_progress(what); }};
-  require(export_rules(require(resolve_tinygrad(live)), how, path));
-  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
+  require_value(export_rules(require_value(resolve_tinygrad(live)), how, path));
+  const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
   ProofCache cache;
   cache.keep_verdicts();
   std::vector<LiveRuleProof> all;
@@ -42,25 +42,25 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
                                 .on_rule = [&](LiveRuleProof& rule) {
                                   programs.write_proof(rule);
                                   const bool is_printed = rule.has_value_root || rule.num_instances || !o.rule.empty();
-                                  if (!o.prints_json && is_printed) print_report(live_rule_text(rule));
+                                  if (!o.should_print_json && is_printed) print_report(live_rule_text(rule));
                                   flush_output();  // users read the verdicts as they come
                                 },
                                 .should_stop = session.cancel_check(),
                                 .limit_seconds = o.timeout_seconds,
                                 .max_refuted = o.program_path.empty() ? size_t(1) : size_t(6),
-                                .lists_instances = o.list_instances};
+                                .lists_instances = o.should_list_instances};
   auto done = for_each_graph(session, path, "", [&](InputGraph in) {
     producer = in.info.producer, missing = missing_rules_error(in);
     return catch_failures([&] { return all = prove_live_rules(in, cache, options), Unit{}; });
   });
-  require(done);
+  require_value(done);
   cache.write_answers();
   if (all.empty() && shard.num_shards == 1)
     throw Failure(Diag{.message = "no rule of that tinygrad is at '" + o.rule + "': " + missing,
                        .expected = "the name of a rule's function, or a part of FILE.py:LINE: a line of the function, "
                                    "or that on which the pattern begins"});
-  if (!o.table_path.empty()) require(write_file(o.table_path, live_rules_table(all, producer)));
-  print_report(o.prints_json ? live_rules_json(all) + o.report_end_line() : live_rules_summary(all));
+  if (!o.table_path.empty()) require_value(write_file(o.table_path, live_rules_table(all, producer)));
+  print_report(o.should_print_json ? live_rules_json(all) + o.report_end_line() : live_rules_summary(all));
   return std::ranges::any_of(all, [&](const LiveRuleProof& r) {
     const bool is_proven =
         r.verdict == "structural" || (r.verdict == "proven" && !(r.has_floats && r.sense > accepted));
@@ -69,13 +69,14 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
 }
 
 int prove_rules(const ProveOptions& o) {
-  const FloatSense accepted = require(catch_failures([&] { return weakest_sense(o.float_sense); }));
+  const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
   std::vector<std::string_view> stages;
   if (!o.stage.empty())
-    stages = require(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
+    stages =
+        require_value(select_stages(o.stage, choices_of_rows([](const StageRow& s) { return s.is_graph_stage(); })));
   TraceFilter filter;
   filter.rule = o.rule;
-  require(check_rule_name(filter));
+  require_value(check_rule_name(filter));
   ProofCache cache;
   cache.keep_verdicts();
   const Shard shard = o.parsed_shard();
@@ -89,20 +90,20 @@ int prove_rules(const ProveOptions& o) {
     return !o.rule.empty() && !filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line, "", ""});
   });
   std::vector<RuleProof> all(rules.size());
-  Session session = terminal_session(o.overrides, o.jobs);
+  Session session = make_terminal_session(o.overrides, o.num_jobs);
   if (!rules.empty()) report_rule(session, 1, rules.size(), rules[0].rule->name);
   auto prove = [&](size_t i) -> Status {
     const StopScope stop(session.cancel_check());
     all[i] = prove_rule(*rules[i].rule, cache);
     return session.is_cancelled() ? Status(Diag{"cancelled"}) : Status(Unit{});
   };
-  require(parallel_for(rules.size(), session.jobs, prove, [&](size_t i) {
-    if (!o.prints_json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
+  require_value(parallel_for(rules.size(), session.num_jobs, prove, [&](size_t i) {
+    if (!o.should_print_json && all[i].kind != RuleProof::Kind::Structural) print_report(rule_proof_text(all[i]));
     flush_output();  // users read the verdicts as they come
     if (i + 1 < rules.size()) report_rule(session, i + 2, rules.size(), rules[i + 1].rule->name);
   }));
   cache.write_answers();
-  print_report(o.prints_json ? rule_proofs_json(all) + o.report_end_line() : rule_proofs_summary(all));
+  print_report(o.should_print_json ? rule_proofs_json(all) + o.report_end_line() : rule_proofs_summary(all));
   using Kind = RuleProof::Kind;
   return std::ranges::any_of(all, [&](const RuleProof& r) {
     const bool is_proven = r.kind == Kind::Structural ||
@@ -114,15 +115,15 @@ int prove_rules(const ProveOptions& o) {
 }  // namespace
 
 int merge_reports(const ProveOptions& o) {
-  const MergedProofs all = require(merge_proofs(o.reports_to_merge));
-  if (o.merged_report.empty()) print_report(all.json);
-  else require(write_file(o.merged_report, all.json));
+  const MergedProofs all = require_value(merge_proofs(o.reports_to_merge));
+  if (o.merged_report_path.empty()) print_report(all.json);
+  else require_value(write_file(o.merged_report_path, all.json));
   return all.is_refuted;
 }
 
 int prove_selected_rules(const ProveOptions& options) {
   if (!options.live_tinygrad().empty()) return prove_rules_of_tinygrad(options, options.live_tinygrad());
-  if (options.list_instances)
+  if (options.should_list_instances)
     throw Failure(Diag{.message = "--list-instances lists rules of a tinygrad", .expected = "--live=PYTHON"});
   const ProgramWriter needs_live(options);
   return prove_rules(options);

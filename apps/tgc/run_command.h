@@ -8,17 +8,17 @@
 
 namespace tgc {
 
-struct RunCommand {
+struct RunCommandOptions {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions run_options;
-  bool prints_json = false;
-  bool explains_nan = false;  // what --watch-nan of the exporter found
+  bool should_print_json = false;
+  bool should_explain_nan = false;  // what --watch-nan of the exporter found
   SourceRunOptions source_options;
   std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
   std::string profile_path;             // file for the profile of an emulated GPU
-  Overrides overrides{.imports_kernels = true};
+  CompileOverrides overrides{.imports_kernels = true};
 };
 
-int run_inputs(const RunCommand& options);  // compiles, runs and compares all inputs; returns the exit code
+int run_inputs(const RunCommandOptions& options);  // compiles, runs and compares all inputs; returns the exit code
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ namespace {
 
 template <class Report>
 int print_result(const Report& report, bool json, const std::string& text, const std::string& trouble_with) {
-  if (json) print(report.json());
+  if (json) print_output(report.json());
   else if (report.error.empty()) print_report(text);
   else report_error({.message = trouble_with + report.error});
   flush_output();
@@ -21,12 +21,14 @@ int print_result(const Report& report, bool json, const std::string& text, const
 
 class Runner {
  public:
-  explicit Runner(const RunCommand& options)
-      : o_(options), spec_(options.run_options), session_(terminal_session(install_found_opts(options.overrides))) {}
+  explicit Runner(const RunCommandOptions& options)
+      : o_(options),
+        spec_(options.run_options),
+        session_(make_terminal_session(install_found_opts(options.overrides))) {}
 
   int run() {
     spec_.input.is_one_of_several = o_.inputs.size() > 1;
-    spec_.output.taken_paths = &taken_;
+    spec_.output.used_paths = &taken_;
     compile_for_device(session_, spec_);
     if (!o_.onnx_tests.empty()) return run_onnx();
     int worst = 0;
@@ -34,15 +36,15 @@ class Runner {
     const bool schedules = session_.compiler()->require_scheduler("").ok();
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
-      worst = std::max(worst, !require(is_model_file(input)) || !schedules ? run_graphs()
+      worst = std::max(worst, !require_value(is_model_file(input)) || !schedules ? run_graphs()
                               : spec_.input.kernel.empty() ? print_model_result(run_model(session_, input, spec_))
                                                            : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.num_total() + graphs_.num_total() > 1 && !bound_.contains(name))
         worst = report_error({.message = "no kernel has a variable '" + name + "'"});
-    if (counts_.num_total() > 1 && !o_.prints_json) print_report(counts_.text());
-    if (graphs_.num_total() > 1 && !o_.prints_json) print_report(graphs_.text("tensor graph"));
+    if (counts_.num_total() > 1 && !o_.should_print_json) print_report(counts_.text());
+    if (graphs_.num_total() > 1 && !o_.should_print_json) print_report(graphs_.text("tensor graph"));
     for (const std::string& input : o_.inputs)
       if (worst == 0) note_unchecked_schedules(session_, input, "run");
     return worst;
@@ -50,8 +52,8 @@ class Runner {
 
  private:
   int run_onnx() {
-    auto report = require(run_onnx_tests(session_, o_.onnx_tests, spec_));
-    print_report(o_.prints_json ? report.json() : report.text());
+    auto report = require_value(run_onnx_tests(session_, o_.onnx_tests, spec_));
+    print_report(o_.should_print_json ? report.json() : report.text());
     return report.exit_code();
   }
 
@@ -119,28 +121,28 @@ class Runner {
   int run_graph(InputGraph& in) {
     if (should_repeat_failure(in, spec_)) {
       RepeatReport repeated = repeat_failure(session_, in, spec_);
-      return print_result(repeated, o_.prints_json, repeated.text(), "bundle '" + repeated.kernel + "': ");
+      return print_result(repeated, o_.should_print_json, repeated.text(), "bundle '" + repeated.kernel + "': ");
     }
     RunReport report = run_kernel(session_, in, spec_);
     counts_.add_result(report.result()), bound_.insert(report.variables.begin(), report.variables.end());
     std::string where = "kernel '" + report.kernel + "'" + (report.device.empty() ? "" : " on " + report.device) + ": ";
-    return print_result(report, o_.prints_json, report.text(counts_.num_total(), use_color(1)), where);
+    return print_result(report, o_.should_print_json, report.text(counts_.num_total(), uses_color(1)), where);
   }
   int print_model_result(const ModelReport& r) const {
     const std::string who = r.is_schedule ? "schedule '" + r.model + "': " : "";
-    return print_result(r, o_.prints_json, r.error.empty() ? r.text() : "", who);
+    return print_result(r, o_.should_print_json, r.error.empty() ? r.text() : "", who);
   }
 
-  const RunCommand& o_;
+  const RunCommandOptions& o_;
   RunOptions spec_;
   Session session_;
   RunCounts counts_, graphs_;    // of the kernels and of the tensor graphs that were run
   std::set<std::string> bound_;  // variables of --var that a kernel or a model has
-  TakenPaths taken_;             // paths of results that earlier kernels wrote
+  UsedPaths taken_;              // paths of results that earlier kernels wrote
 };
 
 }  // namespace
 
-int run_inputs(const RunCommand& options) { return Runner(options).run(); }
+int run_inputs(const RunCommandOptions& options) { return Runner(options).run(); }
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ ColorChoice& color_choice() {
   return choice;
 }
 
-bool use_color(int fd) {
+bool uses_color(int fd) {
   if (color_choice() != ColorChoice::Auto) return color_choice() == ColorChoice::Always;
   const char* no_color = std::getenv("NO_COLOR");
   return (!no_color || !*no_color) && isatty(fd);
@@ -34,12 +34,12 @@ bool use_color(int fd) {
 
 int report_error(const Diag& diag) {
   std::string text = "tgc: " + diag.text() + "\n";
-  print_message(use_color(2) ? text : ansistrip(text));  // remove the colours of tinygrad's kernel names
+  print_message(uses_color(2) ? text : ansistrip(text));  // remove the colours of tinygrad's kernel names
   return 2;
 }
 
 std::string printable_text(std::string_view text) {
-  return without_workflow_commands(visible_colored_text(text));
+  return escape_workflow_commands(visible_colored_text(text));
 }
 
 void print_message(std::string_view text) {
@@ -48,7 +48,7 @@ void print_message(std::string_view text) {
   std::fwrite(out.data(), 1, out.size(), stderr);
 }
 
-void warn(Diag diag) {
+void show_warning(Diag diag) {
   diag.message = "warning: " + diag.message;
   report_error(diag);
 }
@@ -81,16 +81,16 @@ Reader reader_of_output() {
 
 }  // namespace
 
-void print(std::string_view text) {
+void print_output(std::string_view text) {
   static const Reader reader = reader_of_output();
   if (reader == Reader::File) return print_unchanged(text);
   if (reader == Reader::Person) return print_unchanged(printable_text(text));
-  const std::string data = without_controls(text);
-  print_unchanged(reader == Reader::CiJob ? without_workflow_commands(data) : data);
+  const std::string data = without_control_chars(text);
+  print_unchanged(reader == Reader::CiJob ? escape_workflow_commands(data) : data);
 }
 
-void print_workflow_commands(std::string_view text, bool to_stderr) {
-  if (!to_stderr) return print_unchanged(text);
+void print_workflow_commands(std::string_view text, bool is_for_stderr) {
+  if (!is_for_stderr) return print_unchanged(text);
   progress_line().clear();
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
@@ -107,15 +107,15 @@ int finish_output(int exit_code) {
   return exit_code;
 }
 
-Progress& progress_line() {
-  static Progress line;
+ProgressLine& progress_line() {
+  static ProgressLine line;
   return line;
 }
 
-Progress::Progress() : is_enabled_(isatty(STDERR_FILENO)) {}
-Progress::~Progress() { clear(); }
+ProgressLine::ProgressLine() : is_enabled_(isatty(STDERR_FILENO)) {}
+ProgressLine::~ProgressLine() { clear(); }
 
-void Progress::show(std::string_view text) {
+void ProgressLine::show(std::string_view text) {
   if (!is_enabled_) return;
   double now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   if (now - last_shown_seconds_ < 0.1) return;
@@ -127,7 +127,7 @@ void Progress::show(std::string_view text) {
   std::fflush(stderr);
 }
 
-void Progress::clear() {
+void ProgressLine::clear() {
   if (is_shown_) std::fputs("\r\x1b[K", stderr);
   is_shown_ = false;
 }

@@ -11,7 +11,7 @@ enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();   // the value of --color
 std::string& other_options();  // options for the command that repeats a failure (Overrides::other_options)
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
-bool use_color(int fd);
+bool uses_color(int fd);
 
 // Returns `text` made safe to print: with visible control characters and without workflow commands of CI jobs.
 std::string printable_text(std::string_view text);
@@ -20,19 +20,19 @@ void print_message(std::string_view text);
 // Prints "tgc: MESSAGE" to standard error and returns exit code 2.
 int report_error(const Diag& diag);
 // Prints "tgc: warning: MESSAGE" to standard error.
-void warn(Diag diag);
+void show_warning(Diag diag);
 
 // Prints `text`, data such as a graph, to standard output: to a terminal as printable_text() returns it; to a pipe
 // without control characters and, in a CI job, without workflow commands; to a file unchanged. Ends the program with
 // exit code 2 if printing fails.
-void print(std::string_view text);
+void print_output(std::string_view text);
 // Prints a report for people, as printable_text() returns it.
 void print_report(std::string_view text);
 // Prints workflow commands of a CI job to standard output or standard error.
-void print_workflow_commands(std::string_view text, bool to_stderr);
-// Flushes standard output. A failure ends the program as in print().
+void print_workflow_commands(std::string_view text, bool is_for_stderr);
+// Flushes standard output. A failure ends the program as in print_output().
 void flush_output();
-// Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print().
+// Flushes and closes standard output and returns `exit_code`. A failure ends the program as in print_output().
 int finish_output(int exit_code);
 
 // Collects output, which release() prints; without a call of release(), it is discarded. Keeps large output in a file.
@@ -51,10 +51,10 @@ class HeldOutput {
 };
 
 // The progress line on standard error, which is rewritten in place. Prints nothing if standard error is no terminal.
-class Progress {
+class ProgressLine {
  public:
-  Progress();
-  ~Progress();
+  ProgressLine();
+  ~ProgressLine();
   void show(std::string_view text);  // prints at most ten times a second
   void clear();
 
@@ -65,6 +65,6 @@ class Progress {
 };
 
 // Returns the program's progress line. The print functions above clear it first.
-Progress& progress_line();
+ProgressLine& progress_line();
 
 }  // namespace tgc

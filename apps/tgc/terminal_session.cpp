@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-class TerminalEvents : public Events {
+class TerminalEvents : public EventListener {
  public:
   void on_progress(std::string_view what) override {
     std::lock_guard lock(mutex_);
@@ -20,14 +20,14 @@ class TerminalEvents : public Events {
   }
   void on_warning(const Diag& what) override {
     std::lock_guard lock(mutex_);
-    warn(what);
+    show_warning(what);
   }
   void on_note(const std::string& what) override { on_debug("tgc: note: " + what + "\n"); }
   void on_debug(const std::string& text) override {
     std::lock_guard lock(mutex_);
     print_message(text);
   }
-  bool has_colors() const override { return use_color(2); }
+  bool has_colors() const override { return uses_color(2); }
 
  private:
   std::mutex mutex_;  // several threads of bench --whole print notes
@@ -35,16 +35,16 @@ class TerminalEvents : public Events {
 
 }  // namespace
 
-Session terminal_session(unsigned jobs, const std::string& live) {
+Session make_terminal_session(unsigned num_jobs, const std::string& live) {
   static TerminalEvents events;
-  unsigned threads = jobs ? jobs : unsigned(Settings().cpu_count());
-  Session session{.jobs = threads, .events = &events, .cancel = &interrupt_request()};
+  unsigned threads = num_jobs ? num_jobs : unsigned(Settings().cpu_count());
+  Session session{.num_jobs = threads, .events = &events, .cancel = &interrupt_request()};
   session.overrides.live_command = live, session.overrides.other_options = other_options();
-  return require(session.start_live_pipeline()), session;
+  return require_value(session.start_live_pipeline()), session;
 }
 
-Session terminal_session(Overrides over, unsigned jobs) {
-  Session session = terminal_session(jobs, over.live_command);
+Session make_terminal_session(CompileOverrides over, unsigned num_jobs) {
+  Session session = make_terminal_session(num_jobs, over.live_command);
   session.overrides = std::move(over), session.overrides.other_options = other_options();
   for (const std::string& idle : ignored_variables()) session.report_note(idle);
   return session;
@@ -56,11 +56,12 @@ void note_unchecked_schedules(const Session& session, const std::string& input, 
                         std::string(command) + " " + shell_word(schedules));
 }
 
-Overrides install_found_opts(Overrides over) {
+CompileOverrides install_found_opts(CompileOverrides over) {
   auto beam = BeamSettings::extract_settings(over.settings_texts);
-  if (!beam) return warn(beam.diag()), over;
+  if (!beam) return show_warning(beam.diag()), over;
   if (beam->BEAM < 1) return over;
-  if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status) warn(status.diag());
+  if (auto status = use_found_opts(BeamResults::default_path(), int64_t(beam->BEAM)); !status)
+    show_warning(status.diag());
   return over;
 }
 

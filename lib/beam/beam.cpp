@@ -22,13 +22,14 @@ constexpr size_t kFromRounds = 6;
 
 struct Finalist {
   OptTexts opts;
-  std::unique_ptr<Candidate> candidate = nullptr;
+  std::unique_ptr<BeamCandidate> candidate = nullptr;
   double seconds = INFINITY;
 };
 
 // tgc's hand-coded opts are none with NOOPT, or for a kernel with BUFFERIZE nodes.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
-  if (by_tinygrad) return read_opt_list(kernel.graph(), kernel.origin().opts.empty() ? "[]" : kernel.origin().opts);
+  if (by_tinygrad)
+    return read_opt_list(kernel.graph(), kernel.kernel_origin().opts.empty() ? "[]" : kernel.kernel_origin().opts);
   const Scheduler& base = kernel.base_scheduler();
   if (kernel.graph().settings().NOOPT || !base.facts().bufferizes.empty()) return {};
   return hand_coded_optimizations(base).applied_opts();
@@ -36,11 +37,11 @@ std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
 
 // Returns the recorded name, else the name that the hand-coded opts give.
 std::string name_in_program(const SearchKernel& kernel) {
-  if (!kernel.origin().function_name.empty()) return kernel.origin().function_name;
+  if (!kernel.kernel_origin().function_name.empty()) return kernel.kernel_origin().function_name;
   std::map<std::string, int> counts;
   Scheduler made = kernel.base_scheduler().copy();
   for (const Opt& opt : hand_coded_opts(kernel, false)) made.apply_opt(opt);
-  const Arg info = made.optimized_ast(std::nullopt, counts).arg();
+  const Arg info = made.make_optimized_ast(std::nullopt, counts).arg();
   return ansistrip(info[0].str());
 }
 
@@ -54,24 +55,24 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
   std::ranges::stable_sort(timed, {}, [](const CandidateLog* c) { return c->fastest_seconds; });
   timed.resize(std::min(timed.size(), kFromRounds));
 
-  CandidateSpec spec = candidate_spec(kernel, plan, times.compiling_device());
+  CandidateSpec spec = make_candidate_spec(kernel, plan, times.compiling_device());
   spec.max_uops = 0;
   std::vector<Finalist> all;
   std::string why;
   auto add = [&](const OptTexts& opts) {
     if (std::ranges::find(all, opts, &Finalist::opts) != all.end()) return;
     Finalist c{.opts = opts};
-    c.candidate =
-        std::make_unique<Candidate>(candidate_of(kernel, read_opt_list(kernel.graph(), joined_opts(opts)), spec));
+    c.candidate = std::make_unique<BeamCandidate>(
+        candidate_of_opts(kernel, read_opt_list(kernel.graph(), opts_as_text(opts)), spec));
     if (c.candidate->executable) all.push_back(std::move(c));
     else if (why.empty()) why = c.candidate->failure_reason;
   };
-  log.hand_coded_opts = opt_texts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile_candidate)));
+  log.hand_coded_opts = texts_of_opts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile_candidate)));
   add(log.hand_coded_opts);  // the first finalist never drops out, so its time is known
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
-  std::vector<Candidate*> candidates;
+  std::vector<BeamCandidate*> candidates;
   for (Finalist& c : all) candidates.push_back(c.candidate.get());
   std::vector<double> seconds = times.compare_times(candidates, turns);
   for (size_t i = 0; i < all.size(); i++) {
@@ -99,7 +100,7 @@ using Report = std::function<Status(const BeamLog&)>;
 
 class UntimedSource : public TimeSource {
  public:
-  std::optional<double> time_candidate(const OptTexts&, Candidate&, double, CandidateLog& log) override {
+  std::optional<double> time_candidate(const OptTexts&, BeamCandidate&, double, CandidateLog& log) override {
     log.outcome = CandidateOutcome::Unknown;
     return std::nullopt;
   }
@@ -156,14 +157,14 @@ class KernelCollector {
       return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return add_live(std::move(kernel)); });
     }
     auto kernel = kernel_to_optimize(session_, graph, graph.info.target);
-    if (!kernel) return session_.warn(kernel.diag()), Unit{};
+    if (!kernel) return session_.send_warning(kernel.diag()), Unit{};
     return add_kernel(std::move(*kernel), std::move(graph));
   }
 
   Status add_kernel(Compilation compilation) {
     const InputGraph in = compilation.input_graph();
     auto kernel = SearchKernel::begin(std::move(compilation));
-    if (!kernel) return session_.warn(kernel.diag()), Unit{};
+    if (!kernel) return session_.send_warning(kernel.diag()), Unit{};
     kernel->set_origin(in);
     return add_kernel(std::move(*kernel), {});
   }
@@ -172,7 +173,7 @@ class KernelCollector {
     SearchKernel* kernel = &found;
     // A file of times identifies kernels by name.
     std::string id =
-        plan_.replay_path.empty() ? kernel->target().name() + " " + to_hex(kernel->graph_key()) : kernel->name();
+        plan_.replay_path.empty() ? kernel->target().name() + " " + sha256_hex(kernel->graph_key()) : kernel->name();
     auto [known, is_new] = known_.emplace(std::move(id), items_.size());
     if (!is_new) {
       if (known->second < items_.size()) items_[known->second].runs++;
@@ -191,7 +192,8 @@ class KernelCollector {
 };
 
 std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
-  return plan.results_path.empty() ? nullptr : std::make_unique<BeamResults>(plan.results_path, Database::Mode::Write);
+  return plan.results_path.empty() ? nullptr
+                                   : std::make_unique<BeamResults>(plan.results_path, SqliteDatabase::Mode::Write);
 }
 
 Status replayed(Session session, const BeamPlan& plan, const Report& report) {
@@ -199,7 +201,7 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
   if (!times) return times.diag();
   session.overrides.target = times->target();
   SearchPlan search = plan.search_plan;
-  search.identity = times->identity();
+  search.code_identity = times->code_identity();
   search.beam_width = times->width();
   auto items = KernelCollector(session, plan).all();
   if (!items) return items.diag();
@@ -208,8 +210,9 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
   for (SearchItem& item : *items) {
     if (!times->has_kernel(item.kernel.name())) continue;
     Placement compiles;
-    if (search.identity == Identity::Binary) {
-      auto place = choose_placement("", item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
+    if (search.code_identity == Identity::Binary) {
+      auto place =
+          choose_placement("", item.kernel.target().name(), item.kernel.graph().settings(), parse_recorded_target);
       if (!place) return place.diag();
       compiles = std::move(*place);
     }
@@ -227,7 +230,7 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
 
 Status enumerated(const Session& session, const BeamPlan& plan, const Report& report) {
   SearchPlan search = plan.search_plan;
-  search.identity = Identity::None;
+  search.code_identity = Identity::None;
   search.max_rounds = 1;
   UntimedSource times;
   auto items = KernelCollector(session, plan).all();
@@ -264,7 +267,7 @@ class SearchRunner {
       shares -= (*items)[i].share();
       auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
       if (!status) return status.diag();
-      if (!*status) session_.warn(status->diag());
+      if (!*status) session_.send_warning(status->diag());
       else found_++;
     }
     return found_ || items->empty() ? Status(Unit{}) : Diag{"no kernel could be searched"};
@@ -279,9 +282,10 @@ class SearchRunner {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !can_run_here(target))
       return Diag{.message = "its target '" + target + "' does not work here",
                   .expected = "--device=CPU, or another that `tgc devices` lists as working"};
-    return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(), recorded_target);
+    return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(),
+                            parse_recorded_target);
   }
-  DeviceTimes::Options options() const {
+  DeviceTimes::TimingOptions options() const {
     return {.timeout_seconds = plan_.search_plan.settings.BEAM_TIMEOUT_SEC,
             .shrinks_grids = plan_.search_plan.settings.BEAM_ESTIMATE != 0,
             .reference_device = plan_.reference_device};
@@ -293,14 +297,14 @@ class SearchRunner {
     auto timed = catch_failures([&] {
       DeviceTimes times(*place, item.kernel, options());
       SearchPlan plan = plan_.search_plan;
-      plan.compile_candidate = compile_live(session_, item.compiled, *place);
-      Candidate by_hand = candidate_of(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile_candidate)),
-                                       candidate_spec(item.kernel, plan, place->device.get()));
+      plan.compile_candidate = make_live_compile(session_, item.compiled, *place);
+      BeamCandidate by_hand = candidate_of_opts(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile_candidate)),
+                                       make_candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
       if (by_hand.executable) item.seconds = times.time_candidate({}, by_hand, INFINITY, log).value_or(0);
       return Unit{};
     });
-    if (!timed) session_.warn(timed.diag());
+    if (!timed) session_.send_warning(timed.diag());
     return Unit{};
   }
 
@@ -310,9 +314,10 @@ class SearchRunner {
     if (!found_place && plan_.device.empty()) return found_place.diag();
     Placement place = std::move(std::move(found_place).value_or_throw());
     std::string target = item.kernel.target().name(), device = name_of_device(target);
-    if (item.is_of_tinygrad()) device += ", " + item.kernel.origin().producer;  // each pipeline has its own results
+    // each pipeline has its own results
+    if (item.is_of_tinygrad()) device += ", " + item.kernel.kernel_origin().producer;
     MeasuredCandidates measured;
-    if (results_ && !plan_.searches_again) {
+    if (results_ && !plan_.should_search_again) {
       auto known =
           results_->result_of_search(item.kernel.graph_key(), target, device, int64_t(plan_.search_plan.beam_width));
       // with BEAM_PADTO, search again if the stored opts have no PADTO: the earlier search may not have tried it
@@ -329,7 +334,7 @@ class SearchRunner {
       SearchPlan plan = plan_.search_plan;
       plan.limit_seconds = std::min(plan.limit_seconds, deadline);
       plan.measured_times = std::move(measured);
-      plan.compile_candidate = compile_live(session_, item.compiled, place);
+      plan.compile_candidate = make_live_compile(session_, item.compiled, place);
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.num_confirm_turns);
       out.device = device;
@@ -344,17 +349,17 @@ class SearchRunner {
 
   void describe(BeamLog& log, const SearchItem& item) const {
     log.function_name = name_in_program(item.kernel);
-    const std::string& producer = item.kernel.origin().producer;
-    if (item.is_of_tinygrad()) return void(log.applied_by = producer);
+    const std::string& producer = item.kernel.kernel_origin().producer;
+    if (item.is_of_tinygrad()) return void(log.applying_pipeline = producer);
     const std::string own = "tinygrad " + session_.compiler()->release_name();
-    if (release_of(producer) != release_of(own)) log.applied_by = "tgc's own pipeline (" + own + ")";
+    if (release_of(producer) != release_of(own)) log.applying_pipeline = "tgc's own pipeline (" + own + ")";
   }
 
   BeamLog known_log(const SearchItem& item, const BeamResult& known) const {
     BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.graph_key,
                 .beam_width = known.beam_width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
-    out.opts = opt_texts(graph, read_opt_list(graph, known.opts));
+    out.opts = texts_of_opts(graph, read_opt_list(graph, known.opts));
     out.kernel_seconds = known.kernel_seconds, out.hand_coded_seconds = known.hand_coded_seconds,
     out.reference_device = known.reference_device;
     out.found_time_utc = known.stored_time_utc;
@@ -396,7 +401,7 @@ Status run_beam(const Session& session, const BeamPlan& plan, const Report& repo
     if (!place) return place.diag();
     if (place->target) there.overrides.target = place->target->name();
   }
-  if (plan.enumerates_only) return enumerated(there, plan, report);
+  if (plan.only_enumerates_opts) return enumerated(there, plan, report);
   return SearchRunner(there, plan, report).run();
 }
 

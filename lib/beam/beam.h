@@ -17,8 +17,8 @@ struct BeamPlan {
   // for all searches, with the most expensive kernels first; 0: unlimited
   double budget_seconds = 0;
   std::string results_path = {};
-  bool searches_again = false;
-  bool enumerates_only = false;
+  bool should_search_again = false;
+  bool only_enumerates_opts = false;
   std::string replay_path = {};   // recorded times that replace measurements
 };
 

@@ -52,9 +52,9 @@ size_t BeamLog::num_candidates() const {
   return out;
 }
 
-std::string enumeration_json(const BeamLog& log) {
+std::string make_enumeration_json(const BeamLog& log) {
   return json_object([&](JsonWriter& json) {
-    json.member("kernel", log.kernel).member("target", log.target).member("key", to_hex(log.key));
+    json.member("kernel", log.kernel).member("target", log.target).member("key", sha256_hex(log.key));
     json.key("rounds").array([&] {
       for (const RoundLog& round : log.rounds)
         json.object([&] {
@@ -74,7 +74,7 @@ std::string enumeration_json(const BeamLog& log) {
 std::string result_json(const BeamLog& log) {
   return json_object([&](JsonWriter& json) {
     json.member("kernel", log.kernel).member("target", log.target).member("device", log.device);
-    json.member("key", to_hex(log.key)).member("width", log.beam_width).member("opts", log.opts);
+    json.member("key", sha256_hex(log.key)).member("width", log.beam_width).member("opts", log.opts);
     json.member("seconds", log.kernel_seconds).member("before", log.hand_coded_seconds);
     json.member("before_opts", log.hand_coded_opts);
     json.member("candidates", log.num_candidates()).member("timed", log.num_with_outcome(CandidateOutcome::Timed));
@@ -82,7 +82,7 @@ std::string result_json(const BeamLog& log) {
     json.member("found_before", !log.found_time_utc.empty());
     json.member("reference", log.reference_device);
     if (!log.function_name.empty()) json.member("function", log.function_name);
-    if (!log.applied_by.empty()) json.member("applied_by", log.applied_by);
+    if (!log.applying_pipeline.empty()) json.member("applied_by", log.applying_pipeline);
     json.key("rounds").array([&] {
       for (const RoundLog& r : log.rounds)
         json.object([&] {
@@ -103,8 +103,8 @@ std::string result_line(const BeamLog& log) {
                      log.was_interrupted ? ", interrupted: the best so far" : "");
   if (log.found_time_utc.empty() && log.num_candidates() == 0)
     out += "  no opt applies to these sizes; BEAM_PADTO=1 also tries to pad axes\n";
-  return out + "  " + short_opts(log.opts) + "\n  --opts='" + joined_opts(log.opts) + "'\n" +
-         (log.applied_by.empty() ? "" : "  applied by " + log.applied_by + "\n");
+  return out + "  " + short_opts(log.opts) + "\n  --opts='" + opts_as_text(log.opts) + "'\n" +
+         (log.applying_pipeline.empty() ? "" : "  applied by " + log.applying_pipeline + "\n");
 }
 
 std::string opts_for_program(std::span<const ProgramOpts> kernels) {
@@ -231,7 +231,7 @@ class Scale {
 
 }  // namespace
 
-std::string beam_plot(const BeamLog& log) {
+std::string draw_beam_plot(const BeamLog& log) {
   Scale scale(log);
   double step = (kWidth - kLeft - kRight) / double(std::max<size_t>(1, log.rounds.size()));
   std::string out = formatted(

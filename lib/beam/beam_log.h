@@ -38,7 +38,7 @@ struct BeamLog {
   std::string found_time_utc;
   size_t num_resumed = 0;        // candidates that an interrupted search had measured
   std::string reference_device;  // device that computed the expected results, or another origin
-  std::string applied_by;        // empty: tgc's own pipeline, for a kernel of its release
+  std::string applying_pipeline;  // empty: tgc's own pipeline, for a kernel of its release
   // as DEBUG=2 shows it
   std::string function_name;
 
@@ -46,7 +46,7 @@ struct BeamLog {
   size_t num_candidates() const;
 };
 
-std::string enumeration_json(const BeamLog& log);
+std::string make_enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
 // rounds_table() has a row for each round, explanation_text() the gain of each opt.
 std::string result_line(const BeamLog& log);
@@ -63,6 +63,6 @@ struct ProgramOpts {
 std::string opts_for_program(std::span<const ProgramOpts> kernels);
 
 // Returns a self-contained SVG. The time axis is logarithmic.
-std::string beam_plot(const BeamLog& log);
+std::string draw_beam_plot(const BeamLog& log);
 
 }  // namespace tgc

@@ -15,7 +15,7 @@ using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
 
 UOp optimized(const Scheduler& kernel) {
   std::map<std::string, int> names;
-  return kernel.copy().optimized_ast("test", names);
+  return kernel.copy().make_optimized_ast("test", names);
 }
 
 class Search {
@@ -25,7 +25,7 @@ class Search {
         kernel_(kernel),
         plan_(plan),
         times_(times),
-        spec_(candidate_spec(kernel, plan, times.compiling_device())),
+        spec_(make_candidate_spec(kernel, plan, times.compiling_device())),
         rounds_(kernel, plan.settings, plan.beam_width) {
     log_.kernel = kernel.name();
     log_.target = kernel.target().name();
@@ -44,7 +44,7 @@ class Search {
 
  private:
   double elapsed() const { return seconds_since(begin_); }
-  OptTexts texts(const Scheduler& s) const { return opt_texts(kernel_.graph(), s.applied_opts()); }
+  OptTexts texts(const Scheduler& s) const { return texts_of_opts(kernel_.graph(), s.applied_opts()); }
   bool stopped() {
     if (session_.is_cancelled() || elapsed() > plan_.limit_seconds) log_.was_interrupted = true;
     return log_.was_interrupted;
@@ -61,7 +61,7 @@ class Search {
     }
     filter_.begin_round();
     fastest_.clear();
-    size_t chunk = times_.times_while_compiling() ? kernels.size() : 16 * std::max(1u, session_.jobs);
+    size_t chunk = times_.may_time_while_compiling() ? kernels.size() : 16 * std::max(1u, session_.num_jobs);
     for (size_t begin = 0; begin < kernels.size() && !stopped(); begin += chunk)
       take(kernels, begin, std::min(kernels.size(), begin + chunk), log);
     check_best(kernels, log);
@@ -73,21 +73,21 @@ class Search {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
       asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
-    std::vector<std::unique_ptr<Candidate>> ready(end - begin);
+    std::vector<std::unique_ptr<BeamCandidate>> ready(end - begin);
     auto time = [&](size_t i) {
       CandidateLog& one = log.candidates[begin + i];
-      if (!stopped()) ready[i] ? classify(*ready[i], one, log) : resume(one);
-      if (times_.times_while_compiling()) ready[i].reset();
+      if (!stopped()) ready[i] ? classify_kernel(*ready[i], one, log) : resume(one);
+      if (times_.may_time_while_compiling()) ready[i].reset();
     };
     auto make = [&](size_t i) {
-      if (asts[i]) ready[i] = std::make_unique<Candidate>(make_candidate(asts[i], spec_));
+      if (asts[i]) ready[i] = std::make_unique<BeamCandidate>(make_candidate(asts[i], spec_));
     };
-    if (times_.times_while_compiling()) {
-      parallel_for(asts.size(), session_.jobs, make, time).value_or_throw();
+    if (times_.may_time_while_compiling()) {
+      parallel_for(asts.size(), session_.num_jobs, make, time).value_or_throw();
       return;
     }
-    parallel_for(asts.size(), session_.jobs, make).value_or_throw();
-    std::vector<Candidate*> all;
+    parallel_for(asts.size(), session_.num_jobs, make).value_or_throw();
+    std::vector<BeamCandidate*> all;
     for (auto& c : ready)
       if (c) all.push_back(c.get());
     times_.prepare_candidates(all);
@@ -97,7 +97,7 @@ class Search {
   }
 
   // A single timing is not reliable.
-  void time_again(const std::vector<std::unique_ptr<Candidate>>& ready, std::span<CandidateLog> logs) {
+  void time_again(const std::vector<std::unique_ptr<BeamCandidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !stopped(); i++) {
         CandidateLog& log = logs[i];
@@ -111,19 +111,19 @@ class Search {
       }
   }
 
-  bool is_measured(const CandidateLog& log) const { return plan_.measured_times.contains(joined_opts(log.opts)); }
+  bool is_measured(const CandidateLog& log) const { return plan_.measured_times.contains(opts_as_text(log.opts)); }
 
   void resume(CandidateLog& log) {
-    log = plan_.measured_times.at(joined_opts(log.opts));
+    log = plan_.measured_times.at(opts_as_text(log.opts));
     filter_.record_candidate(log.outcome, log.num_operations, log.code_digest);
     if (log.outcome == CandidateOutcome::Timed) fastest_.insert(log.fastest_seconds);
     log_.num_resumed++;
   }
 
-  void classify(Candidate& candidate, CandidateLog& log, const RoundLog& round) {
-    log.outcome = filter_.classify(candidate);
+  void classify_kernel(BeamCandidate& candidate, CandidateLog& log, const RoundLog& round) {
+    log.outcome = filter_.classify_kernel(candidate);
     log.failure_reason = candidate.failure_reason, log.num_operations = candidate.num_operations,
-    log.code_digest = candidate.identity;
+    log.code_digest = candidate.code_identity;
     if (log.outcome == CandidateOutcome::Timed) {
       if (auto seconds = times_.time_candidate(log.opts, candidate, keep_limit(), log)) {
         log.fastest_seconds = *seconds;
@@ -158,7 +158,7 @@ class Search {
       CandidateLog& c = log.candidates[i];
       // no candidate from here on beats earlier rounds
       if (c.fastest_seconds >= rounds_.best_entry().run_seconds && right == 0) break;
-      Candidate again = make_candidate(optimized(*kernels[i]), spec_);
+      BeamCandidate again = make_candidate(optimized(*kernels[i]), spec_);
       right += times_.check_candidate(again, c);
     }
   }
@@ -186,19 +186,19 @@ class Search {
 
 }  // namespace
 
-CandidateSpec candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device) {
+CandidateSpec make_candidate_spec(const SearchKernel& kernel, const SearchPlan& plan, Device* device) {
   return {.target = kernel.target(),
           .settings = kernel.graph().settings(),
           .variables = kernel.variables(),
           .max_uops = int64_t(plan.settings.BEAM_UOPS_MAX),
-          .identity = plan.identity,
-          .runs_threads_in_turn = kernel.origin().runs_threads_in_turn,
+          .code_identity = plan.code_identity,
+          .runs_threads_in_turn = kernel.kernel_origin().runs_threads_in_turn,
           .compile_candidate = plan.compile_candidate,
           .device = device};
 }
 
-Candidate candidate_of(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec) {
-  if (spec.compile_candidate) return make_candidate(opt_texts(kernel.graph(), opts), spec);
+BeamCandidate candidate_of_opts(const SearchKernel& kernel, std::span<const Opt> opts, const CandidateSpec& spec) {
+  if (spec.compile_candidate) return make_candidate(texts_of_opts(kernel.graph(), opts), spec);
   Scheduler made = kernel.base_scheduler().copy();
   for (const Opt& opt : opts) made.apply_opt(opt);
   return make_candidate(optimized(made), spec);

@@ -70,8 +70,8 @@ Result<BeamSettings> BeamSettings::extract_settings(std::vector<std::string>& se
 ActionLimits BeamSettings::limits(const Settings& settings) const {
   return {.upcast_max = int64_t(BEAM_UPCAST_MAX),
           .local_max = int64_t(BEAM_LOCAL_MAX),
-          .padto = BEAM_PADTO != 0,
-          .nolocals = settings.NOLOCALS != 0,
+          .should_include_padto = BEAM_PADTO != 0,
+          .should_include_nolocals = settings.NOLOCALS != 0,
           .tc = settings.TC,
           .tc_opt = int64_t(TC_OPT)};
 }

@@ -61,9 +61,9 @@ std::string scratch_file(const char* name) {
   return std::filesystem::temp_directory_path() / ("tgc_beam_test." + std::to_string(getpid()) + "." + name);
 }
 
-std::vector<BeamLog> run(BeamPlan plan, unsigned jobs = 2) {
+std::vector<BeamLog> run(BeamPlan plan, unsigned num_jobs = 2) {
   std::vector<BeamLog> out;
-  Session session{.jobs = jobs};
+  Session session{.num_jobs = num_jobs};
   auto status = run_beam(session, plan, [&](const BeamLog& log) { return out.push_back(log), Status(Unit{}); });
   INFO((status ? "" : status.diag().text()));
   REQUIRE(status);
@@ -78,7 +78,7 @@ TEST_CASE("beam: with tinygrad's times, the candidates of each round, their orde
     std::string file;
     auto theirs = recorded(entry.path(), file);
     BeamPlan plan{.input = file};
-    plan.enumerates_only = true;
+    plan.only_enumerates_opts = true;
     plan.replay_path = entry.path();
     for (const BeamLog& log : run(plan)) {
       INFO(entry.path().string(), " ", log.kernel);
@@ -99,8 +99,8 @@ TEST_CASE("beam: with tinygrad's times, the candidates of each round, their orde
 TEST_CASE("beam: there are 193 actions, 200 with PADTO, and one with NOLOCALS") {
   Graph g{Settings()};
   CHECK(search_actions(g, {}).size() == 193);
-  CHECK(search_actions(g, {.padto = true}).size() == 200);
-  CHECK(search_actions(g, {.padto = true, .nolocals = true}).size() == 201);
+  CHECK(search_actions(g, {.should_include_padto = true}).size() == 200);
+  CHECK(search_actions(g, {.should_include_padto = true, .should_include_nolocals = true}).size() == 201);
 }
 
 TEST_CASE("beam: --set sets the variables of the search and keeps those of the pipeline") {
@@ -125,13 +125,13 @@ TEST_CASE("beam: a kernel of tinygrad's runtime is not searched") {
   record.insert(1, "\"runtime\":true,");
   const std::string path = scratch_file("runtime.jsonl");
   std::ofstream(path) << header << "\n" << record << "\n";
-  CHECK(run({.input = path, .enumerates_only = true}).empty());
+  CHECK(run({.input = path, .only_enumerates_opts = true}).empty());
   std::filesystem::remove(path);
 }
 
 TEST_CASE("beam: a part of a large grid is timed, with tinygrad's size") {
-  CHECK(test_grid({1024, 8, 8}).time_factor == 1);
-  TestGrid cut = test_grid({1024, 1024, 64});
+  CHECK(make_timing_grid({1024, 8, 8}).time_factor == 1);
+  TimingGrid cut = make_timing_grid({1024, 1024, 64});
   CHECK(cut.global_size == std::array<uint32_t, 3>{256, 16, 16});
   CHECK(cut.time_factor == 1024);
 }
@@ -150,7 +150,7 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
   CHECK(first[0].hand_coded_seconds.value_or(0) >= first[0].kernel_seconds);
   CHECK(first[0].num_with_outcome(CandidateOutcome::Timed) > 10);
   CHECK(first[0].num_with_outcome(CandidateOutcome::Wrong) == 0);
-  CHECK(beam_plot(first[0]).find("</svg>") != std::string::npos);
+  CHECK(draw_beam_plot(first[0]).find("</svg>") != std::string::npos);
   auto again = run(plan);
   REQUIRE(again.size() == 1);
   CHECK(again[0].rounds.empty());
@@ -160,17 +160,17 @@ TEST_CASE("beam: a search on the CPU finds a right kernel, stores it, and is not
 }
 
 TEST_CASE("beam: an interrupted search resumes without repeating its measurements") {
-  struct After : Events {  // cancels the search after `left` progress messages
+  struct After : EventListener {  // cancels the search after `left` progress messages
     int left = 7;
-    Cancel& cancel;
-    explicit After(Cancel& cancel) : cancel(cancel) {}
+    CancelRequest& cancel;
+    explicit After(CancelRequest& cancel) : cancel(cancel) {}
     void on_progress(std::string_view) override {
       if (--left == 0) cancel.request_cancel();
     }
   };
-  Cancel cancel;
+  CancelRequest cancel;
   After user(cancel);
-  Session session{.jobs = 2, .events = &user, .cancel = &cancel};
+  Session session{.num_jobs = 2, .events = &user, .cancel = &cancel};
   BeamPlan plan{.input = product()};
   plan.results_path = scratch_file("interrupted.db");
   plan.search_plan.beam_width = 1;
@@ -185,7 +185,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   size_t judged = logs[0].num_candidates() - logs[0].num_with_outcome(CandidateOutcome::Unknown);
   CHECK(judged >= 5);
   CHECK(logs[0].num_with_outcome(CandidateOutcome::Unknown) > 0);
-  auto list = BeamResults(plan.results_path, Database::Mode::Read).all_results();
+  auto list = BeamResults(plan.results_path, SqliteDatabase::Mode::Read).all_results();
   REQUIRE(list.size() == 1);
   CHECK(list[0].measured_json);  // BEAM=1 uses the result
 
@@ -215,13 +215,13 @@ TEST_CASE("beam: a finished search replaces the state of an interrupted one") {
       .kernel = "k", .target = "CPU:LLVM", .device = "d", .beam_width = 2, .opts = "[]", .kernel_seconds = 2e-3};
   BeamResult part = whole;
   part.kernel_seconds = 1e-3, part.measured_json = "[]";
-  BeamResults(a, Database::Mode::Write).store_result(whole);
-  BeamResults(b, Database::Mode::Write).store_result(part);
-  CHECK(BeamResults(b, Database::Mode::Read).all_results()[0].measured_json);
+  BeamResults(a, SqliteDatabase::Mode::Write).store_result(whole);
+  BeamResults(b, SqliteDatabase::Mode::Write).store_result(part);
+  CHECK(BeamResults(b, SqliteDatabase::Mode::Read).all_results()[0].measured_json);
   for (auto& order : {std::vector{a, b}, std::vector{b, a}}) {
     std::filesystem::remove(c);
     REQUIRE(merge_results(order, c));
-    BeamResults merged(c, Database::Mode::Write);
+    BeamResults merged(c, SqliteDatabase::Mode::Write);
     CHECK(merged.all_results().size() == 1);
     CHECK_FALSE(merged.all_results()[0].measured_json);
     CHECK(merged.all_results()[0].kernel_seconds == 1e-3);
@@ -244,7 +244,7 @@ TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
   BeamResult fast = slow;
   fast.kernel_seconds = 1e-3, fast.opts = "[Opt(op=OptOps.UPCAST, axis=0, arg=4)]";
   {
-    BeamResults one(a, Database::Mode::Write), two(b, Database::Mode::Write);
+    BeamResults one(a, SqliteDatabase::Mode::Write), two(b, SqliteDatabase::Mode::Write);
     one.store_result(fast), one.store_result(slow);
     CHECK(one.find_result(slow.graph_key, "CPU:LLVM", "d", 2)->opts == fast.opts);
     CHECK(one.find_result(slow.graph_key, "CPU:LLVM", "d", 1)->opts == fast.opts);
@@ -254,7 +254,7 @@ TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
     slow.device = "another", two.store_result(slow);
   }
   REQUIRE(merge_results({b, a}, c));
-  BeamResults merged(c, Database::Mode::Write);
+  BeamResults merged(c, SqliteDatabase::Mode::Write);
   REQUIRE(merged.all_results().size() == 2);
   CHECK(merged.find_result(slow.graph_key, "CPU:LLVM", "d", 2)->kernel_seconds == 1e-3);
   CHECK(merged.remove_results("________") == 0);  // no wildcards
@@ -266,19 +266,19 @@ TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
 TEST_CASE("beam: the file of results is readable after a process was killed while writing") {
   std::string path = scratch_file("killed.db"), copy = scratch_file("killed_copy.db");
   for (const std::string& file : {path, path + "-journal", copy, copy + "-journal"}) std::filesystem::remove(file);
-  BeamResults(path, Database::Mode::Write)
+  BeamResults(path, SqliteDatabase::Mode::Write)
       .store_result(
           {.kernel = "k", .target = "CPU:LLVM", .device = "d", .beam_width = 2, .opts = "[]", .kernel_seconds = 2e-3});
   {  // copies the file in the middle of a transaction that exceeds SQLite's page cache
-    Database database(path, Database::Mode::Write);
+    SqliteDatabase database(path, SqliteDatabase::Mode::Write);
     database.run("PRAGMA cache_size = 1");
-    Transaction unfinished(database);
+    SqlTransaction unfinished(database);
     database.run("UPDATE results SET seconds = 9");
     database.run("CREATE TABLE large AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) "
                  "SELECT hex(zeroblob(500)) AS text FROM n");
     for (const char* part : {"", "-journal"}) std::filesystem::copy_file(path + part, copy + part);
   }
-  BeamResults results(copy, Database::Mode::Read);
+  BeamResults results(copy, SqliteDatabase::Mode::Read);
   REQUIRE(results.all_results().size() == 1);
   CHECK(results.all_results()[0].kernel_seconds == 2e-3);
   CHECK_THROWS(results.remove_results("k"));
@@ -288,10 +288,10 @@ TEST_CASE("beam: the file of results is readable after a process was killed whil
 TEST_CASE("beam: an empty file that a killed process left is usable") {
   std::string path = scratch_file("empty.db");
   std::filesystem::remove(path);
-  Database(path, Database::Mode::Write).run("PRAGMA user_version");
-  CHECK_THROWS(BeamResults(path, Database::Mode::Read));
-  CHECK(BeamResults(path, Database::Mode::Write).all_results().empty());
-  CHECK(BeamResults(path, Database::Mode::Read).all_results().empty());
+  SqliteDatabase(path, SqliteDatabase::Mode::Write).run("PRAGMA user_version");
+  CHECK_THROWS(BeamResults(path, SqliteDatabase::Mode::Read));
+  CHECK(BeamResults(path, SqliteDatabase::Mode::Write).all_results().empty());
+  CHECK(BeamResults(path, SqliteDatabase::Mode::Read).all_results().empty());
   std::filesystem::remove(path);
 }
 

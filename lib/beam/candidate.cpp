@@ -17,7 +17,7 @@ std::string_view name_of(CandidateOutcome outcome) {
 namespace {
 
 double ops_of(std::span<const UOp> list, const VariableValues& variables) {
-  Sint ops = program_info(list).value_or_throw().estimates.ops;
+  Sint ops = make_program_info(list).value_or_throw().estimates.ops;
   if (ops.is_int()) return ops.as_int().to_double();
   return sym_infer(ops.uop(), [&](std::string_view name) -> std::optional<Int> {
     auto it = variables.find(std::string(name));
@@ -25,11 +25,12 @@ double ops_of(std::span<const UOp> list, const VariableValues& variables) {
   }).to_double();
 }
 
-std::string digest(std::string_view code) { return to_hex(sha256(code)); }
+std::string digest(std::string_view code) { return sha256_hex(sha256(code)); }
 
-void set_identity(Candidate& out, const CandidateSpec& spec) {
+void set_identity(BeamCandidate& out, const CandidateSpec& spec) {
   if (spec.runs_threads_in_turn) out.executable->set_threads_run_in_turn();
-  out.identity = digest(spec.identity == Identity::Source ? out.executable->source().text : out.executable->code());
+  out.code_identity =
+      digest(spec.code_identity == Identity::Source ? out.executable->source().text : out.executable->code());
 }
 
 OptTexts opts_of(UOp ast) {
@@ -38,7 +39,7 @@ OptTexts opts_of(UOp ast) {
   return out;
 }
 
-void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
+void make(BeamCandidate& out, UOp ast, const CandidateSpec& spec) {
   out.graph = std::make_shared<Graph>(spec.settings);
   UOp root = copy_into(*out.graph, ast);
   auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
@@ -49,7 +50,7 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
   }
   out.num_operations = ops_of(list, spec.variables);
   if (!spec.device) {
-    out.identity = digest(render_source(spec.target, list).value_or_throw());
+    out.code_identity = digest(render_source(spec.target, list).value_or_throw());
     return;
   }
   out.executable.emplace(std::move(Executable::make_for_device(list, spec.target, *spec.device).value_or_throw()));
@@ -58,10 +59,10 @@ void make(Candidate& out, UOp ast, const CandidateSpec& spec) {
 
 }  // namespace
 
-Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
-  Candidate out;
+BeamCandidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
+  BeamCandidate out;
   auto made = catch_failures([&] {
-    spec.compile_candidate(out, joined_opts(opts));
+    spec.compile_candidate(out, opts_as_text(opts));
     out.num_operations = out.executable->cost(spec.variables).value_or(Executable::Cost{}).num_operations;
     set_identity(out, spec);
     return Unit{};
@@ -70,28 +71,28 @@ Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
   return out;
 }
 
-Candidate make_candidate(UOp ast, const CandidateSpec& spec) {
-  if (spec.compile_candidate && spec.identity != Identity::None) return make_candidate(opts_of(ast), spec);
-  Candidate out;
-  if (spec.identity == Identity::None) return out;
+BeamCandidate make_candidate(UOp ast, const CandidateSpec& spec) {
+  if (spec.compile_candidate && spec.code_identity != Identity::None) return make_candidate(opts_of(ast), spec);
+  BeamCandidate out;
+  if (spec.code_identity == Identity::None) return out;
   auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
   if (!made) out.outcome = CandidateOutcome::Refused, out.failure_reason = made.diag().message;
   return out;
 }
 
-CandidateOutcome CandidateFilter::classify(const Candidate& candidate) {
-  if (candidate.outcome != CandidateOutcome::Timed || candidate.identity.empty()) return candidate.outcome;
-  if (seen_identities_.contains(candidate.identity)) return CandidateOutcome::Duplicate;
-  least_ops_ = std::min(least_ops_, candidate.num_operations);
-  if (least_ops_ * 1000 < candidate.num_operations) return CandidateOutcome::TooManyOperations;
-  seen_identities_.insert(candidate.identity);
+CandidateOutcome CandidateFilter::classify_kernel(const BeamCandidate& candidate) {
+  if (candidate.outcome != CandidateOutcome::Timed || candidate.code_identity.empty()) return candidate.outcome;
+  if (seen_identities_.contains(candidate.code_identity)) return CandidateOutcome::Duplicate;
+  fewest_operations_ = std::min(fewest_operations_, candidate.num_operations);
+  if (fewest_operations_ * 1000 < candidate.num_operations) return CandidateOutcome::TooManyOperations;
+  seen_identities_.insert(candidate.code_identity);
   return CandidateOutcome::Timed;
 }
 
-void CandidateFilter::record_candidate(CandidateOutcome outcome, double ops, const std::string& identity) {
-  if (identity.empty() || outcome == CandidateOutcome::Duplicate) return;
-  least_ops_ = std::min(least_ops_, ops);
-  if (outcome != CandidateOutcome::TooManyOperations) seen_identities_.insert(identity);
+void CandidateFilter::record_candidate(CandidateOutcome outcome, double ops, const std::string& code_identity) {
+  if (code_identity.empty() || outcome == CandidateOutcome::Duplicate) return;
+  fewest_operations_ = std::min(fewest_operations_, ops);
+  if (outcome != CandidateOutcome::TooManyOperations) seen_identities_.insert(code_identity);
 }
 
 }  // namespace tgc

@@ -22,12 +22,12 @@ enum class CandidateOutcome : uint8_t {
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
 
-struct Candidate {
+struct BeamCandidate {
   std::shared_ptr<Graph> graph;  // the executable refers to it
   size_t num_uops = 0;
   // of a launch, without index math (Estimates::ops)
   double num_operations = 0;
-  std::string identity;
+  std::string code_identity;
   std::optional<Executable> executable;
   CandidateOutcome outcome = CandidateOutcome::Timed;
   std::string failure_reason;
@@ -38,35 +38,35 @@ enum class Identity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
   // Replaces tgc's own pipeline: sets the candidate's graph and executable. Throws Failure.
-  using Compile = std::function<void(Candidate&, const std::string& opts)>;
+  using Compile = std::function<void(BeamCandidate&, const std::string& opts)>;
 
   const Target& target;
   Settings settings;
   VariableValues variables;
   int64_t max_uops = 3000;
-  Identity identity = Identity::Binary;
+  Identity code_identity = Identity::Binary;
   bool runs_threads_in_turn = false;  // the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
   Device* device = nullptr;  // null: nothing is compiled, and Identity::Binary acts like Source
 };
 
 // `ast` is the result of Scheduler::optimized_ast(). Thread-safe: only reads the graph of `ast`.
-Candidate make_candidate(UOp ast, const CandidateSpec& spec);
+BeamCandidate make_candidate(UOp ast, const CandidateSpec& spec);
 
 // `spec.compile_candidate` must be set.
-Candidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
+BeamCandidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
 
 class CandidateFilter {
  public:
-  void begin_round() { least_ops_ = std::numeric_limits<double>::infinity(); }
+  void begin_round() { fewest_operations_ = std::numeric_limits<double>::infinity(); }
   // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
-  CandidateOutcome classify(const Candidate& candidate);
+  CandidateOutcome classify_kernel(const BeamCandidate& candidate);
   // Later candidates are compared with this candidate of an interrupted search.
-  void record_candidate(CandidateOutcome outcome, double ops, const std::string& identity);
+  void record_candidate(CandidateOutcome outcome, double ops, const std::string& code_identity);
 
  private:
   std::set<std::string> seen_identities_;
-  double least_ops_ = std::numeric_limits<double>::infinity();
+  double fewest_operations_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace tgc

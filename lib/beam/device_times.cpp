@@ -55,7 +55,7 @@ struct DeviceTimes::TimingLimits {
   }
 };
 
-TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
+TimingGrid make_timing_grid(std::array<uint32_t, 3> global, uint64_t most) {
   auto size = [&] { return uint64_t(global[0]) * global[1] * global[2]; };
   uint64_t before = size();
   while (size() > most) {
@@ -67,17 +67,17 @@ TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most) {
   return {global, double(before) / double(size())};
 }
 
-struct DeviceTimes::Launch {
+struct DeviceTimes::TimedLaunch {
   std::vector<int64_t> values;
   std::vector<DeviceBuffer> buffers;
   LaunchSize size;
   double factor = 1;
 
-  Launch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
+  TimedLaunch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
     values = std::move(e.arguments(times.variables_).value_or_throw());
     size = e.launch_size(times.variables_).value_or_throw();
     if (times.options_.shrinks_grids) {
-      TestGrid grid = test_grid(size.global_size);
+      TimingGrid grid = make_timing_grid(size.global_size);
       size.global_size = grid.global_size, factor = grid.time_factor;
     }
     for (const BufferSpec& b : e.buffers()) {
@@ -89,12 +89,12 @@ struct DeviceTimes::Launch {
   LaunchArguments arguments() const { return {buffers, values, size}; }
 };
 
-DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options options)
+DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, TimingOptions options)
     : placement_(place), search_kernel_(kernel), options_(std::move(options)), variables_(kernel.variables()) {
   UOp ast = kernel.compilation().ast();
   buffer_specs_ = buffers_of_nodes(toposort(ast));
   Arrays drawn =
-      std::move(input_arrays(buffer_specs_, {}, "", input_distribution(ast)).value_or_throw());
+      std::move(make_input_arrays(buffer_specs_, {}, "", make_input_distribution(ast)).value_or_throw());
   for (NamedArray& a : drawn) {
     Array shared = Array::allocate_shared(a.array.dtype(), {a.array.shape().begin(), a.array.shape().end()});
     std::memcpy(shared.data(), a.array.data(), a.array.nbytes());
@@ -104,16 +104,16 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, Options o
 
 DeviceTimes::~DeviceTimes() = default;
 
-std::optional<double> DeviceTimes::time_candidate(const OptTexts&, Candidate& candidate, double kept,
+std::optional<double> DeviceTimes::time_candidate(const OptTexts&, BeamCandidate& candidate, double kept,
                                                   CandidateLog& log) {
-  auto seconds = fastest_run_seconds(candidate, {.kept = kept, .runs = times_while_compiling() ? kRuns : 1});
+  auto seconds = fastest_run_seconds(candidate, {.kept = kept, .runs = may_time_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
   log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed,
   log.failure_reason = seconds.diag().message;
   return std::nullopt;
 }
 
-Result<double> DeviceTimes::fastest_run_seconds(Candidate& candidate, const TimingLimits& limits) {
+Result<double> DeviceTimes::fastest_run_seconds(BeamCandidate& candidate, const TimingLimits& limits) {
   return placement_.device->has_driver() ? run_on_driver(candidate, limits) : run_in_worker(candidate, limits);
 }
 
@@ -125,10 +125,10 @@ class DeviceTimes::CandidateHolder {
     std::vector<DeviceBuffer> buffers;
     for (const NamedArray& a : times.input_arrays_) buffers.push_back(buffer_of(a.array));
     size_t threads = 1;
-    for (Candidate* candidate : times.prepared_candidates_) {
+    for (BeamCandidate* candidate : times.prepared_candidates_) {
       auto loaded = catch_failures([&] {
         if (!candidate->executable) throw Failure("the candidate was not compiled");
-        Launch launch(times, *candidate->executable, buffers);
+        TimedLaunch launch(times, *candidate->executable, buffers);
         threads = std::max<size_t>(threads, launch.size.global_size[0]);
         return std::pair(std::move(candidate->executable->load(device).value_or_throw()), std::move(launch));
       });
@@ -147,10 +147,10 @@ class DeviceTimes::CandidateHolder {
   }
 
  private:
-  std::vector<Result<std::pair<std::unique_ptr<Kernel>, Launch>>> held_;
+  std::vector<Result<std::pair<std::unique_ptr<Kernel>, TimedLaunch>>> held_;
 };
 
-void DeviceTimes::prepare_candidates(std::span<Candidate* const> candidates) {
+void DeviceTimes::prepare_candidates(std::span<BeamCandidate* const> candidates) {
   worker_process_.reset();
   prepared_candidates_.assign(candidates.begin(), candidates.end());
 }
@@ -159,7 +159,7 @@ Result<WorkerProcess> DeviceTimes::start_worker() {
   return WorkerProcess::start([&](Worker& self) -> Status {
     return catch_failures([&]() -> Unit {
       CandidateHolder holder(*this);
-      self.confine({.rights = Rights::Compute, .memory_bytes = kKernelMemory});
+      self.confine_process({.rights = Rights::Compute, .memory_bytes = kKernelMemory});
       for (;;) {
         std::string message = self.next_message();
         ByteReader in(message);
@@ -172,10 +172,10 @@ Result<WorkerProcess> DeviceTimes::start_worker() {
   });
 }
 
-Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimits& limits) {
+Result<double> DeviceTimes::run_in_worker(BeamCandidate& candidate, const TimingLimits& limits) {
   auto it = std::ranges::find(prepared_candidates_, &candidate);
   if (it == prepared_candidates_.end()) {
-    Candidate* alone = &candidate;
+    BeamCandidate* alone = &candidate;
     prepare_candidates({&alone, 1});
     it = prepared_candidates_.begin();
   }
@@ -188,10 +188,10 @@ Result<double> DeviceTimes::run_in_worker(Candidate& candidate, const TimingLimi
   message.write_number(size_t(it - prepared_candidates_.begin())).write_bytes(&limits, sizeof limits);
   (void)worker_process_->send(message.take_bytes());  // the answer reports a dead worker
   double limit = std::min(options_.timeout_seconds, limits.limit());
-  auto answer = worker_process_->receive(limit);
-  is_too_slow_ =
-      worker_process_->death() && worker_process_->death()->has_timed_out && limit < options_.timeout_seconds;
-  if (!answer && worker_process_->death()) worker_process_.reset();
+  auto answer = worker_process_->receive_answer(limit);
+  is_too_slow_ = worker_process_->worker_exit() && worker_process_->worker_exit()->has_timed_out &&
+                 limit < options_.timeout_seconds;
+  if (!answer && worker_process_->worker_exit()) worker_process_.reset();
   return catch_failures([&] {
     double seconds = 0;
     ByteReader(answer.value_or_throw()).read_bytes(&seconds, sizeof seconds);
@@ -211,18 +211,18 @@ ContainedDevice& DeviceTimes::contained_driver() {
   return *driver_device_;
 }
 
-Result<double> DeviceTimes::run_on_driver(Candidate& candidate, const TimingLimits& limits) {
+Result<double> DeviceTimes::run_on_driver(BeamCandidate& candidate, const TimingLimits& limits) {
   auto out = catch_failures([&] {
     ContainedDevice& device = contained_driver();
     auto kernel = std::move(candidate.executable->load(device).value_or_throw());
-    Launch launch(*this, *candidate.executable, driver_buffers_);
+    TimedLaunch launch(*this, *candidate.executable, driver_buffers_);
     return limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
   });
   if (!out) driver_device_.reset();  // the worker may be dead
   return out;
 }
 
-std::vector<double> DeviceTimes::compare_times(std::span<Candidate* const> candidates, int turns) {
+std::vector<double> DeviceTimes::compare_times(std::span<BeamCandidate* const> candidates, int turns) {
   prepare_candidates(candidates);
   std::vector<double> fastest(candidates.size(), INFINITY);
   double best = INFINITY;
@@ -242,13 +242,13 @@ const Arrays& DeviceTimes::expected_arrays() {
   const Settings& settings = search_kernel_.graph().settings();
   CandidateSpec plain{.target = search_kernel_.target(), .settings = settings, .variables = variables_, .max_uops = 0,
                       .device = placement_.device.get()};
-  Candidate without_opts = candidate_of(search_kernel_, {}, plain);
+  BeamCandidate without_opts = candidate_of_opts(search_kernel_, {}, plain);
   bool much = without_opts.outcome != CandidateOutcome::Timed || without_opts.num_operations > kMostForRef;
   ExecuteOptions execution{.timeout_seconds = 600};
   if (options_.reference_device.empty() && much && without_opts.executable) {
     reference_label_ = placement_.label + " without opts";
     expected_arrays_ =
-        std::move(execute(*without_opts.executable, *placement_.device, input_arrays_, variables_, execution)
+        std::move(execute_kernel(*without_opts.executable, *placement_.device, input_arrays_, variables_, execution)
                       .value_or_throw()
                       .outputs);
     return *expected_arrays_;
@@ -259,19 +259,21 @@ const Arrays& DeviceTimes::expected_arrays() {
   reference_label_ = other.label;
   Graph own(settings);
   Executable same = std::move(make_executable({.root = copy_into(own, ast)}, other).value_or_throw());
-  Arrays inputs = std::move(input_arrays(same.buffers(), input_arrays_, "", std::nullopt).value_or_throw());
-  expected_arrays_ = std::move(execute(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
+  Arrays inputs = std::move(make_input_arrays(same.buffers(), input_arrays_, "", std::nullopt).value_or_throw());
+  expected_arrays_ =
+      std::move(execute_kernel(same, *other.device, inputs, variables_, execution).value_or_throw().outputs);
   return *expected_arrays_;
 }
 
-bool DeviceTimes::check_candidate(Candidate& candidate, CandidateLog& log) {
+bool DeviceTimes::check_candidate(BeamCandidate& candidate, CandidateLog& log) {
   auto status = catch_failures([&] {
     const Arrays& wanted = expected_arrays();
     Arrays inputs =
-        std::move(input_arrays(candidate.executable->buffers(), input_arrays_, "", std::nullopt).value_or_throw());
+        std::move(make_input_arrays(candidate.executable->buffers(), input_arrays_, "", std::nullopt).value_or_throw());
     ExecuteOptions execution{.timeout_seconds = options_.timeout_seconds};
-    Arrays made = std::move(
-        execute(*candidate.executable, *placement_.device, inputs, variables_, execution).value_or_throw().outputs);
+    Arrays made = std::move(execute_kernel(*candidate.executable, *placement_.device, inputs, variables_, execution)
+                                .value_or_throw()
+                                .outputs);
     UOp ast = search_kernel_.compilation().ast();
     auto compared = ReferenceRunner(inputs, variables_).compare_arrays(ast, made, wanted);
     for (const Comparison& c : compared.value_or_throw())
@@ -295,7 +297,7 @@ Identity parse_identity(const std::string& text) {
   throw Failure(Diag{.message = "the identity '" + text + "'", .expected = "binary, source or none"});
 }
 
-std::string key_of_opts(const json& opts) { return joined_opts(opts.get<OptTexts>()); }
+std::string key_of_opts(const json& opts) { return opts_as_text(opts.get<OptTexts>()); }
 
 }  // namespace
 
@@ -310,7 +312,7 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
         if (line.empty()) continue;
         json record = json::parse(line);
         if ((*lines)->line_number() == 1) {
-          out.identity_ = parse_identity(record.at("identity").get<std::string>());
+          out.code_identity_ = parse_identity(record.at("identity").get<std::string>());
           out.target_ = record.at("target").get<std::string>();
           out.beam_width_ = record.at("width").get<size_t>();
           continue;
@@ -328,8 +330,8 @@ Result<ReplayTimes> ReplayTimes::open(const std::string& path) {
   });
 }
 
-std::optional<double> ReplayTimes::time_candidate(const OptTexts& opts, Candidate&, double, CandidateLog& log) {
-  auto it = current_times_->find(joined_opts(opts));
+std::optional<double> ReplayTimes::time_candidate(const OptTexts& opts, BeamCandidate&, double, CandidateLog& log) {
+  auto it = current_times_->find(opts_as_text(opts));
   if (it != current_times_->end()) return it->second;
   log.outcome = CandidateOutcome::Unknown;
   return std::nullopt;

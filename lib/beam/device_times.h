@@ -11,49 +11,49 @@ namespace tgc {
 
 class DeviceTimes : public TimeSource {
  public:
-  struct Options {
+  struct TimingOptions {
     double timeout_seconds = 10;
     bool shrinks_grids = true;     // time a part of a large grid (BEAM_ESTIMATE)
     // empty: REF or, for slow kernels, the timed device
     std::string reference_device = {};
   };
   // `place` and `kernel` must outlive this object. Throws Failure.
-  DeviceTimes(Placement& place, const SearchKernel& kernel, Options options);
+  DeviceTimes(Placement& place, const SearchKernel& kernel, TimingOptions options);
   ~DeviceTimes() override;
 
   Device* compiling_device() override { return placement_.device.get(); }
-  bool times_while_compiling() const override { return placement_.device->has_driver(); }
-  void prepare_candidates(std::span<Candidate* const> candidates) override;
-  std::optional<double> time_candidate(const OptTexts& opts, Candidate& candidate, double kept,
+  bool may_time_while_compiling() const override { return placement_.device->has_driver(); }
+  void prepare_candidates(std::span<BeamCandidate* const> candidates) override;
+  std::optional<double> time_candidate(const OptTexts& opts, BeamCandidate& candidate, double kept,
                                        CandidateLog& log) override;
-  bool check_candidate(Candidate& candidate, CandidateLog& log) override;
+  bool check_candidate(BeamCandidate& candidate, CandidateLog& log) override;
 
   // Returns the seconds of each candidate's fastest run; infinity if none succeeds. The candidates run in turns, so
   // that a drifting clock favours none.
-  std::vector<double> compare_times(std::span<Candidate* const> candidates, int turns);
+  std::vector<double> compare_times(std::span<BeamCandidate* const> candidates, int turns);
 
   const std::string& reference_label() const { return reference_label_; }
 
  private:
-  struct Launch;
+  struct TimedLaunch;
   struct TimingLimits;
   class CandidateHolder;
-  Result<double> fastest_run_seconds(Candidate& candidate, const TimingLimits& limits);
-  Result<double> run_in_worker(Candidate& candidate, const TimingLimits& limits);
+  Result<double> fastest_run_seconds(BeamCandidate& candidate, const TimingLimits& limits);
+  Result<double> run_in_worker(BeamCandidate& candidate, const TimingLimits& limits);
   Result<WorkerProcess> start_worker();
-  Result<double> run_on_driver(Candidate& candidate, const TimingLimits& limits);
+  Result<double> run_on_driver(BeamCandidate& candidate, const TimingLimits& limits);
   const Arrays& expected_arrays();
   ContainedDevice& contained_driver();
 
   Placement& placement_;
   const SearchKernel& search_kernel_;
-  Options options_;
+  TimingOptions options_;
   VariableValues variables_;
   std::vector<BufferSpec> buffer_specs_;
   Arrays input_arrays_;                  // in memory shared with the workers
   std::optional<Arrays> expected_arrays_;
   std::string reference_label_;
-  std::vector<Candidate*> prepared_candidates_;
+  std::vector<BeamCandidate*> prepared_candidates_;
   std::optional<WorkerProcess> worker_process_;
   bool is_too_slow_ = false;
   std::unique_ptr<ContainedDevice> driver_device_;
@@ -61,18 +61,18 @@ class DeviceTimes : public TimeSource {
 };
 
 // The part of a grid that is timed, and the ratio of the sizes (search.py:get_test_global_size).
-struct TestGrid {
+struct TimingGrid {
   std::array<uint32_t, 3> global_size;
   double time_factor;
 };
-TestGrid test_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
+TimingGrid make_timing_grid(std::array<uint32_t, 3> global, uint64_t most = 65536);
 
 // Times that scripts/tools/beam_record wrote with the real tinygrad: JSON lines (FORMATS in README.md).
 class ReplayTimes : public TimeSource {
  public:
   static Result<ReplayTimes> open(const std::string& path);
 
-  Identity identity() const { return identity_; }
+  Identity code_identity() const { return code_identity_; }
   const std::string& target() const { return target_; }
   size_t width() const { return beam_width_; }
   bool has_kernel(const std::string& kernel) const { return kernel_times_.contains(kernel); }
@@ -81,11 +81,11 @@ class ReplayTimes : public TimeSource {
   }
 
   Device* compiling_device() override { return compiling_device_; }
-  std::optional<double> time_candidate(const OptTexts& opts, Candidate&, double kept, CandidateLog& log) override;
+  std::optional<double> time_candidate(const OptTexts& opts, BeamCandidate&, double kept, CandidateLog& log) override;
 
  private:
   using Times = std::unordered_map<std::string, double>;
-  Identity identity_ = Identity::Source;
+  Identity code_identity_ = Identity::Source;
   std::string target_;
   size_t beam_width_ = 2;
   std::unordered_map<std::string, Times> kernel_times_;

@@ -53,7 +53,7 @@ std::shared_ptr<OptsFinder>& installed() {
 Status use_found_opts(const std::string& path, int64_t width) {
   return catch_failures([&] {
     std::unique_ptr<BeamResults> results;
-    if (std::filesystem::exists(path)) results = std::make_unique<BeamResults>(path, Database::Mode::Read);
+    if (std::filesystem::exists(path)) results = std::make_unique<BeamResults>(path, SqliteDatabase::Mode::Read);
     installed() = std::make_shared<OptsFinder>(std::move(results), width);
     set_find_opts([found = installed()](const Scheduler& kernel) { return found->find(kernel); });
     return Unit{};

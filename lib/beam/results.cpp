@@ -20,22 +20,22 @@ constexpr const char* kColumns =
 
 std::string_view bytes_of(const Sha256& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
 
-BeamResult row_of_result(const Statement& row) {
+BeamResult row_of_result(const SqlStatement& row) {
   BeamResult out{.kernel = row.text(1), .target = row.text(2), .device = row.text(3)};
   std::string key = row.text(0);
   std::memcpy(out.graph_key.data(), key.data(), std::min(key.size(), out.graph_key.size()));
-  out.beam_width = row.integer(4), out.estimate = row.integer(5);
+  out.beam_width = row.int_column(4), out.estimate = row.int_column(5);
   out.opts = row.text(6);
-  out.kernel_seconds = row.real(7), out.hand_coded_seconds = row.optional_real(8);
+  out.kernel_seconds = row.real_column(7), out.hand_coded_seconds = row.optional_real_column(8);
   out.reference_device = row.text(9), out.stored_time_utc = row.text(10);
   if (std::string measured = row.text(11); !measured.empty()) out.measured_json = std::move(measured);
   return out;
 }
 
 constexpr const char* kSameSearch = "key = ? AND target = ? AND device = ? AND width = ?";
-Statement& bind_search(Statement& s, const Sha256& key, const std::string& target, const std::string& device,
+SqlStatement& bind_search(SqlStatement& s, const Sha256& key, const std::string& target, const std::string& device,
                        int64_t width) {
-  return s.bind_blob(bytes_of(key)).bind(target).bind(device).bind(width);
+  return s.bind_blob(bytes_of(key)).bind_value(target).bind_value(device).bind_value(width);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ BeamResult BeamResult::of(const BeamLog& log) {
           .device = log.device,
           .beam_width = log.beam_width,
           .estimate = log.estimate,
-          .opts = joined_opts(log.opts),
+          .opts = opts_as_text(log.opts),
           .kernel_seconds = log.kernel_seconds,
           .hand_coded_seconds = log.hand_coded_seconds,
           .reference_device = log.reference_device,
@@ -60,19 +60,20 @@ std::string BeamResults::default_path() {
   return own && *own ? own : (CompileCache::shared_cache().folder() / "beam.db").string();
 }
 
-BeamResults::BeamResults(const std::string& path, Database::Mode mode)
+BeamResults::BeamResults(const std::string& path, SqliteDatabase::Mode mode)
     : database_([&] {
         std::error_code ignored;
-        if (auto folder = std::filesystem::path(path).parent_path(); mode == Database::Mode::Write && !folder.empty())
+        if (auto folder = std::filesystem::path(path).parent_path();
+            mode == SqliteDatabase::Mode::Write && !folder.empty())
           std::filesystem::create_directories(folder, ignored);
-        return Database(path, mode);
+        return SqliteDatabase(path, mode);
       }()) {
   // a killed or concurrent process leaves all tables or none
-  std::optional<Transaction> all;
-  if (mode == Database::Mode::Write) all.emplace(database_);
+  std::optional<SqlTransaction> all;
+  if (mode == SqliteDatabase::Mode::Write) all.emplace(database_);
   bool is_there = database_.has_table("results");
-  Statement version = database_.prepare("PRAGMA user_version");
-  int64_t found = version.step() ? version.integer(0) : 0;
+  SqlStatement version = database_.prepare("PRAGMA user_version");
+  int64_t found = version.step() ? version.int_column(0) : 0;
   if (is_there ? found != kVersion : found != 0 || !all)
     throw Failure(Diag{.message = "no file of results", .file = path, .expected = "a file that `tgc beam` wrote"});
   if (!all) return;
@@ -98,35 +99,40 @@ std::string BeamResults::select_query(const char* rest) {
 }
 
 void BeamResults::store_result(const BeamResult& r) {
-  Transaction all(database_);
+  SqlTransaction all(database_);
   auto known = result_of_search(r.graph_key, r.target, r.device, r.beam_width);
   bool is_complete = !r.measured_json || (known && known->kernel_seconds > 0 && !known->measured_json);
-  Statement s = database_.prepare(
+  SqlStatement s = database_.prepare(
       std::string("INSERT INTO results (") + kColumns +
       ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, datetime('now'))) ON CONFLICT DO UPDATE SET kernel = "
       "excluded.kernel, estimate = excluded.estimate, opts = excluded.opts, seconds = excluded.seconds, before = "
       "excluded.before, reference = excluded.reference, made = excluded.made WHERE seconds = 0 OR (excluded.seconds > "
       "0 AND excluded.seconds < seconds)");
-  s.bind_blob(bytes_of(r.graph_key)).bind(r.kernel).bind(r.target).bind(r.device).bind(r.beam_width).bind(r.estimate);
-  s.bind(r.opts).bind(r.kernel_seconds);
-  if (r.hand_coded_seconds) s.bind(*r.hand_coded_seconds);
+  s.bind_blob(bytes_of(r.graph_key))
+      .bind_value(r.kernel)
+      .bind_value(r.target)
+      .bind_value(r.device)
+      .bind_value(r.beam_width)
+      .bind_value(r.estimate);
+  s.bind_value(r.opts).bind_value(r.kernel_seconds);
+  if (r.hand_coded_seconds) s.bind_value(*r.hand_coded_seconds);
   else s.bind_null();
-  s.bind(r.reference_device);
+  s.bind_value(r.reference_device);
   if (r.stored_time_utc.empty()) s.bind_null();
-  else s.bind(r.stored_time_utc);
+  else s.bind_value(r.stored_time_utc);
   s.step();
-  Statement interrupted = database_.prepare(
+  SqlStatement interrupted = database_.prepare(
       is_complete ? std::string("DELETE FROM interrupted WHERE ") + kSameSearch
                   : "INSERT OR REPLACE INTO interrupted (key, target, device, width, measured) VALUES (?, ?, ?, ?, ?)");
   bind_search(interrupted, r.graph_key, r.target, r.device, r.beam_width);
-  if (!is_complete) interrupted.bind(*r.measured_json);
+  if (!is_complete) interrupted.bind_value(*r.measured_json);
   interrupted.step();
   all.commit();
 }
 
 std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std::string& target,
                                                    const std::string& device, int64_t width) {
-  Statement s = database_.prepare(select_query("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
+  SqlStatement s = database_.prepare(select_query("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
                                          "ORDER BY seconds = 0, seconds, width LIMIT 1"));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
@@ -134,23 +140,23 @@ std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std:
 
 std::optional<BeamResult> BeamResults::result_of_search(const Sha256& key, const std::string& target,
                                                         const std::string& device, int64_t width) {
-  Statement s = database_.prepare(select_query((std::string("WHERE ") + kSameSearch).c_str()));
+  SqlStatement s = database_.prepare(select_query((std::string("WHERE ") + kSameSearch).c_str()));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
 
 std::vector<BeamResult> BeamResults::all_results() {
   std::vector<BeamResult> out;
-  Statement s = database_.prepare(select_query("ORDER BY target, device, kernel, width"));
+  SqlStatement s = database_.prepare(select_query("ORDER BY target, device, kernel, width"));
   while (s.step()) out.push_back(row_of_result(s));
   return out;
 }
 
 size_t BeamResults::remove_results(const std::string& what) {
-  Transaction all(database_);
-  Statement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
+  SqlTransaction all(database_);
+  SqlStatement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
                                   "substr(lower(hex(key)), 1, length(?1)) = lower(?1)) RETURNING 1");
-  s.bind(what);
+  s.bind_value(what);
   size_t out = 0;
   while (s.step()) out++;
   database_.run(
@@ -162,9 +168,9 @@ size_t BeamResults::remove_results(const std::string& what) {
 
 Status merge_results(const std::vector<std::string>& from, const std::string& to) {
   return catch_failures([&] {
-    BeamResults out(to, Database::Mode::Write);
+    BeamResults out(to, SqliteDatabase::Mode::Write);
     for (const std::string& path : from)
-      for (const BeamResult& r : BeamResults(path, Database::Mode::Read).all_results()) out.store_result(r);
+      for (const BeamResult& r : BeamResults(path, SqliteDatabase::Mode::Read).all_results()) out.store_result(r);
     return Unit{};
   });
 }
@@ -175,7 +181,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
     const bool has_ratio = r.hand_coded_seconds && r.kernel_seconds > 0;
     std::string faster = has_ratio ? std::to_string(*r.hand_coded_seconds / r.kernel_seconds).substr(0, 4) : "-";
     std::string seconds = r.kernel_seconds > 0 ? seconds_text(r.kernel_seconds) : "-";
-    out += to_hex(r.graph_key).substr(0, 12) + "  " + r.kernel + "  " + r.target +
+    out += sha256_hex(r.graph_key).substr(0, 12) + "  " + r.kernel + "  " + r.target +
            "  BEAM=" + std::to_string(r.beam_width);
     out += "  " + seconds + "  x" + faster + "  " + r.stored_time_utc + "  " + r.device;
     out += std::string(r.measured_json ? "  interrupted" : "") + "\n  " + r.opts + "\n";
@@ -188,7 +194,7 @@ std::string results_json(const std::vector<BeamResult>& results) {
     json.key("results").array([&] {
       for (const BeamResult& r : results)
         json.start_line().object([&] {
-          json.member("key", to_hex(r.graph_key)).member("kernel", r.kernel).member("target", r.target);
+          json.member("key", sha256_hex(r.graph_key)).member("kernel", r.kernel).member("target", r.target);
           json.member("device", r.device).member("width", r.beam_width).member("opts", r.opts);
           json.member("seconds", r.kernel_seconds)
               .member("before", r.hand_coded_seconds)
@@ -232,7 +238,7 @@ MeasuredCandidates read_measurements(std::string_view text) {
       CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = outcome_of(c.at("fate").get<std::string>())};
       log.fastest_seconds = c.at("seconds").get<double>(), log.failure_reason = c.at("why").get<std::string>();
       log.num_operations = c.at("ops").get<double>(), log.code_digest = c.at("code").get<std::string>();
-      out[joined_opts(log.opts)] = std::move(log);
+      out[opts_as_text(log.opts)] = std::move(log);
     }
   } catch (const json::exception& e) {
     throw Failure(std::string("cannot read the measurements of an interrupted search: ") + e.what());

@@ -27,7 +27,7 @@ class BeamResults {
   // TGC_BEAM_DB, else beam.db in the folder of the compile cache.
   static std::string default_path();
   // Throws Failure if the file cannot be opened, or is not a file of results.
-  BeamResults(const std::string& path, Database::Mode mode);
+  BeamResults(const std::string& path, SqliteDatabase::Mode mode);
 
   // Keeps a stored result of the same kernel, target, device and width that has a time, unless the new result is
   // faster. Drops the measurements of an interrupted search if the stored or the new result comes from a finished
@@ -46,7 +46,7 @@ class BeamResults {
 
  private:
   std::string select_query(const char* rest);
-  Database database_;
+  SqliteDatabase database_;
 };
 
 // Keeps the fastest result of each search. Fails if a file cannot be read or written.

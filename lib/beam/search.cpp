@@ -9,13 +9,13 @@
 
 namespace tgc {
 
-OptTexts opt_texts(Graph& graph, std::span<const Opt> opts) {
+OptTexts texts_of_opts(Graph& graph, std::span<const Opt> opts) {
   OptTexts out;
   for (const Opt& opt : opts) out.push_back(to_arg(graph, opt).repr());
   return out;
 }
 
-std::string joined_opts(const OptTexts& opts) {
+std::string opts_as_text(const OptTexts& opts) {
   std::string out;
   for (const std::string& opt : opts) out += (out.empty() ? "" : ", ") + opt;
   return "[" + out + "]";
@@ -32,7 +32,7 @@ Result<SearchKernel> SearchKernel::begin(Compilation compilation) {
   Diag no_search{.message = "'" + compilation.name() + "' cannot be searched", .expected = "the AST of a kernel"};
   if (compilation.is_tensor_graph() || compilation.input_stage() || !compilation.input_graph().list.empty())
     return no_search;
-  static const StageRow& optimize = row_of(StageKind::Optimizer);
+  static const StageRow& optimize = get_stage_row(StageKind::Optimizer);
   while (compilation.next_row() && compilation.next_row() != &optimize)
     if (auto step = compilation.run_step(); !step) return step.diag();
   UOp ast = compilation.current_graph();
@@ -55,13 +55,13 @@ void SearchKernel::set_origin(const InputGraph& in) {
   if (!in.record || !in.record->program) return;
   kernel_origin_.function_name = ansistrip(in.record->program->name);
   auto opts = catch_failures([&] { return read_opt_list(graph(), in.record->program->applied_opts); });
-  if (opts) kernel_origin_.opts = joined_opts(opt_texts(graph(), *opts));
+  if (opts) kernel_origin_.opts = opts_as_text(texts_of_opts(graph(), *opts));
 }
 
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target) {
   Session own = session;
   own.overrides.uses_native_pipeline = own.overrides.imports_kernels = true;
-  own.overrides.opts.clear(), own.overrides.live_command.clear(), own.live_pool.reset();
+  own.overrides.opts.clear(), own.overrides.live_command.clear(), own.tinygrad_pool.reset();
   auto compilation = catch_failures([&] {
     return std::make_unique<Compilation>(compile_copy(own, in, target, in.graph->settings()).value_or_throw());
   });
@@ -83,7 +83,7 @@ SearchRounds::SearchRounds(const SearchKernel& kernel, const BeamSettings& setti
     : action_limits_(settings.limits(kernel.graph().settings())),
       action_opts_(search_actions(kernel.graph(), action_limits_)),
       beam_width_(width),
-      min_progress_(settings.BEAM_MIN_PROGRESS / 1e6),
+      min_gain_seconds_(settings.BEAM_MIN_PROGRESS / 1e6),
       beam_entries_{{std::make_shared<Scheduler>(kernel.base_scheduler().copy())}} {}
 
 std::vector<std::shared_ptr<const Scheduler>> SearchRounds::candidates() const {
@@ -101,7 +101,8 @@ void SearchRounds::end_round(const std::vector<std::shared_ptr<const Scheduler>>
     if (seconds[i]) timed.push_back({candidates[i], *seconds[i]});
   std::ranges::stable_sort(timed, {}, &BeamEntry::run_seconds);
   double before = best_entry().run_seconds;
-  is_done_ = timed.empty() || timed[0].run_seconds < min_progress_ || before - timed[0].run_seconds < min_progress_;
+  is_done_ =
+      timed.empty() || timed[0].run_seconds < min_gain_seconds_ || before - timed[0].run_seconds < min_gain_seconds_;
   if (!is_done_) timed.resize(std::min(timed.size(), beam_width_));
   else if (!timed.empty() && timed[0].run_seconds < before) timed.resize(1);
   else return;

@@ -16,8 +16,8 @@ namespace tgc {
 
 // tinygrad's repr of each opt, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
-OptTexts opt_texts(Graph& graph, std::span<const Opt> opts);
-std::string joined_opts(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
+OptTexts texts_of_opts(Graph& graph, std::span<const Opt> opts);
+std::string opts_as_text(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
 std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // throws Failure
 
 // A kernel as tinygrad's search starts from it: rewritten up to the optimizer, with its loops made global where
@@ -37,12 +37,12 @@ class SearchKernel {
   struct KernelOrigin {
     bool runs_threads_in_turn = false;
     std::string function_name;          // empty: not recorded
-    // as joined_opts() writes them; empty: not recorded
+    // as opts_as_text() writes them; empty: not recorded
     std::string opts;
     std::string producer;
   };
   void set_origin(const InputGraph& in);
-  const KernelOrigin& origin() const { return kernel_origin_; }
+  const KernelOrigin& kernel_origin() const { return kernel_origin_; }
   VariableValues variables() const;    // each variable at the middle of its range, as in tinygrad's search
 
  private:
@@ -80,7 +80,7 @@ class SearchRounds {
   ActionLimits action_limits_;
   std::vector<Opt> action_opts_;
   size_t beam_width_;
-  double min_progress_;  // seconds; the search ends if a round gains less, or if its fastest kernel takes less
+  double min_gain_seconds_;  // seconds; the search ends if a round gains less, or if its fastest kernel takes less
   std::vector<BeamEntry> beam_entries_;
   bool is_done_ = false;
 };

@@ -35,7 +35,7 @@ std::string default_target(const CacheDevice& d) {
 OptTexts texts_of(const std::string& pickled) {
   Graph graph{Settings()};
   auto opts = unpickle_opts(graph, pickled);
-  return opt_texts(graph, opts.value_or_throw());
+  return texts_of_opts(graph, opts.value_or_throw());
 }
 
 std::string pickled(const std::string& opts) {
@@ -43,7 +43,7 @@ std::string pickled(const std::string& opts) {
   return pickle_opts(read_opt_list(graph, opts));
 }
 
-void import_row(const Statement& row, BeamResults& results, const std::string& target) {
+void import_row(const SqlStatement& row, BeamResults& results, const std::string& target) {
   CacheDevice device{row.text(3), row.text(4)};
   Target wanted = parsed(target.empty() ? default_target(device) : target);
   if (!(device_of(wanted) == device))
@@ -54,32 +54,32 @@ void import_row(const Statement& row, BeamResults& results, const std::string& t
   if (key.size() != out.graph_key.size())
     throw Failure("a row's key has " + std::to_string(key.size()) + " bytes, not 32");
   std::memcpy(out.graph_key.data(), key.data(), key.size());
-  out.beam_width = row.integer(1), out.estimate = row.integer(2);
-  out.opts = joined_opts(texts_of(row.text(5)));
+  out.beam_width = row.int_column(1), out.estimate = row.int_column(2);
+  out.opts = opts_as_text(texts_of(row.text(5)));
   out.reference_device = "tinygrad's cache";
   results.store_result(out);
 }
 
 }  // namespace
 
-Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& results, const std::string& target) {
+Result<CacheTransferResult> import_cache(const std::string& cache, BeamResults& results, const std::string& target) {
   return catch_failures([&] {
-    CacheTransfer out;
-    Database db(cache, Database::Mode::Read);
+    CacheTransferResult out;
+    SqliteDatabase db(cache, SqliteDatabase::Mode::Read);
     if (!db.has_table(kTable))
       throw Failure(Diag{.message = std::string("the file has no table ") + kTable, .file = cache,
                          .expected = "a cache of tinygrad 0.12.0 that has seen BEAM"});
-    Statement row = db.prepare(std::string("SELECT ast, amt, allow_test_size, device, suffix, val FROM ") + kTable);
+    SqlStatement row = db.prepare(std::string("SELECT ast, amt, allow_test_size, device, suffix, val FROM ") + kTable);
     while (row.step()) {
       auto done = catch_failures([&] { return import_row(row, results, target), Unit{}; });
       if (done) out.num_rows++;
-      else out.skipped_rows.push_back(done.diag().message);
+      else out.skipped_row_texts.push_back(done.diag().message);
     }
     return out;
   });
 }
 
-Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cache, const std::string& target) {
+Result<CacheTransferResult> export_cache(BeamResults& results, const std::string& cache, const std::string& target) {
   return catch_failures([&] {
     std::vector<BeamResult> list = results.all_results();
     std::string wanted = target.empty() ? "" : parsed(target).name();
@@ -88,20 +88,20 @@ Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cach
       return parsed(default_target(device_of(t))).name() == t.name();
     };
     std::ranges::stable_sort(list, {}, is_default);  // the default target replaces the others
-    CacheTransfer out;
-    Database db(cache, Database::Mode::Write);
+    CacheTransferResult out;
+    SqliteDatabase db(cache, SqliteDatabase::Mode::Write);
     db.run(std::string("CREATE TABLE IF NOT EXISTS '") + kTable +
            "' (ast blob, amt integer, allow_test_size integer, device text, suffix text, val blob, PRIMARY KEY (ast, "
            "amt, allow_test_size, device, suffix))");
     for (const BeamResult& r : list) {
       if (!wanted.empty() && r.target != wanted) continue;
       CacheDevice device = device_of(parsed(r.target));
-      Statement put = db.prepare(std::string("REPLACE INTO '") + kTable +
+      SqlStatement put = db.prepare(std::string("REPLACE INTO '") + kTable +
                                  "' (ast, amt, allow_test_size, device, suffix, val) VALUES (?, ?, ?, ?, ?, ?)");
       put.bind_blob({reinterpret_cast<const char*>(r.graph_key.data()), r.graph_key.size()})
-          .bind(r.beam_width)
-          .bind(r.estimate);
-      put.bind(device.device).bind(device.suffix).bind_blob(pickled(r.opts)).step();
+          .bind_value(r.beam_width)
+          .bind_value(r.estimate);
+      put.bind_value(device.device).bind_value(device.suffix).bind_blob(pickled(r.opts)).step();
       out.num_rows++;
     }
     return out;

@@ -9,18 +9,18 @@
 
 namespace tgc {
 
-struct CacheTransfer {
+struct CacheTransferResult {
   size_t num_rows = 0;
-  std::vector<std::string> skipped_rows;
+  std::vector<std::string> skipped_row_texts;
 };
 
 // Copies tinygrad's results, which have no times. `target` (empty: tinygrad's default) completes tinygrad's key, which
 // has only the device and the renderer's suffix. Skips other and unreadable rows.
-Result<CacheTransfer> import_cache(const std::string& cache, BeamResults& results, const std::string& target);
+Result<CacheTransferResult> import_cache(const std::string& cache, BeamResults& results, const std::string& target);
 
 // Exports the results for `target` (empty: all). If two targets share tinygrad's key, as CPU:CLANG and CPU:LLVM do, the
 // result for tinygrad's default target wins.
-Result<CacheTransfer> export_cache(BeamResults& results, const std::string& cache, const std::string& target);
+Result<CacheTransferResult> export_cache(BeamResults& results, const std::string& cache, const std::string& target);
 
 // ---- lists of Opts as Python pickles
 

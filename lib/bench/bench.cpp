@@ -28,7 +28,7 @@ Result<size_t> render_kernels(Compilation& graph) {
 }
 
 Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunPurpose what) {
-  StepTimes run(what, StepTimes::In::ProcessorTime);
+  StageTimer run(what, StageTimer::ClockKind::ProcessorTime);
   auto source = GraphSource::open(session, spec);
   if (!source) return source.diag();
   auto in = source->next_graph();
@@ -45,7 +45,7 @@ Result<GraphTime> run_whole(const Session& session, const std::string& spec, Run
   auto rendered = render_kernels(*graph);
   if (!rendered) return rendered.diag();
   run.end_stage("render", [&] { return *rendered; });
-  run.end_total();
+  run.end_total_time();
   run.graph_time.num_nodes = nodes;
   return std::move(run.graph_time);
 }
@@ -94,9 +94,9 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
         out.producer = (*pipeline)->producer();
         return Unit{};
       }
-      auto job = session.job_for(graph);
+      auto job = session.job_for_input(graph);
       if (!job) return job.diag();
-      auto timed = timed_input(graph, *job);
+      auto timed = make_timed_input(graph, *job);
       if (!timed) return timed.diag();
       out.own.push_back(std::move(*timed));
       return Unit{};
@@ -121,31 +121,31 @@ Result<GraphTime> time_tensor_graph(const Session& session, const std::string& s
 }
 
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
-  auto inputs = plan.includes_reading ? Result(Inputs()) : read_inputs(session, plan);
+  auto inputs = plan.should_include_reading ? Result(Inputs()) : read_inputs(session, plan);
   if (!inputs) return inputs.diag();
   BenchResult out;
-  const size_t count = plan.includes_reading ? plan.inputs.size() : inputs->own.size();
+  const size_t count = plan.should_include_reading ? plan.inputs.size() : inputs->own.size();
   out.graphs.resize(count);
   auto time = [&](size_t i) -> Status {
     if (session.is_cancelled()) return Diag{"cancelled"};
-    if (plan.includes_reading) {
+    if (plan.should_include_reading) {
       out.graphs[i] = {plan.inputs[i], "", time_tensor_graph(session, plan.inputs[i], plan.repeats)};
       return Unit{};
     }
     const TimedInput& in = inputs->own[i];
-    auto target = recorded_target(in.job_spec.target.empty() ? "CPU" : in.job_spec.target, in.settings);
+    auto target = parse_recorded_target(in.job_spec.target.empty() ? "CPU" : in.job_spec.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
-                     time_graph(in, plan.repeats, plan.counts_rules)};
+                     time_graph(in, plan.repeats, plan.should_count_rules)};
     return Unit{};
   };
   auto start = Clock::now();
   auto tell = [&](size_t i) {
     session.report_progress(std::to_string(i + 1) + " of " + std::to_string(out.graphs.size()) + " graphs timed");
   };
-  if (auto status = parallel_for(count, session.jobs, time, tell); !status) return status.diag();
+  if (auto status = parallel_for(count, session.num_jobs, time, tell); !status) return status.diag();
   out.wall_seconds = seconds_since(start);
   out.graphs.insert(out.graphs.end(), inputs->recorded.begin(), inputs->recorded.end());
-  out.num_recorded = inputs->recorded.size(), out.recorded_by = inputs->producer;
+  out.num_recorded_graphs = inputs->recorded.size(), out.recording_release = inputs->producer;
   return out;
 }
 
@@ -159,11 +159,11 @@ BenchReport::BenchReport(const BenchPlan& plan, unsigned threads, const BenchRes
     : bench_plan_(plan), num_threads_(threads), bench_result_(result) {
   for (const TimedGraph& graph : result.graphs) {
     if (!graph.graph_time) {
-      num_refused_++;
+      num_refused_graphs_++;
       continue;
     }
     total_times_.add_time(graph.graph_time->num_nodes, graph.graph_time->stages_ms);
-    counted_ms_ += graph.graph_time->counted_ms;
+    counting_runs_ms_ += graph.graph_time->counting_run_ms;
     for (const StageTime& s : graph.graph_time->stages) times_of_stage(s.name).add_time(s.num_nodes, s.stage_ms);
   }
 }
@@ -175,10 +175,10 @@ StageTimes& BenchReport::times_of_stage(std::string_view name) {
 }
 
 // A graph that tgc compiles runs once to count its nodes, and per repeat once for the total, once for the stages and,
-// with counts_rules, once to count rules.
+// with should_count_rules, once to count rules.
 double BenchReport::runs_per_second() const {
-  const size_t runs = (bench_plan_.counts_rules ? 3 : 2) * bench_plan_.repeats + 1;
-  const auto recorded = bench_result_.graphs.end() - ptrdiff_t(bench_result_.num_recorded);
+  const size_t runs = (bench_plan_.should_count_rules ? 3 : 2) * bench_plan_.repeats + 1;
+  const auto recorded = bench_result_.graphs.end() - ptrdiff_t(bench_result_.num_recorded_graphs);
   const auto num_timed =
       std::count_if(bench_result_.graphs.begin(), recorded, [](const TimedGraph& g) { return g.graph_time.ok(); });
   return bench_result_.wall_seconds > 0 ? double(size_t(num_timed) * runs) / bench_result_.wall_seconds : 0;
@@ -199,16 +199,16 @@ std::string BenchReport::text(bool list) const {
                    "share");
   row("total", total_times_);
   for (auto& [name, times] : stage_times_) row(name, times);
-  if (bench_result_.num_recorded < bench_result_.graphs.size())
+  if (bench_result_.num_recorded_graphs < bench_result_.graphs.size())
     out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
                      bench_plan_.repeats, counted(num_threads_, "thread").c_str(), runs_per_second(), peak_mb());
-  if (bench_result_.num_recorded)
-    out += "processor time of " + bench_result_.recorded_by + " for " + counted(bench_result_.num_recorded, "graph") +
-           ", in one run each, without the exporter's own\n";
-  if (bench_plan_.counts_rules)
+  if (bench_result_.num_recorded_graphs)
+    out += "processor time of " + bench_result_.recording_release + " for " +
+           counted(bench_result_.num_recorded_graphs, "graph") + ", in one run each, without the exporter's own\n";
+  if (bench_plan_.should_count_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * counting_slowdown(),
-                     counted_ms_ / double(std::max<size_t>(1, total_times_.count())));
-  if (num_refused_) out += std::to_string(num_refused_) + " refused, and not counted\n";
+                     counting_runs_ms_ / double(std::max<size_t>(1, total_times_.count())));
+  if (num_refused_graphs_) out += std::to_string(num_refused_graphs_) + " refused, and not counted\n";
   return out;
 }
 
@@ -227,10 +227,10 @@ std::string BenchReport::json(bool list) const {
     });
     json.member("threads", num_threads_).member("repeats", bench_plan_.repeats);
     json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
-    json.member("refused", num_refused_);
-    if (bench_result_.num_recorded)
-      json.member("recorded", bench_result_.num_recorded).member("recorded_by", bench_result_.recorded_by);
-    if (bench_plan_.counts_rules) json.key("counting_slower").number(counting_slowdown(), "%.4f");
+    json.member("refused", num_refused_graphs_);
+    if (bench_result_.num_recorded_graphs)
+      json.member("recorded", bench_result_.num_recorded_graphs).member("recorded_by", bench_result_.recording_release);
+    if (bench_plan_.should_count_rules) json.key("counting_slower").number(counting_slowdown(), "%.4f");
     if (!list) return;
     json.key("kernels").array([&] {
       for (const TimedGraph& g : bench_result_.graphs)

@@ -15,8 +15,8 @@ struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
   // for models and tensor graphs: include reading the file and rendering the kernels
-  bool includes_reading = false;
-  bool counts_rules = false;  // also make runs that count how often each rule is tried and applies
+  bool should_include_reading = false;
+  bool should_count_rules = false;  // also make runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
@@ -27,11 +27,11 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t num_recorded = 0;  // graphs at the end of `graphs` that tinygrad recorded, maybe with times
-  std::string recorded_by;  // such as "tinygrad 0.14.0"
+  size_t num_recorded_graphs = 0;  // graphs at the end of `graphs` that tinygrad recorded, maybe with times
+  std::string recording_release;  // such as "tinygrad 0.14.0"
   double wall_seconds = 0;
 };
-// Times the graphs that tgc compiles, session.jobs at a time; with plan.includes_reading, times each input with
+// Times the graphs that tgc compiles, session.jobs at a time; with plan.should_include_reading, times each input with
 // time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if cancelled, or if
 // an input cannot be prepared; a graph that cannot be timed has an error as its graph_time.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
@@ -68,7 +68,9 @@ class BenchReport {
  private:
   StageTimes& times_of_stage(std::string_view name);
   // Returns 0.1 if counting rules makes tgc 10 % slower.
-  double counting_slowdown() const { return total_times_.sum_ms() > 0 ? counted_ms_ / total_times_.sum_ms() - 1 : 0; }
+  double counting_slowdown() const {
+    return total_times_.sum_ms() > 0 ? counting_runs_ms_ / total_times_.sum_ms() - 1 : 0;
+  }
   double runs_per_second() const;
 
   const BenchPlan& bench_plan_;
@@ -77,8 +79,8 @@ class BenchReport {
   StageTimes total_times_;
   // in the order in which the stages first occur
   std::vector<std::pair<std::string_view, StageTimes>> stage_times_;
-  size_t num_refused_ = 0;
-  double counted_ms_ = 0;
+  size_t num_refused_graphs_ = 0;
+  double counting_runs_ms_ = 0;
 };
 
 }  // namespace tgc

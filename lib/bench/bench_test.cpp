@@ -19,7 +19,7 @@ TEST_CASE("bench: a graph after a stage is timed from the next stage on") {
   auto source = GraphSource::open(session, kernel, "");
   REQUIRE(source.ok());
   auto c = session.begin(std::move(**source->next_graph()));
-  REQUIRE(c->run_through(row_of("expander")).ok());
+  REQUIRE(c->run_through_stage(get_stage_row("expander")).ok());
   GraphInfo info{.name = "k", .stage = "expander", .target = c->target().name()};
   const auto late = std::filesystem::temp_directory_path() / ("tgc_bench_test." + std::to_string(getpid()) + ".uop");
   std::ofstream(late, std::ios::binary) << write_graph(Format::Pyrender, c->current_graph(), info).value_or_throw();
@@ -61,7 +61,7 @@ TEST_CASE("bench: a recording has the times that tinygrad took, or says that it 
     CHECK(time->stages_ms == doctest::Approx(3));
     REQUIRE(time->stages.size() == 1);
     CHECK(time->stages[0].stage_ms == doctest::Approx(2));
-    CHECK(timed->recorded_by == "tinygrad 0.14.0");
+    CHECK(timed->recording_release == "tinygrad 0.14.0");
   }
   std::filesystem::remove(file);
 }

@@ -22,26 +22,26 @@ constexpr double kLowShare = 0.1;     // below this share of both peaks, neither
 constexpr double kLaunchShare = 0.5;  // the launch limits a kernel if an empty one takes more than this share of its
                                       // time
 
-void set_bound(BenchedKernel& k, const Peaks& peaks) {
+void set_bound(BenchedKernel& k, const PeakRates& peaks) {
   if (k.least_seconds <= 0) return;
   const double rate = peaks.rate_for_bytes(k.kernel_cost.total_bytes());
   const double compute = peaks.operations_per_second > 0
                              ? k.kernel_cost.num_operations / k.least_seconds / peaks.operations_per_second
                              : 0;
   const double memory = rate > 0 ? k.kernel_cost.total_bytes() / k.least_seconds / rate : 0;
-  k.peak_share = std::max(compute, memory);
+  k.share_of_peak_rate = std::max(compute, memory);
   if (peaks.launch_seconds > kLaunchShare * k.least_seconds) k.limiting_resource = "launch";
-  else if (k.peak_share < kLowShare) k.limiting_resource = "latency";
+  else if (k.share_of_peak_rate < kLowShare) k.limiting_resource = "latency";
   else k.limiting_resource = compute > memory ? "compute" : rate > peaks.bytes_per_second ? "cache" : "memory";
 }
 
 // Peaks that are measured while other programs run are too low: replaces those that the kernel surpassed.
-void raise_peaks(Peaks& peaks, const BenchedKernel& k) {
+void raise_peaks(PeakRates& peaks, const BenchedKernel& k) {
   if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaksSource) return;
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
   peaks.operations_per_second = std::max(peaks.operations_per_second, k.kernel_cost.num_operations / k.least_seconds);
   peaks.launch_seconds = std::min(peaks.launch_seconds, k.least_seconds);
-  for (Peaks::CacheRate& cache : peaks.caches) {  // the caches up to the smallest that holds the data
+  for (PeakRates::CacheRate& cache : peaks.cache_rates) {  // the caches up to the smallest that holds the data
     cache.bytes_per_second = std::max(cache.bytes_per_second, rate);
     if (k.kernel_cost.total_bytes() <= double(cache.working_set)) return;
   }
@@ -66,9 +66,9 @@ class KernelBench {
     }
     if (out_.kernels.empty()) return Diag{.message = "the inputs have no kernel to time"};
     for (BenchedKernel& k : out_.kernels)
-      if (Peaks* peaks = peaks_for(k)) raise_peaks(*peaks, k);
+      if (PeakRates* peaks = peaks_for(k)) raise_peaks(*peaks, k);
     for (BenchedKernel& k : out_.kernels)
-      if (Peaks* peaks = peaks_for(k)) set_bound(k, *peaks);
+      if (PeakRates* peaks = peaks_for(k)) set_bound(k, *peaks);
     for (SlowestKernel& slowest : slowest_) explain(slowest);
     return std::move(out_);
   }
@@ -100,7 +100,7 @@ class KernelBench {
     else if (k.error.empty() && !report.timed_runs)
       k.error = "too slow to be timed within " + std::to_string(int(plan_.timeout_seconds)) + " s: --timeout";
     if (k.error.empty()) {
-      k.least_seconds = report.timed_runs->quantile(0), k.median_seconds = report.timed_runs->median(),
+      k.least_seconds = report.timed_runs->quantile(0), k.median_seconds = report.timed_runs->median_time(),
       k.num_runs = report.timed_runs->run_seconds.size();
       k.name = k.function_name = ansistrip(report.timed_runs->name);
       if (!in.info.name.empty() && in.record) k.name = in.info.name + " " + k.name;
@@ -115,11 +115,11 @@ class KernelBench {
   void keep(InputGraph in, double seconds) {
     auto place = std::ranges::find_if(slowest_, [&](const SlowestKernel& k) { return k.seconds < seconds; });
     slowest_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
-    if (slowest_.size() > plan_.num_explained) slowest_.pop_back();
+    if (slowest_.size() > plan_.num_explained_kernels) slowest_.pop_back();
   }
 
   // Measures the peaks at the first call for a device. Null: not known.
-  Peaks* peaks_for(const BenchedKernel& k) {
+  PeakRates* peaks_for(const BenchedKernel& k) {
     if (k.least_seconds <= 0) return nullptr;
     const std::string device = k.device_option();
     if (!out_.peaks.contains(device) && !failed_.contains(device)) {
@@ -141,7 +141,7 @@ class KernelBench {
   }
 
   void find_reasons(BenchedKernel& k, const InputGraph& in) {
-    auto candidate = candidate_of(session_, in);
+    auto candidate = make_candidate(session_, in);
     Placement place = std::move(candidate->choose_place(plan_.device).value_or_throw());
     if (auto refused = candidate->refusal(place)) throw Failure(*refused);
     Executable kernel = std::move(candidate->prepare_executable(place, {}).value_or_throw());
@@ -154,9 +154,9 @@ class KernelBench {
     slow.num_units = !slow.is_cpu               ? compute_units(place)
                      : runs_threads_in_turn(in) ? 1
                                                 : uint32_t(Settings().cpu_count());
-    if (const Peaks* peaks = peaks_for(k)) slow.peaks = *peaks;
+    if (const PeakRates* peaks = peaks_for(k)) slow.peaks = *peaks;
     slow.launch_size = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
-    auto job = job_for(kernel.source());
+    auto job = compile_job_for(kernel.source());
     if (job)
       if (auto found = resources_of_job(*job); found && !found->empty()) slow.resources = found->front();
     k.opts = applied_opts_of(in, kernel);
@@ -171,11 +171,11 @@ class KernelBench {
     }
     std::vector<Opt> applied = applied_to_own(*searched, k);
     suggest_opts(k.reasons, *searched, applied);
-    if (!plan_.measures_opts) return;
-    measure_opts(k.reasons, *searched, applied, place, compile_live(session_, in, place));
+    if (!plan_.should_measure_opts) return;
+    measure_opts(k.reasons, *searched, applied, place, make_live_compile(session_, in, place));
     // the gains refer to the kernel without opts: let them refer to its time with its own opts
     if (!k.unexplained_reason.empty())
-      for (Reason& r : k.reasons)
+      for (SlownessReason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
   }
 
@@ -189,7 +189,7 @@ class KernelBench {
           if (!imported_.back().list.empty()) return imported_.back().list;
         }
     }
-    return lower_kernel(kernel_graph(session_, in), *place.target).value_or_throw();
+    return lower_kernel(make_kernel_graph(session_, in), *place.target).value_or_throw();
   }
 
   static std::string applied_opts_of(const InputGraph& in, const Executable& kernel) {

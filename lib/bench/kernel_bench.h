@@ -17,8 +17,8 @@ struct KernelBenchPlan {
   std::string kernel;
   std::string device;           // as DeviceOptions::name
   int num_runs = 20;
-  size_t num_explained = 3;     // slowest kernels for which reasons are found
-  bool measures_opts = false;
+  size_t num_explained_kernels = 3;  // slowest kernels for which reasons are found
+  bool should_measure_opts = false;
   double timeout_seconds = 20;  // for one kernel
 };
 
@@ -31,13 +31,13 @@ struct BenchedKernel {
   size_t num_runs = 0;
   KernelCost kernel_cost;
   Executable::Cost estimated_cost;  // tinygrad's own estimate; its members are 0 if not recorded
-  double peak_share = 0;            // the larger of the kernel's shares of the peak rates of memory and arithmetic; 0:
+  double share_of_peak_rate = 0;    // the larger of the kernel's shares of the peak rates of memory and arithmetic; 0:
                                     // not known
   // what limits the speed: "compute", "memory", "cache", "launch" or "latency"; empty: not known
   std::string limiting_resource;
   std::string opts;                 // set only if is_explained
   bool is_explained = false;
-  std::vector<Reason> reasons;
+  std::vector<SlownessReason> reasons;
   // why reasons or their opts are missing, or why the opts do not build on the kernel's own opts
   std::string unexplained_reason;
   // Returns `device` without ", lowered for ..".
@@ -46,7 +46,7 @@ struct BenchedKernel {
 
 struct KernelBenchResult {
   std::vector<BenchedKernel> kernels;
-  std::map<std::string, Peaks> peaks;      // the key is BenchedKernel::device_option()
+  std::map<std::string, PeakRates> peaks;  // the key is BenchedKernel::device_option()
   std::vector<std::string> peak_errors;
 };
 

@@ -13,15 +13,15 @@ using namespace tgc;
 namespace {
 
 // Typical costs on an idle thread of a server's CPU.
-Peaks costs() {
+PeakRates costs() {
   return {.bytes_per_second = 14e9,
           .operations_per_second = 1e11,
           .instruction_seconds = 0.28e-9,
-          .addition_seconds = 0.8e-9,
-          .near_line_seconds = 0.5e-9,
-          .far_line_seconds = 5e-9,
+          .addition_latency_seconds = 0.8e-9,
+          .near_load_seconds = 0.5e-9,
+          .far_load_seconds = 5e-9,
           .source = "a test",
-          .caches = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
+          .cache_rates = {{1 << 20, 1e11}, {16 << 20, 16e9}}};
 }
 
 std::string product_text(int n) {
@@ -36,7 +36,7 @@ std::string product_text(int n) {
 }
 
 InputGraph product(int n) {
-  return load_text(Settings(), InputKind::Pyrender, product_text(n), "product").value_or_throw();
+  return load_graph_text(Settings(), InputKind::Pyrender, product_text(n), "product").value_or_throw();
 }
 
 }  // namespace
@@ -57,12 +57,12 @@ TEST_CASE("a matrix product without opts is slow because nothing is unrolled, an
   const Target target = parse_target("CPU:CLANG", Settings()).value_or_throw();
   Settings plain;
   REQUIRE(plain.set_value("NOOPT", "1"));
-  InputGraph again = load_text(plain, InputKind::Pyrender, product_text(64), "product").value_or_throw();
+  InputGraph again = load_graph_text(plain, InputKind::Pyrender, product_text(64), "product").value_or_throw();
   const auto list = lower_kernel({.root = again.root}, target).value_or_throw();
   auto reasons = slowness_reasons(
       {.linear_list = list, .cost = cost_of_ast(again.root), .fastest_seconds = 1e-3, .peaks = costs()});
   REQUIRE(!reasons.empty());
-  CHECK(reasons[0].kind == Slowness::NotUnrolled);
+  CHECK(reasons[0].kind == SlownessKind::NotUnrolled);
   suggest_opts(reasons, *kernel, {});
   CHECK(reasons[0].opts.starts_with("[Opt(op=OptOps.UPCAST, axis="));
 }
@@ -72,8 +72,8 @@ TEST_CASE("opts that address a reason pad an axis first if no size can be split"
   Session session;
   auto kernel = kernel_to_optimize(session, in, "CPU:CLANG");
   REQUIRE_MESSAGE(kernel, kernel.diag().text());
-  std::vector<Reason> reasons(1);
-  reasons[0].kind = Slowness::NotUnrolled;
+  std::vector<SlownessReason> reasons(1);
+  reasons[0].kind = SlownessKind::NotUnrolled;
   suggest_opts(reasons, *kernel, {});
   CHECK(reasons[0].opts == "[Opt(op=OptOps.PADTO, axis=1, arg=32), Opt(op=OptOps.UPCAST, axis=1, arg=4)]");
 }
@@ -84,8 +84,8 @@ TEST_CASE("--try measures how much faster the opts of a reason make a kernel") {
   REQUIRE(write_file(file, product_text(128)));
   Session session;
   session.overrides = {.settings_texts = {"NOOPT=1"}, .imports_kernels = true};
-  auto done =
-      bench_kernels(session, {.inputs = {file}, .device = "CPU:CLANG", .num_explained = 1, .measures_opts = true});
+  auto done = bench_kernels(
+      session, {.inputs = {file}, .device = "CPU:CLANG", .num_explained_kernels = 1, .should_measure_opts = true});
   REQUIRE_MESSAGE(done, done.diag().text());
   REQUIRE((done->kernels.size() == 1 && !done->kernels[0].reasons.empty()));
   CHECK(done->kernels[0].reasons[0].measured_speedup.value_or(0) > 1.3);  // 4 on an idle machine
@@ -101,7 +101,7 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
                              "i = UOp.range(1024, 0, AxisType.LOOP)\nk = UOp.range(1024, 1, AxisType.REDUCE)\n"
                              "ast = c0.index(i, ptr=True).store(c1.index(" + index +
                              ").reduce(k, arg=Ops.ADD)).end(i).sink()\n";
-    InputGraph in = load_text(plain, InputKind::Pyrender, text, "sum").value_or_throw();
+    InputGraph in = load_graph_text(plain, InputKind::Pyrender, text, "sum").value_or_throw();
     const auto list = lower_kernel({.root = in.root}, target).value_or_throw();
     SlowKernel kernel{.linear_list = list,
                       .num_units = units,
@@ -114,11 +114,11 @@ TEST_CASE("the first reason is what costs the most: a column that is summed, an 
   auto columns = reasons_for("k*1024+i", 1, 6e-3), rows = reasons_for("i*1024+k", 1, 1e-3);
   auto idle = reasons_for("i*1024+k", 8, 1e-3);
   REQUIRE(!columns.empty());
-  CHECK(columns[0].kind == Slowness::StridedLoads);
+  CHECK(columns[0].kind == SlownessKind::StridedLoads);
   CHECK(columns[0].possible_speedup > 2);
   REQUIRE(!rows.empty());
-  CHECK(rows[0].kind == Slowness::SerialReduction);
+  CHECK(rows[0].kind == SlownessKind::SerialReduction);
   CHECK(rows[0].possible_speedup == doctest::Approx(1 / (1 - 1024 * 1024 * 0.8e-9 * 7 / 8 / 1e-3)));
   REQUIRE(!idle.empty());
-  CHECK(idle[0].kind == Slowness::FewThreads);
+  CHECK(idle[0].kind == SlownessKind::FewThreads);
 }

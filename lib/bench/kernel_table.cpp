@@ -43,10 +43,11 @@ std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measu
   std::vector<ProgramOpts> out;
   is_measured = false;
   for (const BenchedKernel& k : result.kernels)
-    for (const Reason& r : k.reasons) is_measured |= r.measured_speedup.has_value() || !r.measurement_text.empty();
+    for (const SlownessReason& r : k.reasons)
+      is_measured |= r.measured_speedup.has_value() || !r.measurement_text.empty();
   for (const BenchedKernel& k : result.kernels) {
-    const Reason* best = nullptr;
-    for (const Reason& r : k.reasons)
+    const SlownessReason* best = nullptr;
+    for (const SlownessReason& r : k.reasons)
       if (!r.opts.empty() &&
           (is_measured ? r.measured_speedup.value_or(1) > (best ? *best->measured_speedup : 1) : !best))
         best = &r;
@@ -64,19 +65,20 @@ std::string program_text(const KernelBenchResult& result) {
 }
 
 std::string bound_text(const BenchedKernel& k) {
-  return k.limiting_resource.empty() ? "-" : formatted("%3.0f%% %s", k.peak_share * 100, k.limiting_resource.c_str());
+  return k.limiting_resource.empty() ? "-"
+                                     : formatted("%3.0f%% %s", k.share_of_peak_rate * 100, k.limiting_resource.c_str());
 }
 
-std::string peaks_text(const std::string& device, const Peaks& p) {
+std::string peaks_text(const std::string& device, const PeakRates& p) {
   std::string out =
       device + ": peak " + rate_text(p.operations_per_second) + " GFLOPS, " + rate_text(p.bytes_per_second) + " GB/s";
-  for (const Peaks::CacheRate& c : p.caches)
+  for (const PeakRates::CacheRate& c : p.cache_rates)
     out += formatted(", %s up to %.0f kB", rate_text(c.bytes_per_second).c_str(), double(c.working_set) / 1024);
   if (p.launch_seconds > 0) out += ", launch " + duration_text(p.launch_seconds);
   return out + " (" + p.source + ")\n";
 }
 
-std::string reason_text(size_t number, const Reason& r) {
+std::string reason_text(size_t number, const SlownessReason& r) {
   std::string out = formatted("  %zu. %s: ", number, std::string(name_of(r.kind)).c_str()) + r.text + "\n";
   if (!r.opts.empty()) out += "     opts_to_apply: " + r.opts + "\n";
   if (r.measured_speedup)
@@ -146,12 +148,12 @@ std::string kernels_json(const KernelBenchResult& result) {
           json.member("estimated_flops", k.estimated_cost.num_operations);
           json.member("estimated_bytes", std::min(k.estimated_cost.bytes_touched, k.estimated_cost.bytes_moved));
           if (!k.limiting_resource.empty())
-            json.member("peak_share", k.peak_share).member("bound", k.limiting_resource);
+            json.member("peak_share", k.share_of_peak_rate).member("bound", k.limiting_resource);
           if (!k.is_explained) return;
           json.member("opts", k.opts);
           if (!k.unexplained_reason.empty()) json.member("unexplained", k.unexplained_reason);
           json.key("reasons").array([&] {
-            for (const Reason& r : k.reasons)
+            for (const SlownessReason& r : k.reasons)
               json.object([&] {
                 json.member("reason", name_of(r.kind)).member("text", r.text).member("weight", r.possible_speedup);
                 if (!r.opts.empty()) json.member("opt", r.opts);
@@ -168,12 +170,12 @@ std::string kernels_json(const KernelBenchResult& result) {
           if (p.launch_seconds > 0) json.member("launch_s", p.launch_seconds);
           if (p.instruction_seconds > 0)
             json.member("instruction_s", p.instruction_seconds)
-                .member("add_s", p.addition_seconds)
-                .member("near_line_s", p.near_line_seconds)
-                .member("far_line_s", p.far_line_seconds)
+                .member("add_s", p.addition_latency_seconds)
+                .member("near_line_s", p.near_load_seconds)
+                .member("far_line_s", p.far_load_seconds)
                 .member("group_s", p.group_seconds);
           json.key("caches").array([&] {
-            for (const Peaks::CacheRate& c : p.caches)
+            for (const PeakRates::CacheRate& c : p.cache_rates)
               json.object([&] { json.member("working_set", c.working_set).member("bytes", c.bytes_per_second); });
           });
         });

@@ -15,22 +15,22 @@ constexpr size_t kMostLists = 24;  // lists of opts for one reason, divided amon
 constexpr int kTurns = 5;
 constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 
-std::vector<OptOps> ops_for(Slowness kind, bool has_locals) {
+std::vector<OptOps> ops_for(SlownessKind kind, bool has_locals) {
   switch (kind) {
-    case Slowness::FewThreads: return {OptOps::THREAD};
-    case Slowness::FewGroups: return {OptOps::GROUPTOP, OptOps::GROUP, OptOps::LOCAL};
-    case Slowness::SmallGroups: return {OptOps::LOCAL};
-    case Slowness::OneThreadReduces: return {OptOps::GROUPTOP, OptOps::GROUP};
-    case Slowness::NotUnrolled: return {OptOps::UPCAST, OptOps::UNROLL};
-    case Slowness::SerialReduction:
+    case SlownessKind::FewThreads: return {OptOps::THREAD};
+    case SlownessKind::FewGroups: return {OptOps::GROUPTOP, OptOps::GROUP, OptOps::LOCAL};
+    case SlownessKind::SmallGroups: return {OptOps::LOCAL};
+    case SlownessKind::OneThreadReduces: return {OptOps::GROUPTOP, OptOps::GROUP};
+    case SlownessKind::NotUnrolled: return {OptOps::UPCAST, OptOps::UNROLL};
+    case SlownessKind::SerialReduction:
       if (has_locals) return {OptOps::UPCAST, OptOps::UNROLL, OptOps::GROUPTOP};
       return {OptOps::UPCAST, OptOps::UNROLL};
-    case Slowness::StridedLoads:
+    case SlownessKind::StridedLoads:
       if (has_locals) return {OptOps::LOCAL, OptOps::UPCAST};
       return {OptOps::UPCAST};
-    case Slowness::RepeatedLoads: return {OptOps::UPCAST};
-    case Slowness::Spills: return {};
-    case Slowness::BoundsChecks: return {OptOps::PADTO, OptOps::UPCAST, OptOps::UNROLL};
+    case SlownessKind::RepeatedLoads: return {OptOps::UPCAST};
+    case SlownessKind::Spills: return {};
+    case SlownessKind::BoundsChecks: return {OptOps::PADTO, OptOps::UPCAST, OptOps::UNROLL};
   }
   return {};
 }
@@ -58,9 +58,9 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
 }
 
 // Returns the lists of opts that address the reason, the most promising first.
-std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::span<const Opt> applied) {
+std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == Slowness::Spills) {  // try smaller amounts of each opt, and leave it out
+  if (kind == SlownessKind::Spills) {  // try smaller amounts of each opt, and leave it out
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
@@ -78,8 +78,8 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
   if (!base) return out;
   const Settings& settings = kernel.graph().settings();
   const bool has_locals = kernel.target().has_local;
-  const bool in_turn = kernel.origin().runs_threads_in_turn;
-  const ActionLimits limits{.padto = true};
+  const bool in_turn = kernel.kernel_origin().runs_threads_in_turn;
+  const ActionLimits limits{.should_include_padto = true};
   const auto ops = ops_for(kind, has_locals);
   std::vector<Opt> wanted;
   const auto actions = search_actions(kernel.graph(), limits);
@@ -123,7 +123,7 @@ std::vector<OptList> lists_for(Slowness kind, const SearchKernel& kernel, std::s
 }
 
 std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
-  return joined_opts(opt_texts(kernel.graph(), opts));
+  return opts_as_text(texts_of_opts(kernel.graph(), opts));
 }
 
 // Times the kernel with lists of opts, in turns with its own opts (`applied`).
@@ -132,10 +132,10 @@ class OptMeter {
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
       : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrinks_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
-              .max_uops = 0, .runs_threads_in_turn = kernel.origin().runs_threads_in_turn,
+              .max_uops = 0, .runs_threads_in_turn = kernel.kernel_origin().runs_threads_in_turn,
               .compile_candidate = std::move(compile), .device = place.device.get()} {}
 
-  void measure(Reason& reason) {
+  void measure(SlownessReason& reason) {
     const auto lists = lists_for(reason.kind, kernel_, applied_);
     if (lists.empty()) {
       reason.measurement_text = "no opt of this kind applies";
@@ -152,7 +152,7 @@ class OptMeter {
     for (const auto& [gain, list] : fastest) {
       const std::string text = text_of(kernel_, *list);
       if (!checked_.contains(text)) {
-        Candidate c = candidate_of(kernel_, *list, spec_);
+        BeamCandidate c = candidate_of_opts(kernel_, *list, spec_);
         CandidateLog log;
         checked_[text] = !c.executable ? c.failure_reason : times_.check_candidate(c, log) ? "" : log.failure_reason;
       }
@@ -169,18 +169,18 @@ class OptMeter {
  private:
   // Skips lists that were measured for an earlier reason, so that each list has only one gain.
   void measure_unmeasured(const std::vector<OptList>& lists) {
-    std::vector<Candidate> made{candidate_of(kernel_, applied_, spec_)};
+    std::vector<BeamCandidate> made{candidate_of_opts(kernel_, applied_, spec_)};
     if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].failure_reason);
     std::vector<std::string> texts{""};
     for (const OptList& list : lists) {
       std::string text = text_of(kernel_, list);
       if (gains_.contains(text)) continue;
-      if (Candidate c = candidate_of(kernel_, list, spec_); c.executable)
+      if (BeamCandidate c = candidate_of_opts(kernel_, list, spec_); c.executable)
         made.push_back(std::move(c)), texts.push_back(std::move(text));
     }
     if (made.size() == 1) return;
-    std::vector<Candidate*> all;
-    for (Candidate& c : made) all.push_back(&c);
+    std::vector<BeamCandidate*> all;
+    for (BeamCandidate& c : made) all.push_back(&c);
     const std::vector<double> seconds = times_.compare_times(all, kTurns);
     for (size_t i = 1; i < seconds.size(); i++)
       if (std::isfinite(seconds[i])) gains_[texts[i]] = seconds[0] / seconds[i], seconds_[texts[i]] = seconds[i];
@@ -196,13 +196,13 @@ class OptMeter {
 
 }  // namespace
 
-void suggest_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied) {
-  for (Reason& reason : reasons)
+void suggest_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied) {
+  for (SlownessReason& reason : reasons)
     if (auto lists = lists_for(reason.kind, kernel, applied); !lists.empty())
       reason.opts = text_of(kernel, lists[0]);
 }
 
-void measure_opts(std::vector<Reason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
+void measure_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile, size_t most) {
   OptMeter meter(kernel, applied, place, std::move(compile));
   const size_t count = std::min(most, reasons.size());

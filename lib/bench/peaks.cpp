@@ -106,10 +106,10 @@ class PeakMeter {
   PeakMeter(Placement place, PeakKernels kernels, double units)
       : place_(std::move(place)), kernels_(kernels), units_(units) {}
 
-  Peaks measure(bool only_rates) {
-    Peaks out{.source = kMeasuredPeaksSource};
+  PeakRates measure(bool should_measure_only_rates) {
+    PeakRates out{.source = kMeasuredPeaksSource};
     kernels_.floats = kItems * 2;
-    if (!only_rates) out.launch_seconds = seconds(kernels_.empty_kernel());
+    if (!should_measure_only_rates) out.launch_seconds = seconds(kernels_.empty_kernel());
     const uint64_t all = kernels_.threads;
     for (int width : {32, 64}) {
       if (!kernels_.is_c && width > 32) break;
@@ -127,22 +127,22 @@ class PeakMeter {
     }
     kernels_.threads = all;
     // measure the costs of an addition and a cache line on one unit while the others idle, that of a group on all units
-    if (!only_rates) measure_costs(out);
+    if (!should_measure_only_rates) measure_costs(out);
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, kLargestSet}) {
-      if (only_rates && bytes < kLargestSet) continue;
+      if (should_measure_only_rates && bytes < kLargestSet) continue;
       double rate = memory_rate(bytes, true);
       if (kernels_.is_c) rate = std::max(rate, memory_rate(bytes, false));
       if (kernels_.threads = 1; kernels_.is_c && all > 1 && bytes < uint64_t(1) << 20)
         rate = std::max(rate, memory_rate(bytes, false));
       kernels_.threads = all;
       // a larger cache is never faster, but a busy machine may measure that it is
-      if (!out.caches.empty() && rate > out.caches.back().bytes_per_second)
-        for (Peaks::CacheRate& smaller : out.caches)
+      if (!out.cache_rates.empty() && rate > out.cache_rates.back().bytes_per_second)
+        for (PeakRates::CacheRate& smaller : out.cache_rates)
           smaller.bytes_per_second = std::max(smaller.bytes_per_second, rate);
-      out.caches.push_back({bytes * (kernels_.is_c ? kernels_.threads : 1), rate});
+      out.cache_rates.push_back({bytes * (kernels_.is_c ? kernels_.threads : 1), rate});
     }
-    out.bytes_per_second = out.caches.back().bytes_per_second;
-    out.caches.pop_back();
+    out.bytes_per_second = out.cache_rates.back().bytes_per_second;
+    out.cache_rates.pop_back();
     return out;
   }
 
@@ -162,15 +162,15 @@ class PeakMeter {
     return bytes * kernels_.rounds / taken;
   }
 
-  void measure_costs(Peaks& out) {
+  void measure_costs(PeakRates& out) {
     kernels_.width = 32;
-    out.addition_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
+    out.addition_latency_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
     auto line_seconds = [&](const Lines& lines) {
       kernels_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
       return seconds(kernels_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
     };
-    out.near_line_seconds = line_seconds(kNear),
-    out.far_line_seconds = std::max(out.near_line_seconds, line_seconds(kFar));
+    out.near_load_seconds = line_seconds(kNear),
+    out.far_load_seconds = std::max(out.near_load_seconds, line_seconds(kFar));
     kernels_.floats = kItems * 2;
     if (!kernels_.is_c) out.group_seconds = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
   }
@@ -191,10 +191,11 @@ class PeakMeter {
     Executable kernel = std::move(
         Executable::make_for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
             .value_or_throw());
-    Arrays inputs = std::move(
-        input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit}).value_or_throw());
+    Arrays inputs =
+        std::move(make_input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit})
+                      .value_or_throw());
     ExecuteOptions options{.timeout_seconds = 60, .num_repeats = kPeakRuns};
-    auto done = std::move(execute(kernel, *place_.device, inputs, {}, options).value_or_throw());
+    auto done = std::move(execute_kernel(kernel, *place_.device, inputs, {}, options).value_or_throw());
     if (done.run_seconds.empty()) throw Failure("the device is too slow to measure its peak");
     return std::max(*std::ranges::min_element(done.run_seconds), 1e-9);
   }
@@ -207,28 +208,28 @@ class PeakMeter {
 
 }  // namespace
 
-double Peaks::rate_for_bytes(double working_set) const {
-  for (const CacheRate& cache : caches)
+double PeakRates::rate_for_bytes(double working_set) const {
+  for (const CacheRate& cache : cache_rates)
     if (working_set <= double(cache.working_set)) return cache.bytes_per_second;
   return bytes_per_second;
 }
 
-Result<Peaks> peaks_of_device(const Session& session, const std::string& device, bool only_rates) {
+Result<PeakRates> peaks_of_device(const Session& session, const std::string& device, bool should_measure_only_rates) {
   return catch_failures([&] {
-    const Settings settings = session.settings_for().value_or_throw();
+    const Settings settings = session.merge_settings().value_or_throw();
     const std::string name = device.substr(0, device.find(':'));
     if (name == "CPU" || name == "CL") {
       Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
       PeakKernels kernels{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
-      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure(only_rates);
+      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure(should_measure_only_rates);
     }
     const std::string arch = device.substr(device.rfind(':') + 1);
-    const profile::DevicePeak* peak = profile::device_peak(arch);
+    const profile::DevicePeakRates* peak = profile::find_device_peak(arch);
     if (!peak)
       throw Failure(Diag{.message = "the peak rates of " + device + " are not known",
                          .expected = "a CPU, an OpenCL device, or a GPU of lib/profile/roofline.cpp"});
-    return Peaks{.bytes_per_second = peak->bytes_per_second, .operations_per_second = peak->flops_per_second,
-                 .source = "published for " + std::string(peak->card)};
+    return PeakRates{.bytes_per_second = peak->bytes_per_second, .operations_per_second = peak->flops_per_second,
+                 .source = "published for " + std::string(peak->card_name)};
   });
 }
 

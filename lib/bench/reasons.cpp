@@ -126,20 +126,20 @@ class ReasonFinder {
     launch_ = k_.is_cpu ? double(groups()) : 1;
   }
 
-  std::vector<Reason> find() {
+  std::vector<SlownessReason> find() {
     add_parallelism();
     const double serial = add_serial_reduction(), strided = add_strides(), repeated = add_repeated_loads();
     add_not_unrolled(serial + strided + repeated);
     add_spills();
     add_bounds_checks();
-    std::erase_if(out_, [](const Reason& r) { return r.possible_speedup < kLeastWeight; });
-    std::ranges::stable_sort(out_, std::greater(), &Reason::possible_speedup);
+    std::erase_if(out_, [](const SlownessReason& r) { return r.possible_speedup < kLeastWeight; });
+    std::ranges::stable_sort(out_, std::greater(), &SlownessReason::possible_speedup);
     return std::move(out_);
   }
 
  private:
   // Adds a reason that costs `lost` seconds of a launch. Returns `lost`, limited to kMostShare of the fastest run.
-  double add(Slowness kind, double lost, std::string text) {
+  double add(SlownessKind kind, double lost, std::string text) {
     const double share = k_.fastest_seconds > 0 ? std::clamp(lost / k_.fastest_seconds, 0.0, kMostShare) : 0;
     out_.push_back({.kind = kind, .text = std::move(text), .possible_speedup = 1 / (1 - share)});
     return share * k_.fastest_seconds;
@@ -161,25 +161,25 @@ class ReasonFinder {
     const double idle = 1 - double(groups()) / double(k_.num_units);
     if (k_.is_cpu) {
       if (idle > 0 && k_.fastest_seconds > kShortSeconds)
-        add(Slowness::FewThreads, k_.fastest_seconds * idle,
+        add(SlownessKind::FewThreads, k_.fastest_seconds * idle,
             formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
                       static_cast<unsigned long long>(groups()), k_.num_units));
       return;
     }
     if (facts_.longest_reduction >= kWave && groups() < k_.num_units * 4ULL && threads() < kWave &&
         !has_measured_groups())
-      add(Slowness::OneThreadReduces, k_.fastest_seconds * (1 - double(threads()) / kWave / 2),
+      add(SlownessKind::OneThreadReduces, k_.fastest_seconds * (1 - double(threads()) / kWave / 2),
           formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
                     "reduction among the threads of a group",
                     static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
     if (idle > 0)
-      add(Slowness::FewGroups, k_.fastest_seconds * idle,
+      add(SlownessKind::FewGroups, k_.fastest_seconds * idle,
           formatted("%s for %u compute units: smaller work groups (LOCAL), less UPCAST, or GROUPTOP make more",
                     counted(groups(), "work group").c_str(), k_.num_units));
     if (threads() >= kWave) return;
     const double lost = has_measured_groups() ? double(groups()) * costs_.group_seconds * wall_
                                               : k_.fastest_seconds * (1 - double(threads()) / kWave);
-    add(Slowness::SmallGroups, lost,
+    add(SlownessKind::SmallGroups, lost,
         formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger and fewer groups",
                   counted(threads(), "thread").c_str(), kWave));
   }
@@ -190,7 +190,7 @@ class ReasonFinder {
     const bool reuses = repeats() >= kUpcastReuses;
     if (!reuses && !is_scalar()) return;
     const double lost = std::max(reuses ? together : 0, without_vectors());
-    add(Slowness::NotUnrolled, lost,
+    add(SlownessKind::NotUnrolled, lost,
         std::string("no UPCAST and no UNROLL: each iteration computes one element") +
             (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
     std::rotate(out_.begin(), out_.end() - 1, out_.end());  // puts this reason before the reasons that it
@@ -203,8 +203,8 @@ class ReasonFinder {
     const double items = runs_loops() ? 1 : double(threads());
     const double chains = facts_.accumulators * std::max(1.0, items / kVector);
     if (chains >= kIndependent) return 0;
-    return add(Slowness::SerialReduction,
-               facts_.steps / items * costs_.addition_seconds * wall_ * (1 - chains / kIndependent),
+    return add(SlownessKind::SerialReduction,
+               facts_.steps / items * costs_.addition_latency_seconds * wall_ * (1 - chains / kIndependent),
                formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
                          "outputs at a time) or UNROLL make independent additions",
                          counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
@@ -241,7 +241,7 @@ class ReasonFinder {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
     auto holds = [&](int64_t sets) { return lines <= double(sets / std::gcd(gap, sets) * kWays); };
-    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_line_seconds : costs_.far_line_seconds;
+    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_load_seconds : costs_.far_load_seconds;
   }
 
   double add_loop_strides() {
@@ -261,7 +261,7 @@ class ReasonFinder {
                         counted(uint64_t(std::max(needed, lines)), "line").c_str(), static_cast<long long>(l.stride));
     }
     if (worst.empty()) return 0;
-    return add(Slowness::StridedLoads, lost + without_vectors(),
+    return add(SlownessKind::StridedLoads, lost + without_vectors(),
                worst + ", so that they are no vectors. UPCAST of the contiguous axis loads vectors and whole lines");
   }
 
@@ -283,9 +283,9 @@ class ReasonFinder {
     if (worst.empty()) return 0;
     // an OpenCL device of the CPU runs the threads one after another; a GPU transfers each cache line
     const double rate = costs_.rate_for_bytes(k_.cost.total_bytes());
-    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_line_seconds * wall_;
+    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_load_seconds * wall_;
     else if (rate > 0) lost = (lines - fewest) * profile::kCacheLineSize / rate;
-    return add(Slowness::StridedLoads, lost,
+    return add(SlownessKind::StridedLoads, lost,
                worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
@@ -307,7 +307,7 @@ class ReasonFinder {
     }
     loads /= 2;  // a core starts two loads at a time
     const double seconds = std::max(moving, loads * costs_.instruction_seconds * wall_);
-    return add(Slowness::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
+    return add(SlownessKind::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
                formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
                          "operand does not have reuses it in registers",
                          repeats(), bytes / 4 / std::max(1.0, k_.cost.num_operations)));
@@ -326,7 +326,7 @@ class ReasonFinder {
       const double outside = std::max(0.0, facts_.accumulators / width - kept);
       lost = std::min(outside * 2, count) * facts_.steps * costs_.instruction_seconds * wall_;
     }
-    add(Slowness::Spills, lost,
+    add(SlownessKind::Spills, lost,
         formatted("the compiler spills registers: %u stored and %u loaded (%s). Less UPCAST or UNROLL needs fewer",
                   *r.num_spills, r.num_spill_loads.value_or(0), std::string(r.spill_unit).c_str()));
   }
@@ -338,29 +338,29 @@ class ReasonFinder {
     const double lost = costs_.instruction_seconds > 0
                             ? facts_.gates * kGateInstructions * costs_.instruction_seconds * wall_
                             : k_.fastest_seconds * facts_.gates / (facts_.work + facts_.gates);
-    add(Slowness::BoundsChecks, lost,
+    add(SlownessKind::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
                   "divides): pad the tensors before, or let UPCAST and UNROLL divide the axis that is compared",
                   std::min(1.0, facts_.gates / all) * 100));
   }
 
   const SlowKernel& k_;
-  const Peaks& costs_;
+  const PeakRates& costs_;
   const ListFacts facts_;
   double wall_ = 1;    // seconds of a launch, divided by the seconds of all executions that `facts_` counts
   double launch_ = 1;  // number of executions in a launch, divided by the number that `facts_` counts
-  std::vector<Reason> out_;
+  std::vector<SlownessReason> out_;
 };
 
 }  // namespace
 
-std::string_view name_of(Slowness kind) {
+std::string_view name_of(SlownessKind kind) {
   constexpr std::string_view kNames[] = {"few-threads",        "few-groups",    "small-groups",   "not-unrolled",
                                          "serial-reduction",   "one-thread-reduces", "strided-loads", "repeated-loads",
                                          "spills",             "bounds-checks"};
   return kNames[size_t(kind)];
 }
 
-std::vector<Reason> slowness_reasons(const SlowKernel& kernel) { return ReasonFinder(kernel).find(); }
+std::vector<SlownessReason> slowness_reasons(const SlowKernel& kernel) { return ReasonFinder(kernel).find(); }
 
 }  // namespace tgc

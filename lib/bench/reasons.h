@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-enum class Slowness : uint8_t {
+enum class SlownessKind : uint8_t {
   FewThreads,        // cores of the CPU are idle
   FewGroups,         // compute units of the GPU are idle
   SmallGroups,       // a work group has too few threads for the lanes of a wave
@@ -25,10 +25,10 @@ enum class Slowness : uint8_t {
   Spills,
   BoundsChecks,      // loads or values depend on a comparison of indices
 };
-std::string_view name_of(Slowness kind);  // returns "strided-loads" for StridedLoads
+std::string_view name_of(SlownessKind kind);  // returns "strided-loads" for StridedLoads
 
-struct Reason {
-  Slowness kind = Slowness::NotUnrolled;
+struct SlownessReason {
+  SlownessKind kind = SlownessKind::NotUnrolled;
   std::string text;           // what the kernel does, and what would be better
   // estimate: how many times faster the kernel would be without this reason
   double possible_speedup = 1;
@@ -47,11 +47,11 @@ struct SlowKernel {
   size_t num_unrolling_opts = 0;             // UPCAST and UNROLL opts that were applied
   KernelCost cost;
   double fastest_seconds = 0;
-  Peaks peaks = {};
+  PeakRates peaks = {};
   std::optional<KernelResources> resources = {};
 };
 
 // Returns the reasons, those with the largest possible_speedup first.
-std::vector<Reason> slowness_reasons(const SlowKernel& kernel);
+std::vector<SlownessReason> slowness_reasons(const SlowKernel& kernel);
 
 }  // namespace tgc

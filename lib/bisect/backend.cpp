@@ -26,22 +26,22 @@ std::string other_renderer(const Target& target) {
 
 bool other_compiler_accepts(const Target& target, const std::string& source) {
   if (target.device != "CPU") return false;
-  auto job = job_for({"refused", "", target.name(), source});
+  auto job = compile_job_for({"refused", "", target.name(), source});
   if (job) job->uses_other_compiler = true;
   return job && compile_without_cache(*job, Artifact::Binary);
 }
 
 class BackendBisection {
  public:
-  BackendBisection(const FailureRepro& repro, Executor& executor)
+  BackendBisection(const FailureRepro& repro, BisectExecutor& executor)
       : repro_(repro),
         executor_(executor),
-        list_(executor.watched_run().linear_list),
+        list_(executor.observed_run().linear_list),
         target_(*repro.placement.target),
         kernel_(std::move(executor.make_executable(list_).value_or_throw())) {}
 
   Verdict find() {
-    const bool dies = executor_.watched_run().outcome.kind == Outcome::Kind::Dies;
+    const bool dies = executor_.observed_run().outcome.kind == KernelOutcome::Kind::Dies;
     std::string notes;
     if (repro_.is_small && Executable::make_for_ref(list_)) {
       auto in_ref = executor_.run_in_ref(list_);
@@ -49,7 +49,7 @@ class BackendBisection {
       if (!executor_.compare_execution(in_ref).passes())
         return verdict(Kind::Unresolved, "the linear list is wrong in REF, but the graph is right after every stage");
     }
-    if (dies && notes.find(RefNotes::kNegativeSize) != notes.npos)
+    if (dies && notes.find(RefNotes::kNegativeSizeText) != notes.npos)
       return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
     // A device whose target is CPU can be a plugin (lib/runtime), so check that the kernel runs on the CPU itself.
     if (target_.device != "CPU" || !repro_.placement.label.starts_with("CPU")) {
@@ -67,7 +67,7 @@ class BackendBisection {
     if (dies && find_vector_access(is_misaligned_vector))
       return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
                                      "vector is aligned to its size, and that one of three has the size of four in C");
-    job_ = std::move(job_for(kernel_.source()).value_or_throw());
+    job_ = std::move(compile_job_for(kernel_.source()).value_or_throw());
     job_.max_passes = kAllPasses;
     const bool fails_with_passes = fails();
     job_.max_passes = 0;
@@ -135,7 +135,7 @@ class BackendBisection {
       auto is_wanted = [&](UOp u) { return u.in(ops) && is_vector_access(u) && is_culprit(u); };
       auto first = std::ranges::find_if(list_, is_wanted);
       if (first == list_.end()) continue;
-      std::vector<UOp> list = scalarize(list_, ops);
+      std::vector<UOp> list = scalarize_list(list_, ops);
       if (list == tried) continue;  // the kernel has only loads or only stores
       tried = list;
       auto kernel = executor_.make_executable(list);
@@ -149,14 +149,14 @@ class BackendBisection {
 
   void name_node(UOp node) {
     out_.before = tree_text(node, 1);
-    auto map = source_map(target_, list_);
-    SourceLines where = map ? lines_with(*map, node) : SourceLines();
+    auto map = make_source_map(target_, list_);
+    SourceLineRange where = map ? lines_with(*map, node) : SourceLineRange();
     for (size_t k = 0; k < where.num_lines; k++) out_.after += map->source_lines[where.first_line - 1 + k] + "\n";
     if (where.num_lines) out_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
   // If `node` is printed within the expression of a user, returns the lines of the first such user.
-  SourceLines lines_with(const SourceMap& map, UOp node) const {
+  SourceLineRange lines_with(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
       bool has_it = list_[i] == node || std::ranges::any_of(list_[i].src(), [&](UOp s) { return within.contains(s); });
@@ -167,7 +167,7 @@ class BackendBisection {
   }
 
   const FailureRepro& repro_;
-  Executor& executor_;
+  BisectExecutor& executor_;
   std::span<const UOp> list_;
   const Target& target_;
   Executable kernel_;
@@ -177,27 +177,27 @@ class BackendBisection {
 
 }  // namespace
 
-std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> bisect_backend(const FailureRepro& repro, BisectExecutor& executor) {
   if (first_wrong_stage(repro, executor)) return std::nullopt;
   return BackendBisection(repro, executor).find();
 }
 
-std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
+std::optional<Verdict> find_refusal(const FailureRepro& repro, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
   if (!watched.outcome.is_refused()) return std::nullopt;
   Verdict out{Kind::Unresolved, watched.outcome.error()};
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
   if (watched.linear_list.empty()) return out;
   out.kind = Kind::Device;
   if (repro.placement.is_ref) return out;
-  check_custom(watched.linear_list).value_or_throw();
+  check_custom_nodes(watched.linear_list).value_or_throw();
   const Target& target = *repro.placement.target;
   const std::string& message = watched.outcome.diag.message;
   const bool compiler_fails = message.starts_with("the compiler of ");
   const bool is_invalid = is_invalid_source(watched.outcome.diag);
   auto source = render_source(target, watched.linear_list);
   // a kernel without launch facts counts as not rendered, because tinygrad's renderer fails for it as well
-  if (auto facts = program_info(watched.linear_list); !facts) source = facts.diag();
+  if (auto facts = make_program_info(watched.linear_list); !facts) source = facts.diag();
   // the error is not about the kernel: for example, the compiler is not installed
   if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));

@@ -7,9 +7,9 @@ namespace {
 
 // Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
 // kernel passes. A small difference can grow: 1 / -0.0 is -infinity.
-const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& watched) {
+const Application* nearly_same_culprit(RewriteProver& prover, const ObservedRun& watched) {
   auto is_near = [&](const Application& a) {
-    const EquivalenceResult s = watched.sides_of(a);
+    const EquivalenceResult s = watched.side_equivalence(a);
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
   auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
@@ -19,9 +19,9 @@ const Application* nearly_same_culprit(RewriteProver& prover, const WatchedRun& 
 
 }  // namespace
 
-const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor) {
+const StageRun* first_wrong_stage(const FailureRepro& repro, BisectExecutor& executor) {
   std::vector<const StageRun*> stages;
-  for (const StageRun& s : executor.watched_run().application_log.stage_runs())
+  for (const StageRun& s : executor.observed_run().application_log.stage_runs())
     if (s.row->is_graph_stage() && (!s.result || !(s.result == s.input))) stages.push_back(&s);
   auto is_right = [&](size_t i) { return stages[i]->result && executor.run_watched_graph(stages[i]->result).passes(); };
   // test all stages in order, because the graph may be right again after a later stage
@@ -36,20 +36,20 @@ const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor)
   return stages[*find_first_wrong(0, stages.size(), [&](size_t n) { return !is_right(n - 1); }) - 1];
 }
 
-std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor& executor) {
   const StageRun* stage = first_wrong_stage(repro, executor);
   if (!stage) return std::nullopt;
-  const WatchedRun& watched = executor.watched_run();
+  const ObservedRun& watched = executor.observed_run();
   RewriteProver prover(repro, executor);
-  for (const TopRewrite& r : watched.application_log.top_rewrites()) {
+  for (const TopLevelRewrite& r : watched.application_log.top_rewrites()) {
     const size_t n = r.application_indices.size();
-    if (r.stage != stage->row || !can_run(r) || n == 0) continue;
-    if (!prover.run_after(r, 0).passes() || prover.run_after(r, n).passes()) continue;
-    const size_t i = *find_first_wrong(0, n, [&](size_t k) { return !prover.run_after(r, k).passes(); }) - 1;
-    if (!prover.run_after(r, i).passes()) continue;
-    const bool is_refused = prover.run_after(r, i + 1).is_refused();
+    if (r.stage != stage->row || !can_run_input(r) || n == 0) continue;
+    if (!prover.run_partial_graph(r, 0).passes() || prover.run_partial_graph(r, n).passes()) continue;
+    const size_t i = *find_first_wrong(0, n, [&](size_t k) { return !prover.run_partial_graph(r, k).passes(); }) - 1;
+    if (!prover.run_partial_graph(r, i).passes()) continue;
+    const bool is_refused = prover.run_partial_graph(r, i + 1).is_refused();
     // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
-    if (is_refused && !prover.run_after(r, n).is_refused()) continue;
+    if (is_refused && !prover.run_partial_graph(r, n).is_refused()) continue;
     const Application& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
       if (const Application* earlier = nearly_same_culprit(prover, watched))
@@ -63,9 +63,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& exec
   return std::nullopt;
 }
 
-std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> search_by_command(const FailureRepro& repro, BisectExecutor& executor) {
   using Kind = Verdict::Kind;
-  const WatchedRun& watched = executor.watched_run();
+  const ObservedRun& watched = executor.observed_run();
   if (!watched.outcome.passes()) return Verdict{Kind::Unresolved, watched.outcome.error()};
   if (!executor.run_graph(repro.input_graph.root).passes())
     return Verdict{Kind::Unresolved, "the command already exits with 0 for the input graph"};

@@ -24,35 +24,35 @@ namespace {
 constexpr const char* kOneKernel = "one of its kernels as the input: FILE#ID or --kernel=N";
 
 using Kind = Verdict::Kind;
-using Strategy = std::optional<Verdict>(const FailureRepro& repro, Executor& executor);
+using Strategy = std::optional<Verdict>(const FailureRepro& repro, BisectExecutor& executor);
 
 // Returns nullopt if the input is no linear list.
-std::optional<Verdict> check_linear_list(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> check_linear_list(const FailureRepro& repro, BisectExecutor& executor) {
   if (repro.linear_list.empty()) return std::nullopt;
   if (executor.first_outcome().passes()) return Verdict{Kind::Same};
   return Verdict{Kind::Unresolved, "a linear list has no rewrites: " + executor.first_outcome().error()};
 }
 
-std::optional<Verdict> check_passes(const FailureRepro&, Executor& executor) {
-  if (!executor.first_outcome().passes() || !executor.watched_run().outcome.passes()) return std::nullopt;
+std::optional<Verdict> check_passes(const FailureRepro&, BisectExecutor& executor) {
+  if (!executor.first_outcome().passes() || !executor.observed_run().outcome.passes()) return std::nullopt;
   return Verdict{Kind::Same};
 }
 
-std::optional<Verdict> check_graph(const FailureRepro& repro, Executor& executor) {
-  if (executor.watched_run().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
-  const Outcome graph = executor.run_graph(repro.input_graph.root);
+std::optional<Verdict> check_graph(const FailureRepro& repro, BisectExecutor& executor) {
+  if (executor.observed_run().outcome.is_refused() || repro.is_expected_by_ref) return std::nullopt;
+  const KernelOutcome graph = executor.run_graph(repro.input_graph.root);
   if (graph.passes() || graph.is_refused()) return std::nullopt;
   return Verdict{Kind::Unresolved, "the input graph itself fails in REF, before any rewrite: the graph or the expected "
                                    "values are wrong"};
 }
 
-std::optional<Verdict> check_flaky(const FailureRepro&, Executor& executor) {
+std::optional<Verdict> check_flaky(const FailureRepro&, BisectExecutor& executor) {
   if (!executor.is_flaky()) return std::nullopt;
   return Verdict{Kind::Flaky, executor.failing_outcome().error()};
 }
 
-std::optional<Verdict> give_up(const FailureRepro& repro, Executor& executor) {
-  Verdict out{Kind::Unresolved, executor.watched_run().outcome.error()};
+std::optional<Verdict> give_up(const FailureRepro& repro, BisectExecutor& executor) {
+  Verdict out{Kind::Unresolved, executor.observed_run().outcome.error()};
   if (const StageRun* stage = first_wrong_stage(repro, executor)) out.stage = stage->row->name;
   return out;
 }
@@ -66,7 +66,7 @@ constexpr Strategy* kStrategies[] = {
     check_graph,
     find_double_end,
     find_endless_rewrite,
-    find_shortcut,
+    find_wrong_shortcut,
     evaluate_rewrites,
     veto_rewrites,
     name_unproven_rewrite,
@@ -79,22 +79,23 @@ constexpr Strategy* kStrategies[] = {
 
 // With --repro, also writes the repro bundle of a kernel that fails.
 void bisect_kernel(const FailureRepro& repro, bool may_crash, BisectReport& report) {
-  Executor executor(repro, report.counts);
+  BisectExecutor executor(repro, report.counts);
   std::optional<Verdict> verdict;
   if (!repro.test_command.empty()) verdict = search_by_command(repro, executor);
   else if (may_crash && repro.kernel_fault.empty()) verdict = find_compiler_crash(repro, executor);
   for (Strategy* strategy : kStrategies) {
     if (verdict) break;
     verdict = strategy(repro, executor);
-    const Outcome failure = executor.failing_outcome();
+    const KernelOutcome failure = executor.failing_outcome();
     report.failure_text = failure.error().substr(0, failure.error().find('\n'));
   }
   report.verdict = std::move(*verdict);
   if (executor.failing_outcome().passes()) return;
-  if (report.verdict.detail.empty()) report.verdict.detail = executor.watched_run().comparison_error;
+  if (report.verdict.detail.empty()) report.verdict.detail = executor.observed_run().comparison_error;
   if (repro.options.output.repro_path.empty()) return;
   report.repro_command =
-      "tgc bisect " + shell_word(write_bundle(repro, executor.failing_outcome(), report.failure_text, report.verdict)) +
+      "tgc bisect " +
+      quote_for_shell(write_bundle(repro, executor.failing_outcome(), report.failure_text, report.verdict)) +
       repro.session.overrides.other_options;
 }
 
@@ -131,16 +132,16 @@ void bisect_divergence(const Session& session, InputGraph& in, const RunOptions&
   if (!plan.tinygrad_command.empty()) {
     in.info.target = session.target_for_input(in);
     if (!session.overrides.opts.empty())
-      in.root = with_opts(in.root, read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
+      in.root = sink_with_opts(in.root, read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
     TinygradProcess tinygrad(plan.tinygrad_command, session.cancel_check());
     verdict = find_divergence(session, in, tinygrad, "");
     report.device = in.info.target;
-    more_options += " --tinygrad=" + shell_word(plan.tinygrad_command);
+    more_options += " --tinygrad=" + quote_for_shell(plan.tinygrad_command);
   } else {
     auto record = std::move(record_against(session, plan.golden_input, in.info.name).value_or_throw());
     verdict = find_divergence(session, in, *record);
     report.device = record->target;
-    more_options += " --against=" + shell_word(plan.golden_input);
+    more_options += " --against=" + quote_for_shell(plan.golden_input);
   }
   report.verdict = verdict ? std::move(*verdict) : Verdict{Kind::Same, "tgc compiles it as tinygrad does"};
   report.repro_command = bisect_command(options, more_options);
@@ -161,7 +162,7 @@ void check_plan(const BisectPlan& plan, const Session& session, const InputGraph
 }
 
 void check_recorded(const Session& session, const InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
-  const std::string& producer = import_facts_of(in).producer;
+  const std::string& producer = import_facts_of_input(in).producer;
   if (!in.record)
     throw Failure(Diag{.message = "a graph of " + producer + " without recorded stages",
                        .file = in.file,
@@ -177,7 +178,7 @@ template <class Work>
 BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
   Session session = whole;
-  Cancel limit(whole.cancel, seconds);
+  CancelRequest limit(whole.cancel, seconds);
   if (seconds > 0) session.cancel = &limit;
   auto begin = Clock::now();
   auto done = catch_failures([&] { return work(session, report), Unit{}; });
@@ -203,14 +204,14 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   report.device = model.device, report.counts.num_runs = finder.num_compared();
   options.device.name = model.device_option;
   report.repro_command = bisect_command(options, repeated_options(session, options, whole, Placement()));
-  if (!finder.found_kernel() && !model.error.empty()) finder.blame_unfinished_kernel();
+  if (!finder.found_kernel() && !model.error.empty()) finder.keep_unfinished_kernel();
   FailingKernel* kernel = finder.found_kernel();
   if (!kernel) {
     outcome.num_compared_kernels = finder.num_compared(), outcome.kernel_fault = finder.kernel_fault();
     auto verdict = check_schedule(repro, outcome, report.counts);
     if (!verdict) throw Failure(model.error);
     report.verdict = std::move(*verdict);
-    report.counts.set_element_counts(finder.elements());
+    report.counts.set_element_counts(finder.element_counts());
     return;
   }
   options.input.variables = kernel->variables;
@@ -219,7 +220,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
   failing.arrays = std::move(kernel->arrays);
   failing.is_expected_by_ref = true, failing.is_small = failing.arrays.known_elements.empty();
   report.device = failing.device();
-  report.origin_text = kernel->graph.made_for;
+  report.origin_text = kernel->graph.user_operation;
   report.kernel += ", kernel " + std::to_string(kernel->kernel_number) + " (" + kernel->graph.info.name + ")";
   bisect_kernel(failing, false, report);
 }
@@ -229,8 +230,8 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
 BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
   return reported(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
-    report.is_strict = plan.is_strict, report.origin_text = in.made_for;
-    if (auto& refused = import_facts_of(in).import_error) throw Failure(*refused);
+    report.is_strict = plan.is_strict, report.origin_text = in.user_operation;
+    if (auto& refused = import_facts_of_input(in).import_error) throw Failure(*refused);
     if (is_imported(in) && !session.overrides.uses_native_pipeline) {
       check_recorded(session, in, options, plan);
       report.device = "REF";
@@ -241,17 +242,17 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
         report.variables = bound_variables(ast, given);
         if (options.input.is_only_kernel) check_variables(ast, given).value_or_throw();
       }
-      report.verdict = bisect_recorded(session, in, options, report, {.confirms_verdict = true});
+      report.verdict = bisect_recorded(session, in, options, report, {.should_confirm_verdict = true});
       return;
     }
     if (!plan.golden_input.empty() || !plan.tinygrad_command.empty())
       return bisect_divergence(session, in, options, plan, report);
-    RunOptions own = with_bundle(options, in);
+    RunOptions own = options_with_bundle(options, in);
     FailureRepro begun = begin_repro(session, in, own);
     report.device = begun.device();
     report.repro_command =
         bisect_command(begun.options, repeated_options(session, begun.options, in, begun.placement)) +
-        (plan.test_command.empty() ? "" : " --cmd=" + shell_word(plan.test_command));
+        (plan.test_command.empty() ? "" : " --cmd=" + quote_for_shell(plan.test_command));
     begun.test_command = plan.test_command;
     if (!plan.test_command.empty()) return bisect_kernel(begun, false, report);
     FailureRepro repro = add_expected_results(std::move(begun));
@@ -263,7 +264,7 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     const bool at_bound =
         std::ranges::any_of(more.variable_values, [](auto& v) { return v.second.value_source.starts_with("the "); });
     if (more.result() == RunReport::Result::Failed && (at_bound || more.input_set != InputSet::Usual)) {
-      own.input.variables = values_of(more.variable_values);
+      own.input.variables = chosen_values_of(more.variable_values);
       own.input.input_set = more.input_set;
       if (more.input_set != InputSet::Usual) own.compare.should_accept_rounding = true;
       return bisect_kernel(add_expected_results(begin_repro(session, in, own)), false, report);

@@ -45,7 +45,7 @@ constexpr const char* kSqrt =
 BisectReport bisected(const std::string& device, const std::string& fault = "", const char* text = kMatmul,
                       const BisectPlan& plan = {}) {
   ScopedEnvironment with("TGC_FAULT", fault);
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   BisectReport out = bisect(Session(), in, {.device = {.name = device}}, plan);
   INFO(out.error);
@@ -114,7 +114,7 @@ TEST_CASE("bisect: attributes a misaligned vector load to the renderer") {
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 1).index(i+2)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0).index(i, ptr=True).store(a).end(i).sink()";
   Settings settings = settings_of_recording({{"DEVECTORIZE", "2"}}).value_or_throw();
-  InputGraph in = std::move(load_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text(settings, InputKind::Pyrender, moved, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "CPU:LLVM"}});
   INFO(report.error, report.text());
   CHECK(report.verdict.kind == Kind::Renderer);
@@ -210,7 +210,7 @@ TEST_CASE("bisect: reports the depth of a graph that exceeds REWRITE_STACK_LIMIT
   text +=
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
       "ptr=True).store(x).sink()\n";
-  InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "deep.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text(settings, InputKind::Pyrender, text, "deep.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}});
   INFO(report.text(), report.error);
   CHECK(report.verdict.kind == Kind::Deep);

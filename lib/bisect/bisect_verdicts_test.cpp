@@ -17,7 +17,7 @@ using Kind = Verdict::Kind;
 BisectReport bisected(const std::string& text, const std::string& fault,
                       const RunOptions& spec = {.device = {.name = "CPU:LLVM"}}, Settings settings = {}) {
   ScopedEnvironment with("TGC_FAULT", fault);
-  InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   return bisect(Session(), in, spec);
 }
@@ -70,7 +70,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with and witho
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
   Session session;
   session.overrides.target = "CPU:CLANG";
-  auto loaded = [&] { return std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
+  auto loaded = [&] { return std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw()); };
   InputGraph in = loaded();
   BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
   INFO(report.text());
@@ -80,7 +80,7 @@ TEST_CASE("bisect: elements that rounding decides are no failure, with and witho
   RunReport trial =
       run_kernel(session, again, {.device = {.name = "REF"}, .compare = {.should_run_each_stage = true}});
   INFO(trial.text(1, false));
-  CHECK(trial.passed());
+  CHECK(trial.is_passed());
   CHECK(trial.text(1, false).find("computes the same, but for ") != std::string::npos);
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("bisect: reports a constant that its dtype cannot represent") {
       "ast = out.sink(arg=KernelInfo(name='w', axis_types=(), dont_use_locals=False, applied_opts=(), "
       "opts_to_apply=()))\n";
   ScopedEnvironment no_fault("TGC_FAULT", "");
-  InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text(Settings(), InputKind::Pyrender, text, "test.uop").value_or_throw());
   Session session;
   session.overrides.target = "CUDA:CUDA:sm_89";
   BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
@@ -183,7 +183,7 @@ TEST_CASE("bisect: raises a REWRITE_STACK_LIMIT that only suffices for the plain
 
 TEST_CASE("bisect: is unresolved after its time limit") {
   ScopedEnvironment with("TGC_FAULT", "divmod-general");
-  InputGraph in = std::move(load_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text(Settings(), InputKind::Pyrender, kDivided, "test.uop").value_or_throw());
   BisectReport report = bisect(Session(), in, {.device = {.name = "REF"}}, {.limit_seconds = 1e-9});
   CHECK(report.verdict.kind == Kind::Unresolved);
   CHECK(report.error == "");
@@ -209,7 +209,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
         std::tuple(kernel("4", "a*a!=UOp.const(dtypes.bfloat16, 1.0)"), "alu-as-float", "")}) {
     Session session;
     session.overrides.target = "CPU:CLANG";
-    InputGraph in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+    InputGraph in = std::move(load_graph_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport report = bisect(session, in, {.device = {.name = "REF"}});
     INFO(report.text(), report.error);
     CHECK(report.verdict.kind == Kind::Rewrite);
@@ -221,7 +221,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
                                      : "a part of the result has another number of elements than before"));
     CHECK((report.verdict.proof == "it passes without that rule and the others that make such values") !=
           is_alone);
-    in = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+    in = std::move(load_graph_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
     BisectReport refused = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});  // clang rejects the wrong source
     INFO(refused.text(), refused.error);
     CHECK(refused.verdict.rule == rule);
@@ -240,9 +240,9 @@ TEST_CASE("evaluate_sides: no rewrite of the goldens changes dtype or number of 
       CAPTURE(in->info.name);
       Compilation c = std::move(session.begin(std::move(*in)).value_or_throw());
       ApplicationLog log;
-      c.set_watcher(&log);
+      c.set_stage_observer(&log);
       (void)c.list();
-      c.set_watcher(nullptr);
+      c.set_stage_observer(nullptr);
       auto is_value = [](const Application& a) { return a.before.dtype().is_value(); };
       auto all = evaluate_sides(c, log.all_rewrites(), {}, {}, is_value);
       for (const EquivalenceResult& seen : all.value_or_throw()) CHECK(seen.kind != EquivalenceResult::Kind::Unlike);
@@ -261,12 +261,12 @@ TEST_CASE("evaluate_sides: one rewrite alone has the same result as among all") 
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0).index(i, ptr=True).store(s).end(i).sink()\n";
   ScopedEnvironment with("TGC_FAULT", "alu-under-invalid@1");
   Session session;
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
   ApplicationLog log;
-  c.set_watcher(&log);
+  c.set_stage_observer(&log);
   (void)c.list();
-  c.set_watcher(nullptr);
+  c.set_stage_observer(nullptr);
   auto all = std::move(evaluate_sides(c, log.all_rewrites(), {}, {}).value_or_throw());
   CHECK(std::ranges::any_of(all, [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; }));
   for (size_t i = 0; i < all.size(); i++) {

@@ -21,17 +21,17 @@ void put(char (&to)[N], std::string_view text) {
 }
 
 // Suppresses the rewrite with the number `left_out`; 0 suppresses none.
-class ProgressWatcher : public ApplicationWatcher {
+class ProgressWatcher : public ApplicationObserver {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
   void begin_stage(const StageRow& row, UOp input) override {
-    ApplicationWatcher::begin_stage(row, input);
+    ApplicationObserver::begin_stage(row, input);
     in_stage_.clear();
     put(progress_.stage, row.name), put(progress_.rule, ""), progress_.in_stage = 0;
   }
 
  protected:
-  UOp decide_result(const Hit& hit, UOp, UOp after) override {
+  UOp decide_result(const RuleHit& hit, UOp, UOp after) override {
     if (rewrite_number() == left_out_) return {};
     put(progress_.rule, hit.rule->name);
     put(progress_.location, location_of_rule(*hit.rule));
@@ -46,30 +46,31 @@ class ProgressWatcher : public ApplicationWatcher {
 };
 
 // Returns an error if the worker crashed or timed out.
-std::optional<Diag> compile_in_worker(const Executor& executor, Progress& progress, uint64_t left_out, double seconds) {
-  WorkerDeath death;
-  auto answer = contain(
+std::optional<Diag> compile_in_worker(const BisectExecutor& executor, Progress& progress, uint64_t left_out,
+                                      double seconds) {
+  WorkerExit worker_exit;
+  auto answer = run_in_sandbox(
       [&](Worker&) -> Result<std::string> {
-        ProgressWatcher watcher(progress, left_out);
+        ProgressWatcher stage_observer(progress, left_out);
         Compilation c = executor.begin_compilation();
-        c.set_watcher(&watcher);
+        c.set_stage_observer(&stage_observer);
         (void)c.list();
-        c.set_watcher(nullptr);
+        c.set_stage_observer(nullptr);
         return std::string();
       },
-      {.timeout_seconds = seconds}, &death);
-  if (death.signal == 0 && !death.has_timed_out) return std::nullopt;
+      {.timeout_seconds = seconds}, &worker_exit);
+  if (worker_exit.signal == 0 && !worker_exit.has_timed_out) return std::nullopt;
   return answer.diag();
 }
 
 }  // namespace
 
-std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor&) {
+std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, BisectExecutor&) {
   if (repro.kernel_fault.empty()) return std::nullopt;
   return Verdict{Verdict::Kind::Crash, "the input kernel itself fails in REF: " + repro.kernel_fault};
 }
 
-std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, BisectExecutor& executor) {
   const double seconds = repro.execute_options().timeout_seconds;
   Array shared = Array::allocate_shared(dtypes::uint8, {int64_t(sizeof(Progress))});
   auto& progress = *new (shared.data()) Progress{};

@@ -27,9 +27,9 @@ class Divergence {
  public:
   Divergence(const Session& session, const InputGraph& in, const std::string& target)
       : session_(session), in_(in), target_(target), ours_(begin()) {
-    ScopedWatch watched(ours_, log_);
+    ScopedObserver watched(ours_, log_);
     is_refused_ = !ours_.list();
-    ours_.set_watcher(nullptr);
+    ours_.set_stage_observer(nullptr);
   }
 
   bool is_refused() const { return is_refused_; }
@@ -42,7 +42,7 @@ class Divergence {
 
   std::optional<Verdict> find(const GoldenRecord& record) {
     record_ = &record;
-    const RecordedStages stages(record);
+    const RecordedStageTexts stages(record);
     if (in_.text != record.ast && pyrender(in_.root).value_or_throw() != record.ast)
       return divergence_at("ast");
     for (const StageRun& run : log_.stage_runs()) {
@@ -69,7 +69,7 @@ class Divergence {
   std::optional<Verdict> find_after_stages() {
     for (auto& [stage, theirs] : {std::pair("linear", &record_->linear), std::pair("source", &record_->source)}) {
       if (!*theirs) continue;
-      auto ours = ours_.row_output(row_of(stage));
+      auto ours = ours_.row_output(get_stage_row(stage));
       if (!ours || *ours != **theirs) return divergence_at(stage);
     }
     return std::nullopt;
@@ -83,8 +83,8 @@ class Divergence {
     if (culprit) out_.proof = "tinygrad does not make this rewrite";
     else if (out_.detail.empty()) culprit = first_remaining(run, ours, theirs);
     if (!culprit) return;
-    name_rewrite(*culprit, out_);
-    Veto veto([&](uint64_t number, const Hit&, UOp) { return number == culprit->rewrite_number; });
+    describe_rewrite(*culprit, out_);
+    RewriteVeto veto([&](uint64_t number, const RuleHit&, UOp) { return number == culprit->rewrite_number; });
     bool is_theirs = is_theirs_without(veto, *run.row, theirs);
     out_.is_confirmed = is_theirs || !out_.proof.empty();
     if (is_theirs) out_.proof.clear();
@@ -128,7 +128,7 @@ class Divergence {
     for (size_t i = 2; i < ours.num_src(); i += 2) rewritten.insert(ours.src(i));
     for (const Rewrite& m : theirs) {
       if (!met.contains(m.before) || rewritten.contains(m.before)) continue;
-      out_.detail = "tinygrad rewrites a node by " + m.source_place + " that tgc does not rewrite";
+      out_.detail = "tinygrad rewrites a node by " + m.source_location + " that tgc does not rewrite";
       out_.before = tree_text(m.before, 3), out_.after = tree_text(m.after, 3);
       return true;
     }
@@ -159,11 +159,11 @@ class Divergence {
     return nullptr;
   }
 
-  bool is_theirs_without(Veto& veto, const StageRow& row, const std::string& theirs) const {
+  bool is_theirs_without(RewriteVeto& veto, const StageRow& row, const std::string& theirs) const {
     Compilation c = begin();
-    c.set_watcher(&veto);
-    bool same = c.run_through(row) && pyrender(c.current_graph()).value_or_throw() == theirs;
-    c.set_watcher(nullptr);
+    c.set_stage_observer(&veto);
+    bool same = c.run_through_stage(row) && pyrender(c.current_graph()).value_or_throw() == theirs;
+    c.set_stage_observer(nullptr);
     (void)extract_fault_warnings();  // drop warnings that a fault had no effect: `veto` may have suppressed the fault
     return same;
   }
@@ -187,11 +187,11 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
 
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage) {
-  CompileQuestion question = question_about(in);
-  if (const StageRow* row = find_row(stage); row && row->kernel) question.last_stage = stage;
+  CompileQuestion question = question_about_graph(in);
+  if (const StageRow* row = find_stage_row(stage); row && row->kernel) question.last_stage = stage;
   Divergence divergence(session, in, in.info.target);
   question.named_texts = divergence.texts();
-  const GoldenRecord theirs = std::move(tinygrad.ask(question).value_or_throw());
+  const GoldenRecord theirs = std::move(tinygrad.ask_process(question).value_or_throw());
   if (auto verdict = divergence.find(theirs)) return verdict;
   if (theirs.error && !divergence.is_refused()) throw Failure("tinygrad refuses it: " + *theirs.error);
   if (!theirs.error) return std::nullopt;

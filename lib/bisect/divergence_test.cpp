@@ -25,7 +25,7 @@ constexpr const char* kKernel =
 constexpr const char* kTarget = "CPU:LLVM";
 
 InputGraph kernel() {
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, kKernel, "test").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, kKernel, "test").value_or_throw());
   in.info.name = "kernel", in.info.target = kTarget;
   return in;
 }
@@ -33,7 +33,7 @@ InputGraph kernel() {
 class WithoutRule : public ApplicationLog {
  public:
   explicit WithoutRule(std::string_view rule) : rule_(rule) {}
-  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+  UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
     UOp made = ApplicationLog::choose_result(hit, before, after);
     return hit.rule->name == rule_ ? UOp() : made;
   }
@@ -49,7 +49,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   GoldenRecord out{.id = "kernel", .target = kTarget, .ast = pyrender(in.root).value_or_throw()};
   Compilation c = compile_copy(session, in, kTarget, {}).value_or_throw();
   WithoutRule log(without);
-  ScopedWatch watched(c, log);
+  ScopedObserver watched(c, log);
   REQUIRE(c.list().ok());
   JsonNodeWriter writer(c.graph());
   std::string nodes, list;
@@ -102,7 +102,7 @@ TEST_CASE("divergence: without recorded rewrites, a rewrite whose result remains
 TEST_CASE("divergence: refusals and failures of the process that answers for tinygrad are reported") {
   Session session;
   InputGraph in = kernel();
-  auto asked = [&](TinygradProcess& tinygrad) { return tinygrad.ask(question_about(in)); };
+  auto asked = [&](TinygradProcess& tinygrad) { return tinygrad.ask_process(question_about_graph(in)); };
   TinygradProcess refuses(R"(while read q; do echo '{"error":"NotImplementedError"}'; done #)", {});
   for (int i = 0; i < 2; i++) {
     auto record = asked(refuses);
@@ -121,9 +121,9 @@ TEST_CASE("divergence: refusals and failures of the process that answers for tin
   CHECK(asked(thinks).diag().message.find("did not answer within 0.1 s") != std::string::npos);
   TinygradProcess dies(R"(read q; echo "$q" | grep -q '"until":"expander"' && echo '{"error":"alive"}'; exit 3 #)", {});
   CHECK(asked(dies).diag().text().find("exit code 3") != std::string::npos);
-  CompileQuestion until_expander = question_about(in);
+  CompileQuestion until_expander = question_about_graph(in);
   until_expander.last_stage = "expander";
-  CHECK(dies.ask(until_expander).ok());
+  CHECK(dies.ask_process(until_expander).ok());
 }
 
 }  // namespace tgc

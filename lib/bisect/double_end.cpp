@@ -25,8 +25,8 @@ UOp range_that_ends_twice(UOp root) {
 
 }  // namespace
 
-std::optional<Verdict> find_double_end(const FailureRepro&, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
+std::optional<Verdict> find_double_end(const FailureRepro&, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
   auto fails = [](const StageRun& s) { return s.row->name == "add control flow" && !s.result; };
   if (!watched.outcome.is_refused() || std::ranges::none_of(watched.application_log.stage_runs(), fails))
     return std::nullopt;
@@ -42,7 +42,7 @@ std::optional<Verdict> find_double_end(const FailureRepro&, Executor& executor) 
       auto ends = [&](const Ends& e) { return e.contains(range) ? e.at(range).size() : 0; };
       if (ends(after) <= ends(before)) continue;
       if (made++ == 0) continue;
-      name_rewrite(a, out);
+      describe_rewrite(a, out);
       out.kind = Verdict::Kind::Rewrite;
       out.proof = "the loops cannot be ordered after it, and no run without it is possible";
       break;

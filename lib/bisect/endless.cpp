@@ -40,7 +40,7 @@ class WaitCycleLog : public ApplicationLog {
     if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
     open_.pop_back();
   }
-  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     ApplicationLog::apply_rule(hit, before, after, cost);
     open_.back().try_emplace(before, after, all_rewrites().size());
   }
@@ -99,16 +99,16 @@ const Application& first_like(const Application& a, std::span<const Application>
   return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
-std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecutor& executor) {
   // small, because the cause is early in the log
   constexpr size_t kMostCompared = 4000, kMostProven = 16;
   executor.compare_sides(kMostCompared);
-  const WatchedRun& watched = executor.watched_run();
-  std::vector<const Application*> suspects = watched.suspects();
-  std::erase_if(suspects, [&](auto* a) { return !watched.sides_of(*a).has_one_difference_in(2); });
-  suspects.resize(std::min(suspects.size(), kMostProven));
+  const ObservedRun& watched = executor.observed_run();
+  std::vector<const Application*> suspect_rewrites = watched.suspect_rewrites();
+  std::erase_if(suspect_rewrites, [&](auto* a) { return !watched.side_equivalence(*a).has_one_difference_in(2); });
+  suspect_rewrites.resize(std::min(suspect_rewrites.size(), kMostProven));
   RewriteProver prover(repro, executor);
-  for (const Application* a : suspects) {
+  for (const Application* a : suspect_rewrites) {
     const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     Verdict out = prover.verdict(*a, proof);
@@ -121,7 +121,7 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, Executor& e
 
 }  // namespace
 
-std::span<const Application> last_cycle(std::span<const Application> all) {
+std::span<const Application> last_rewrite_cycle(std::span<const Application> all) {
   if (all.empty()) return {};
   constexpr size_t kMostRules = 64;
   for (size_t n = 1; n <= std::min(kMostRules, all.size() - 1); n++)
@@ -135,8 +135,8 @@ std::span<const Application> last_cycle(std::span<const Application> all) {
   return all.last(std::min<size_t>(all.size(), 4));
 }
 
-std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
+std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
   if (!watched.outcome.is_refused() || !is_endless(watched.outcome)) return std::nullopt;
   const StageRun* stage = nullptr;
   for (const StageRun& s : watched.application_log.stage_runs())
@@ -150,11 +150,11 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
   std::span<const Application> all = watched.application_log.all_rewrites();
   WaitCycleLog log;
   Compilation c = executor.begin_compilation();
-  c.set_watcher(&log);
+  c.set_stage_observer(&log);
   (void)c.list();
-  c.set_watcher(nullptr);
+  c.set_stage_observer(nullptr);
   const std::vector<Application> waiting = log.cycle();
-  std::span<const Application> cycle = waiting.empty() ? last_cycle(all) : waiting;
+  std::span<const Application> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
   const int64_t limit = repro.input_graph.graph->settings().REWRITE_STACK_LIMIT;
   if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kHigherLimit)) {
     out.kind = Verdict::Kind::Deep;
@@ -167,11 +167,11 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor&
     return wrong;
   }
   for (const Application& a : cycle) {
-    name_rewrite(a, out);
+    describe_rewrite(a, out);
     if (out.before == out.after) out.after += "  (with another tag)";
     out.rule_cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});
   }
-  if (!cycle.empty()) name_rewrite(waiting.empty() ? first_like(cycle.front(), all) : cycle.front(), out);
+  if (!cycle.empty()) describe_rewrite(waiting.empty() ? first_like(cycle.front(), all) : cycle.front(), out);
   return out;
 }
 

@@ -6,12 +6,12 @@ namespace tgc {
 namespace {
 
 // If the kernel still fails without `culprit`, returns a second rewrite such that the kernel passes without both.
-const Application* second_culprit(RewriteProver& prover, const WatchedRun& watched, const Application& culprit) {
+const Application* second_culprit(RewriteProver& prover, const ObservedRun& watched, const Application& culprit) {
   constexpr size_t kMostPartners = 4;
-  if (prover.run_without_rewrite(culprit).kind != Outcome::Kind::Fails) return nullptr;
+  if (prover.run_without_rewrite(culprit).kind != KernelOutcome::Kind::Fails) return nullptr;
   size_t tries = 0;
-  for (const Application* other : watched.suspects())
-    if (other != &culprit && watched.sides_of(*other).is_beyond_rounding && tries++ < kMostPartners &&
+  for (const Application* other : watched.suspect_rewrites())
+    if (other != &culprit && watched.side_equivalence(*other).is_beyond_rounding && tries++ < kMostPartners &&
         prover.run_without_rewrite(culprit, other).passes())
       return other;
   return nullptr;
@@ -19,11 +19,11 @@ const Application* second_culprit(RewriteProver& prover, const WatchedRun& watch
 
 }  // namespace
 
-std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
+std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
   if (!watched.outcome.passes() && !is_endless(watched.outcome)) executor.compare_sides();
   RewriteProver prover(repro, executor);
-  for (const Application* a : watched.suspects()) {
+  for (const Application* a : watched.suspect_rewrites()) {
     const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     if (proof == Proof::ByGraph)
@@ -34,13 +34,13 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& ex
   return std::nullopt;
 }
 
-std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
+std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
   if (!executor.does_ref_agree()) return std::nullopt;
   RewriteProver prover(repro, executor);
   std::vector<const Application*> clear;
-  for (const Application* a : watched.suspects())
-    if (watched.sides_of(*a).has_one_difference_in(4)) clear.push_back(a);
+  for (const Application* a : watched.suspect_rewrites())
+    if (watched.side_equivalence(*a).has_one_difference_in(4)) clear.push_back(a);
   const bool is_only_rule = std::ranges::all_of(clear, [&](auto* a) { return a->rule == clear[0]->rule; });
   if (!repro.is_small && !clear.empty() && is_only_rule) return prover.verdict(*clear[0], Proof::None);
   for (const Application* a : clear)

@@ -20,7 +20,7 @@ void FailingKernelFinder::keep_kernel(const KernelStep& step) {
   InputGraph in{.graph = std::make_unique<Graph>(step.ast.graph().settings()), .info = {.name = name}};
   in.root = copy_into(*in.graph, step.ast);
   current_kernel_.emplace(
-      FailingKernel{std::move(in), {copy_of(step.before), {}, {}}, step.variables, step.kernel_number});
+      FailingKernel{std::move(in), {copy_arrays(step.before), {}, {}}, step.variables, step.kernel_number});
 }
 
 void FailingKernelFinder::begin_kernel(const KernelStep& step) {
@@ -30,9 +30,9 @@ void FailingKernelFinder::begin_kernel(const KernelStep& step) {
 
 // Computes what the kernel should store. Returns false if REF finds a kernel fault in the AST. Throws Failure if REF
 // cannot run the AST.
-bool FailingKernelFinder::compute_expected(const KernelStep& step, Sample& out) {
+bool FailingKernelFinder::compute_expected_values(const KernelStep& step, ArraySample& out) {
   double work = correct_asts_.contains(step.ast) ? kRepeatedWork : kWork;
-  auto sample = reference_sample(step.ast, step.before, step.variables, work);
+  auto sample = make_reference_sample(step.ast, step.before, step.variables, work);
   if (!sample && !sample.diag().kernel_fault) throw Failure(sample.diag());
   if (sample) return out = std::move(*sample), true;
   kernel_fault_ = "kernel " + std::to_string(step.kernel_number) + " of the schedule: " + sample.diag().text();
@@ -43,14 +43,14 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   session_.report_progress("comparing kernel " + std::to_string(step.kernel_number + 1) + " with REF");
   is_running_ = false;
   num_compared_++;
-  Sample sample;
-  if (!compute_expected(step, sample)) throw Failure(kernel_fault_);
+  ArraySample sample;
+  if (!compute_expected_values(step, sample)) throw Failure(kernel_fault_);
   Arrays actual;
   for (const NamedArray& v : sample.values) {
     const Array* all = find_array(step.after, v.name);
     if (!all) throw Failure("kernel " + std::to_string(step.kernel_number) + " stores no " + v.name);
     actual.push_back(
-        {v.name, sample.flat_indices.empty() ? all->copy() : elements_of(*all, sample.flat_indices[v.name])});
+        {v.name, sample.flat_indices.empty() ? all->copy() : elements_at(*all, sample.flat_indices[v.name])});
   }
   const ReferenceRunner ref(step.before, step.variables);
   const Recheck recheck = sample.flat_indices.empty() ? Recheck::Always : Recheck::Never;
@@ -65,18 +65,18 @@ void FailingKernelFinder::end_kernel(const KernelStep& step) {
   keep_kernel(step);
   current_kernel_->arrays.expected = std::move(sample.values),
   current_kernel_->arrays.known_elements = std::move(sample.flat_indices);
-  has_found_ = true;
+  has_found_kernel_ = true;
   throw Failure("a failing kernel was found");
 }
 
-void FailingKernelFinder::blame_unfinished_kernel() {
+void FailingKernelFinder::keep_unfinished_kernel() {
   if (!is_running_) return;
   FailingKernel& k = *current_kernel_;
-  Sample sample;
-  KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_of(k.arrays.inputs), {}};
-  auto done = catch_failures([&] { return compute_expected(step, sample); });
-  has_found_ = done && *done;
-  if (has_found_)
+  ArraySample sample;
+  KernelStep step{k.graph.info.name, k.kernel_number, k.graph.root, k.variables, copy_arrays(k.arrays.inputs), {}};
+  auto done = catch_failures([&] { return compute_expected_values(step, sample); });
+  has_found_kernel_ = done && *done;
+  if (has_found_kernel_)
     k.arrays.expected = std::move(sample.values), k.arrays.known_elements = std::move(sample.flat_indices);
 }
 

@@ -26,23 +26,23 @@ class FailingKernelFinder {
   // compared.
   void end_kernel(const KernelStep& step);
   // Call after a run that ended early. The kernel that was running is the failing one, if REF can run its AST.
-  void blame_unfinished_kernel();
+  void keep_unfinished_kernel();
 
   // null if none has been found so far
-  FailingKernel* found_kernel() { return has_found_ ? &*current_kernel_ : nullptr; }
+  FailingKernel* found_kernel() { return has_found_kernel_ ? &*current_kernel_ : nullptr; }
   // Returns the error of the first kernel whose AST itself fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }
   // Returns the numbers of elements that the right kernels stored, and of those that were not compared.
-  const BisectCounts& elements() const { return element_counts_; }
+  const BisectCounts& element_counts() const { return element_counts_; }
 
  private:
   void keep_kernel(const KernelStep& step);
-  bool compute_expected(const KernelStep& step, Sample& sample);
+  bool compute_expected_values(const KernelStep& step, ArraySample& sample);
 
   const Session& session_;
   std::unordered_set<UOp> correct_asts_;
-  bool has_found_ = false, is_running_ = false;
+  bool has_found_kernel_ = false, is_running_ = false;
   std::optional<FailingKernel> current_kernel_;
   std::string kernel_fault_;
   size_t num_compared_ = 0;

@@ -28,7 +28,7 @@ Executable executable_for_ref(const InputGraph& in) {
 Arrays selected_elements(const Arrays& arrays, const KnownElements& elements) {
   Arrays out;
   for (auto& [name, indices] : elements)
-    if (const Array* all = find_array(arrays, name)) out.push_back({name, elements_of(*all, indices)});
+    if (const Array* all = find_array(arrays, name)) out.push_back({name, elements_at(*all, indices)});
   return out;
 }
 
@@ -37,26 +37,27 @@ std::string FailureRepro::device() const {
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.runs_in_process = options.device.runs_in_process || placement.is_ref,
+  return {.should_run_in_process = options.device.should_run_in_process || placement.is_ref,
           .timeout_seconds = options.device.timeout_seconds_for(placement)};
 }
 
-Result<Execution> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
-  return execute(kernel, *ref_placement().device, inputs, options.input.variables,
+Result<ExecutionResult> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
+  return execute_kernel(kernel, *make_ref_placement().device, inputs, options.input.variables,
                  options.device.ref_options_in_process());
 }
 
 Arrays FailureRepro::inputs_for_kernel(const Executable& kernel, const Arrays& more) const {
   Arrays all;
-  if (!more.empty()) all = copy_of(arrays.inputs);
-  for (NamedArray& a : copy_of(more)) all.push_back(std::move(a));
+  if (!more.empty()) all = copy_arrays(arrays.inputs);
+  for (NamedArray& a : copy_arrays(more)) all.push_back(std::move(a));
   const Arrays& given = more.empty() ? arrays.inputs : all;
-  return std::move(input_arrays(kernel.buffers(), given, "", std::nullopt).value_or_throw());
+  return std::move(make_input_arrays(kernel.buffers(), given, "", std::nullopt).value_or_throw());
 }
 
 Arrays FailureRepro::expected_elements(const KnownElements& elements) const {
   if (!arrays.known_elements.empty())
-    return std::move(values_at(input_graph.root, arrays.inputs, options.input.variables, elements).value_or_throw());
+    return std::move(
+        compute_values_at(input_graph.root, arrays.inputs, options.input.variables, elements).value_or_throw());
   return selected_elements(arrays.expected, elements);
 }
 
@@ -86,10 +87,10 @@ FailureRepro add_expected_results(FailureRepro repro) {
   Executable kernel = executable_for_ref(in);
   repro.variables = bound_variables(kernel, o.input.variables);
   if (o.input.is_only_kernel) check_variables(kernel, o.input.variables).value_or_throw();
-  KernelTrial trial(in.root, in.list, trial_inputs(o, in).value_or_throw());
+  KernelTrial trial(in.root, in.list, make_trial_inputs(o, in).value_or_throw());
   trial.begin_trial(kernel).value_or_throw();
   o.input.variables = trial.variables();
-  repro.arrays.inputs = copy_of(trial.inputs());
+  repro.arrays.inputs = copy_arrays(trial.inputs());
   if (o.input.input_set != InputSet::Usual)
     if (Arrays other = std::move(trial.inputs_of(o.input.input_set).value_or_throw()); !other.empty())
       repro.arrays.inputs = std::move(other);
@@ -104,12 +105,13 @@ FailureRepro add_expected_results(FailureRepro repro) {
     KernelGraph graph{
         .root = in.root, .stage = in.info.stage, .linear_list = in.list, .opts = repro.session.overrides.opts};
     Executable same = std::move(make_executable(graph, other).value_or_throw());
-    auto done = execute(same, *other.device, repro.inputs_for_kernel(same), o.input.variables, repro.execute_options());
+    auto done =
+        execute_kernel(same, *other.device, repro.inputs_for_kernel(same), o.input.variables, repro.execute_options());
     repro.arrays.expected = std::move(done.value_or_throw().outputs);
   } else if (repro.is_expected_by_ref && repro.is_small) {
     expect_by_ref(repro, kernel);
   } else if (repro.is_expected_by_ref) {
-    auto sample = reference_sample(in.root, repro.arrays.inputs, o.input.variables, kSample);
+    auto sample = make_reference_sample(in.root, repro.arrays.inputs, o.input.variables, kSample);
     if (!sample && dies(sample.diag())) repro.kernel_fault = sample.diag().text();
     else sample.value_or_throw();
     if (sample)
@@ -130,9 +132,9 @@ std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro) {
 }
 
 std::string bisect_command(const RunOptions& options, const std::string& more_options) {
-  std::string out = fault_prefix() + "tgc bisect " + shell_word(options.input.name) + more_options;
+  std::string out = fault_command_prefix() + "tgc bisect " + quote_for_shell(options.input.name) + more_options;
   auto option = [&](const std::string& name, const std::string& value) {
-    if (!value.empty()) out += " --" + name + "=" + shell_word(value);
+    if (!value.empty()) out += " --" + name + "=" + quote_for_shell(value);
   };
   option("inputs", options.input.arrays_file), option("expect", options.compare.expected_file);
   option("reference", options.compare.reference_device);
@@ -140,10 +142,10 @@ std::string bisect_command(const RunOptions& options, const std::string& more_op
   return out;
 }
 
-std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,
+std::string write_bundle(const FailureRepro& repro, const KernelOutcome& failure, const std::string& failure_text,
                          const Verdict& verdict) {
   using Kind = FailureSignature::Kind;
-  Kind kind = failure.kind == Outcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
+  Kind kind = failure.kind == KernelOutcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
   if (failure.is_refused()) kind = symptom_of(repro.session, repro.input_graph, repro.options).value_or_throw().kind;
   Repro bundle{.symptom = std::string(name_of(kind)), .description = failure_text};
   for (auto& [name, value] : {std::pair("verdict", std::string(name_of(verdict.kind))), {"stage", verdict.stage},

@@ -12,7 +12,7 @@
 
 namespace tgc {
 
-struct Outcome {
+struct KernelOutcome {
   enum class Kind : uint8_t {
     Passes,
     Fails,    // the kernel stores wrong values or, with --cmd, the command exits with 0
@@ -26,8 +26,9 @@ struct Outcome {
   std::string error() const { return diag.message.empty() ? "" : diag.text(); }
 };
 
-inline Outcome refused(Diag diag) { return {Outcome::Kind::Refused, std::move(diag)}; }
-inline bool is_endless(const Outcome& o) { return is_endless(o.diag); }  // true if the rewriting of a stage did not end
+inline KernelOutcome refused_outcome(Diag diag) { return {KernelOutcome::Kind::Refused, std::move(diag)}; }
+// true if the rewriting of a stage did not end
+inline bool is_endless(const KernelOutcome& o) { return is_endless(o.diag); }
 
 using KnownElements = std::map<std::string, std::vector<int64_t>>;
 
@@ -56,7 +57,7 @@ struct FailureRepro {
   // Returns the device and target as text: "CPU:LLVM", or "REF, lowered for CUDA:CUDA:sm_80".
   std::string device() const;
   ExecuteOptions execute_options() const;
-  Result<Execution> run_in_ref(Executable& kernel, const Arrays& inputs) const;
+  Result<ExecutionResult> run_in_ref(Executable& kernel, const Arrays& inputs) const;
   // Returns the arrays for the buffers of `kernel`: the inputs, and those of `more` for buffers that the failing kernel
   // does not have.
   Arrays inputs_for_kernel(const Executable& kernel, const Arrays& more = {}) const;
@@ -77,7 +78,7 @@ std::string bisect_command(const RunOptions& options, const std::string& more_op
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.
 // Throws Failure.
-std::string write_bundle(const FailureRepro& repro, const Outcome& failure, const std::string& failure_text,
+std::string write_bundle(const FailureRepro& repro, const KernelOutcome& failure, const std::string& failure_text,
                          const Verdict& verdict);
 
 }  // namespace tgc

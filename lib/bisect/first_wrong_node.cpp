@@ -8,7 +8,7 @@ namespace {
 
 class FirstWrongNode {
  public:
-  FirstWrongNode(Executor& executor, std::span<const UOp> list, bool stores_words)
+  FirstWrongNode(BisectExecutor& executor, std::span<const UOp> list, bool stores_words)
       : executor_(executor), list_(list), observed_(list, stores_words) {}
 
   UOp find() {
@@ -73,8 +73,8 @@ class FirstWrongNode {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
       size_t n = 0;
-      do n += observed_.num_arrays_of(nodes[i]), some.push_back(nodes[i++]);
-      while (i < nodes.size() && n + observed_.num_arrays_of(nodes[i]) <= arrays);
+      do n += observed_.num_arrays_of_node(nodes[i]), some.push_back(nodes[i++]);
+      while (i < nodes.size() && n + observed_.num_arrays_of_node(nodes[i]) <= arrays);
       compare(some);
     }
   }
@@ -94,10 +94,10 @@ class FirstWrongNode {
     if (!expected) return;
     for (size_t node : nodes) {
       std::optional<int64_t> first;
-      for (size_t e = 0; e < observed_.num_arrays_of(node); e++) {
+      for (size_t e = 0; e < observed_.num_arrays_of_node(node); e++) {
         std::string name = observed_.array_name(node, e);
         const Array& right = *find_array(expected->outputs, name);
-        auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance(right));
+        auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance_for_array(right));
         if (c && c->first_difference && (!first || c->first_difference->flat_index < *first))
           first = c->first_difference->flat_index;
       }
@@ -111,14 +111,14 @@ class FirstWrongNode {
     auto right = executor_.run_in_ref(observed_.make_variant({.watched_nodes = {node}}));
     if (!right) return false;
     Arrays values;
-    for (size_t e = 0; e < observed_.num_arrays_of(node); e++) {
+    for (size_t e = 0; e < observed_.num_arrays_of_node(node); e++) {
       std::string name = observed_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }
     return executor_.is_same_in_ref(observed_.make_variant({.watched_nodes = others, .replaced_node = node}), values);
   }
 
-  Executor& executor_;
+  BisectExecutor& executor_;
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
@@ -128,7 +128,7 @@ class FirstWrongNode {
 
 }  // namespace
 
-UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words) {
+UOp first_wrong_node(BisectExecutor& executor, std::span<const UOp> list, bool stores_words) {
   return FirstWrongNode(executor, list, stores_words).find();
 }
 

@@ -40,7 +40,7 @@ constexpr const char* kValues =
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(6), (), 0).index(i, ptr=True).store(h).end(i).sink()\n";
 
 InputGraph loaded(const char* text) {
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   in.info.name = "kernel";
   return in;
 }

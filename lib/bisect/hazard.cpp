@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor&) {
+std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, BisectExecutor&) {
   if (!repro.linear_list.empty()) return std::nullopt;
   auto hazard = find_hazard(repro.input_graph.root, repro.options.input.variables);
   if (!hazard) return std::nullopt;

@@ -129,7 +129,7 @@ void add_line(KnownFault& entry, std::string_view line, bool& is_program) {
     entry.before_pattern = rule.substr(0, arrow),
     entry.after_pattern = arrow == rule.npos ? "" : rule.substr(arrow + 4);
     entry.rule_file = quoted(line, line.find("` in `") + 1);
-    entry.opens_loop = line.ends_with(", if it opens a loop");
+    entry.is_only_for_opened_loops = line.ends_with(", if it opens a loop");
   } else if (line.starts_with("Issue: ")) {
     entry.issue_url = line.substr(7);
   } else if (!line.empty()) {
@@ -157,7 +157,7 @@ std::vector<KnownFault> read_known_faults(std::string_view markdown) {
 std::span<const KnownFault> known_faults() {
   static const std::vector<KnownFault> all = [] {
     std::vector<KnownFault> out;
-    for (std::string_view table : kKnownTables)
+    for (std::string_view table : kKnownFaultTables)
       for (KnownFault& fault : read_known_faults(table)) out.push_back(std::move(fault));
     return out;
   }();
@@ -173,7 +173,7 @@ const KnownFault* known_fault_of_rewrite(std::string_view place, UOp before, UOp
   const std::string_view file = place.substr(0, place.find(':'));
   for (const KnownFault& fault : known_faults())
     if (fault.rule_file == file && matches_rewrite(fault.before_pattern, fault.after_pattern, before, after) &&
-        (!fault.opens_loop || opened_loop(before, after)))
+        (!fault.is_only_for_opened_loops || find_opened_loop(before, after)))
       return &fault;
   return nullptr;
 }

@@ -21,7 +21,7 @@ struct KnownFault {
   std::string description;
   std::string rule_file;
   std::string before_pattern, after_pattern;
-  bool opens_loop = false;  // the `Rule:` line ends with ", if it opens a loop"
+  bool is_only_for_opened_loops = false;  // the `Rule:` line ends with ", if it opens a loop"
   std::string issue_url;    // the URL of the issue in tinygrad's repository; empty if there is none
   std::string program_text;
 };
@@ -37,6 +37,6 @@ const KnownFault* known_fault_of_rewrite(std::string_view place, UOp before, UOp
 bool matches_rewrite(std::string_view before_pattern, std::string_view after_pattern, UOp before, UOp after);
 
 // The texts of testdata/known_unsound*.md. The build generates the definition.
-extern const std::span<const std::string_view> kKnownTables;
+extern const std::span<const std::string_view> kKnownFaultTables;
 
 }  // namespace tgc

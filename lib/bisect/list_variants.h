@@ -11,35 +11,35 @@ namespace tgc {
 // one for each of its elements), with one element per iteration of the loops around the node.
 class ObservedList {
  public:
-  static constexpr int64_t kMostIterations = 4096;
+  static constexpr int64_t kMaxIterations = 4096;
 
   // `list` must outlive this object. With `stores_words`, integers and bools of less than 32 bits are stored as int32
   // or uint32, because WGSL has no arrays of them.
   explicit ObservedList(std::span<const UOp> list, bool stores_words = false);
 
-  // Returns true if, after loops were shortened, no node is evaluated more than kMostIterations times. SPECIALs and
+  // Returns true if, after loops were shortened, no node is evaluated more than kMaxIterations times. SPECIALs and
   // loops with a variable bound cannot be shortened.
   bool is_short_list() const { return is_short_; }
   // Returns the indices of the nodes whose values can be stored.
   std::vector<size_t> storable_nodes() const;
-  size_t num_arrays_of(size_t node) const { return size_t(linear_list_[node].dtype().count()); }
+  size_t num_arrays_of_node(size_t node) const { return size_t(linear_list_[node].dtype().count()); }
   std::string array_name(size_t node, size_t element) const;
 
-  struct Variant {
+  struct ListVariant {
     std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
     // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
     // access only the first element of each of the kernel's own arrays, so that no access is out of bounds
     bool first_element_only = false;
   };
-  std::vector<UOp> make_variant(const Variant& variant) const;
+  std::vector<UOp> make_variant(const ListVariant& variant) const;
 
   // Returns a sort key for the point of a run at which `node` computes element `iteration` of its arrays: earlier
   // points compare as less.
   std::vector<int64_t> run_point_key(size_t node, int64_t iteration) const;
 
  private:
-  struct Loop {
+  struct ListLoop {
     // index of a RANGE or SPECIAL in the list; the loop of a SPECIAL is the rest of the list
     size_t list_index;
     int64_t num_iterations;  // in the variants of the list
@@ -47,12 +47,12 @@ class ObservedList {
   };
   class Builder;
 
-  int64_t num_iterations_of(size_t node) const;
+  int64_t num_iterations_of_node(size_t node) const;
   void shorten_loops(const std::vector<size_t>& around);
   DType storage_dtype(DType element) const;
 
   std::span<const UOp> linear_list_;
-  std::vector<Loop> loops_;
+  std::vector<ListLoop> loops_;
   std::vector<std::vector<size_t>> loops_of_nodes_;
   std::vector<int64_t> first_array_numbers_;             // for each node: the number of its first array
   bool is_short_ = true, stores_words_ = false;
@@ -67,6 +67,6 @@ bool is_vector_access(UOp u);
 bool is_misaligned_vector(UOp access);
 
 // Returns the list with each vector access whose op is in `ops` split into accesses of single elements.
-std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops);
+std::vector<UOp> scalarize_list(std::span<const UOp> list, OpSet ops);
 
 }  // namespace tgc

@@ -55,7 +55,7 @@ void ObservedList::shorten_loops(const std::vector<size_t>& around) {
     UOp u = linear_list_[loops_[loop].list_index];
     return u.is(Op::RANGE) && u.src(0).is(Op::CONST) && loops_[loop].num_iterations > 2;
   };
-  while (runs() > kMostIterations) {
+  while (runs() > kMaxIterations) {
     size_t longest = SIZE_MAX;
     for (size_t loop : around)
       if (can_be_shortened(loop) &&
@@ -66,7 +66,7 @@ void ObservedList::shorten_loops(const std::vector<size_t>& around) {
   }
 }
 
-int64_t ObservedList::num_iterations_of(size_t node) const {
+int64_t ObservedList::num_iterations_of_node(size_t node) const {
   int64_t out = 1;
   for (size_t loop : loops_of_nodes_[node]) out *= loops_[loop].num_iterations;
   return out;
@@ -85,7 +85,7 @@ std::string ObservedList::array_name(size_t node, size_t element) const {
 
 std::vector<int64_t> ObservedList::run_point_key(size_t node, int64_t iteration) const {
   std::vector<int64_t> out;
-  int64_t size = num_iterations_of(node);
+  int64_t size = num_iterations_of_node(node);
   for (size_t loop : loops_of_nodes_[node]) {
     size /= loops_[loop].num_iterations;
     out.push_back(int64_t(loops_[loop].list_index));
@@ -99,7 +99,7 @@ std::vector<int64_t> ObservedList::run_point_key(size_t node, int64_t iteration)
 // not count them.
 class ObservedList::Builder {
  public:
-  Builder(const ObservedList& of, const Variant& variant)
+  Builder(const ObservedList& of, const ListVariant& variant)
       : of_(of), variant_(variant), graph_(of.linear_list_[0].graph()) {}
 
   std::vector<UOp> build() {
@@ -127,15 +127,15 @@ class ObservedList::Builder {
 
   void add_arrays(size_t node) {
     std::vector<UOp>& arrays = arrays_[node];
-    DType dtype = of_.storage_dtype(of_.linear_list_[node].dtype().scalar()).ptr(of_.num_iterations_of(node));
-    for (size_t e = 0; e < of_.num_arrays_of(node); e++)
+    DType dtype = of_.storage_dtype(of_.linear_list_[node].dtype().scalar()).ptr(of_.num_iterations_of_node(node));
+    for (size_t e = 0; e < of_.num_arrays_of_node(node); e++)
       arrays.push_back(
           put(graph_.node(Op::DEFINE_GLOBAL, dtype, {}, Arg(of_.first_array_numbers_[node] + int64_t(e)))));
   }
 
   void add(size_t node) {
     UOp u = of_.linear_list_[node];
-    auto loop = std::ranges::find(of_.loops_, node, &Loop::list_index);
+    auto loop = std::ranges::find(of_.loops_, node, &ListLoop::list_index);
     std::vector<UOp> src;
     for (UOp s : u.src()) {
       bool keeps_loop = s.in({Op::RANGE, Op::SPECIAL}) && u.in({Op::END, Op::RANGE});
@@ -193,7 +193,7 @@ class ObservedList::Builder {
   }
 
   const ObservedList& of_;
-  const Variant& variant_;
+  const ListVariant& variant_;
   Graph& graph_;
   std::vector<UOp> out_;
   UOp zero_;
@@ -203,6 +203,8 @@ class ObservedList::Builder {
   int64_t tags_ = 0;
 };
 
-std::vector<UOp> ObservedList::make_variant(const Variant& variant) const { return Builder(*this, variant).build(); }
+std::vector<UOp> ObservedList::make_variant(const ListVariant& variant) const {
+  return Builder(*this, variant).build();
+}
 
 }  // namespace tgc

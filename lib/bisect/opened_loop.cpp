@@ -33,7 +33,7 @@ std::vector<UOp> open_loops(UOp root) {
 
 }  // namespace
 
-UOp opened_loop(UOp before, UOp after) {
+UOp find_opened_loop(UOp before, UOp after) {
   constexpr OpSet kExpanded{Op::UNROLL, Op::CONTRACT, Op::WMMA};
   if (!before || !after) return {};
   const std::vector<UOp> known = open_loops(before), nodes = toposort(before);
@@ -45,7 +45,7 @@ UOp opened_loop(UOp before, UOp after) {
 
 const Rewrite* rewrite_that_opens_loop(std::span<const Rewrite> rewrites) {
   for (const Rewrite& m : rewrites)
-    if (!m.is_discarded && !(m.before.dtype() == dtypes::void_) && opened_loop(m.before, m.after)) return &m;
+    if (!m.is_discarded && !(m.before.dtype() == dtypes::void_) && find_opened_loop(m.before, m.after)) return &m;
   return nullptr;
 }
 

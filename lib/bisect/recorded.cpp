@@ -35,7 +35,7 @@ std::string stage_name(const Row& row) { return std::string(row.stage->name); }
 class RecordedBisection {
  public:
   RecordedBisection(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
-                    const RecordedPlan& plan, FailingInputs* failing)
+                    const RecordedBisectPlan& plan, FailingInputs* failing)
       : session_(session),
         in_(in),
         options_(options),
@@ -69,7 +69,7 @@ class RecordedBisection {
     for (Trial& t : comparer_.trials())
       if (auto verdict = search(t, rows, known)) return *verdict;
     if (auto verdict = find_dropped_barrier()) return *verdict;
-    if (auto verdict = plan_.skips_source ? std::nullopt : backend_.check_source()) {
+    if (auto verdict = plan_.should_skip_source ? std::nullopt : backend_.check_source()) {
       if (verdict->kind != Kind::Same && backend_.failing_trial()) shown_by(*backend_.failing_trial());
       if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
     }
@@ -97,7 +97,7 @@ class RecordedBisection {
     };
     for (const Row& row : rows_) {
       const std::string at = row.recorded_stage ? row.recorded_stage->first_call_place() : "";
-      if (row.stage->name == kBarrierStage) {  // this stage has to add the barrier
+      if (row.stage->name == kBarrierStageName) {  // this stage has to add the barrier
         out.stage = stage_name(row), out.stage_location = at;
         out.function = std::string(race->is_load_first ? "add_war" : "add_raw") + "_barrier (codegen/__init__.py)";
       }
@@ -105,9 +105,9 @@ class RecordedBisection {
       for (const Rewrite& m : row.rewrites) {
         if (barriers(m.after) >= barriers(m.before)) continue;
         out.stage = stage_name(row), out.stage_location = at, out.function.clear();
-        out.rule = out.location = out.tinygrad_location = m.source_place;
+        out.rule = out.location = out.tinygrad_location = m.source_location;
         out.before = tree_text(m.before, 3), out.after = tree_text(m.after, 3);
-        auto has_place = [&](const Rewrite& o) { return o.source_place == m.source_place; };
+        auto has_place = [&](const Rewrite& o) { return o.source_location == m.source_location; };
         out.rewrite_number = 1 + size_t(std::count_if(row.rewrites.data(), &m, has_place));
         return out;
       }
@@ -122,7 +122,7 @@ class RecordedBisection {
 
   std::string source_note() const {
     const std::string& target = in_.info.target;
-    if (plan_.skips_source || backend_.has_compared() || target.empty() || !in_.record->source) return "";
+    if (plan_.should_skip_source || backend_.has_compared() || target.empty() || !in_.record->source) return "";
     return "; nothing is known about the recorded source, which was not run: " + backend_.not_run_reason();
   }
 
@@ -173,7 +173,7 @@ class RecordedBisection {
   }
   // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
-    if (plan_.skips_source || options_.compare.should_run_each_stage ||
+    if (plan_.should_skip_source || options_.compare.should_run_each_stage ||
         comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
       return false;
     if (backend_.outcome(t) != StageResult::Same) return false;
@@ -315,7 +315,7 @@ class RecordedBisection {
   // Compares both sides of each rewrite of `row` in REF, at sample points. Sets sides_.
   void evaluate(const Trial& t, const Row& row) {
     SidesImporter importer(in_.graph->settings());
-    std::vector<Sides> sides;
+    std::vector<RewriteSides> sides;
     std::vector<const Rewrite*> of;
     for (const Rewrite& m : row.rewrites) {
       report_.counts.num_rewrites++;
@@ -391,7 +391,7 @@ class RecordedBisection {
   static bool has_nested_rewrites(const Pipeline::Row& row, const Rewrite& m) {
     return &m > row.rewrites.data() && (&m)[-1].depth > m.depth;
   }
-  bool is_substitution(const Rewrite& m) const { return m.source_place.starts_with("uop/ops.py:"); }
+  bool is_substitution(const Rewrite& m) const { return m.source_location.starts_with("uop/ops.py:"); }
 
   // Returns a rewrite whose sides differ: one without which the graph is right or, if all are of one rule, a clear one.
   const Rewrite* by_sides(const Trial& t, const Row& row) {
@@ -405,25 +405,26 @@ class RecordedBisection {
       proof_ = "in REF the graph after the stage is wrong, and right without the rewrite";
       return m;
     }
-    auto is_same_rule = [&](const Rewrite* m) { return m->source_place == suspects[0]->source_place; };
+    auto is_same_rule = [&](const Rewrite* m) { return m->source_location == suspects[0]->source_location; };
     if (suspects.empty() || !std::ranges::all_of(suspects, is_same_rule)) return nullptr;
     auto clear = std::ranges::find_if(suspects, [&](const Rewrite* m) { return is_suspect(*m, 4); });
     return clear == suspects.end() ? nullptr : *clear;
   }
 
   Verdict verdict(const Trial& t, const Row& row, const Rewrite& m) {
-    Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.source_place, .location = m.source_place};
+    Verdict out{
+        .kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.source_location, .location = m.source_location};
     for (const Rewrite& other : row.rewrites) {
-      out.rewrite_number += other.source_place == m.source_place;
+      out.rewrite_number += other.source_location == m.source_location;
       if (&other == &m) break;
     }
     const GoldenStage* stage = row.recorded_stage;
     if (stage && !stage->call_places.empty()) {
       const std::string call = out.stage_location = stage->call_places[0];
-      if (m.depth == 0 && (is_substitution(m) || m.source_place == call)) {
+      if (m.depth == 0 && (is_substitution(m) || m.source_location == call)) {
         // the stage substitutes nodes: its function, which chooses the replacements, is the culprit
         out.rule = out.location = call, out.function_location = stage->function;
-        if (m.source_place != call) out.listed_location = m.source_place;
+        if (m.source_location != call) out.listed_location = m.source_location;
         out.stage_location = stage->call_places[std::min<size_t>(1, stage->call_places.size() - 1)];
       }
     }
@@ -435,19 +436,19 @@ class RecordedBisection {
     }
     out.is_confirmed = !proof_.empty();
     out.proof = proof_.empty() ? "its sides differ, and its stage is the first wrong one" : proof_;
-    if (const KnownFault* fault = known_fault_of_rewrite(m.source_place, m.before, m.after)) {
+    if (const KnownFault* fault = known_fault_of_rewrite(m.source_location, m.before, m.after)) {
       out.kind = Kind::Known, out.is_shown_by_given_inputs = t.has_given_inputs;
       out.known_fault_name = fault->name, out.known_fault_text = fault->description;
       out.issue_url = fault->issue_url, out.program_text = fault->program_text;
     }
-    if (out.kind == Kind::Rewrite && plan_.confirms_verdict && is_right_without(m))
+    if (out.kind == Kind::Rewrite && plan_.should_confirm_verdict && is_right_without(m))
       out.is_confirmed = true, out.proof = "the kernel is right if tinygrad leaves this rewrite out";
     return out;
   }
   bool is_right_without(const Rewrite& m) {
     if (!pipeline_->has_ability(Ability::LeaveOut)) return false;
     auto without = pipeline_->omit_rewrite(m);
-    if (!without || import_facts_of((*without)->input()).import_error) return false;
+    if (!without || import_facts_of_input((*without)->input()).import_error) return false;
     InputGraph in = (*without)->input();
     BisectReport rest;
     auto right = catch_failures([&] { return bisect_recorded(session_, in, options_, rest).kind == Kind::Same; });
@@ -459,7 +460,7 @@ class RecordedBisection {
   InputGraph& in_;
   const RunOptions& options_;
   BisectReport& report_;
-  const RecordedPlan plan_;
+  const RecordedBisectPlan plan_;
   FailingInputs* const failing_;
   const std::unique_ptr<Pipeline> pipeline_;
   const std::span<const Row> rows_;
@@ -476,7 +477,7 @@ class RecordedBisection {
 }  // namespace
 
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
-                        const RecordedPlan& plan, FailingInputs* failing) {
+                        const RecordedBisectPlan& plan, FailingInputs* failing) {
   return RecordedBisection(session, in, options, report, plan, failing).find();
 }
 

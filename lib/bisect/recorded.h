@@ -4,11 +4,11 @@
 
 namespace tgc {
 
-struct RecordedPlan {
-  bool redraws_inputs = false;
-  bool skips_source = false;
+struct RecordedBisectPlan {
+  bool should_redraw_inputs = false;
+  bool should_skip_source = false;
   // if the pipeline can, compile the kernel again without the culprit to confirm the verdict
-  bool confirms_verdict = false;
+  bool should_confirm_verdict = false;
 };
 
 // The inputs of a failing run: the variables, and the arrays that the kernel reads or may store only in part.
@@ -23,7 +23,7 @@ struct FailingInputs {
 // source. Sets fields of `report`, and `failing` if it is not null. Throws Failure if the kernel cannot be run or
 // compared.
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
-                        const RecordedPlan& plan = {}, FailingInputs* failing = nullptr);
+                        const RecordedBisectPlan& plan = {}, FailingInputs* failing = nullptr);
 
 // Bisects a recorded schedule of another tinygrad release, and sets the verdict and other fields of `report`. Runs the
 // recorded kernels and stages, and if they compute something else than the tensor graph, looks for the cause. Throws

@@ -19,8 +19,8 @@ bool has_floats(UOp root) {
 }  // namespace
 
 bool RecordedBackend::prepare_source() {
-  if (is_prepared_) return bool(source_executable_);
-  is_prepared_ = true;
+  if (is_source_prepared_) return bool(source_executable_);
+  is_source_prepared_ = true;
   if (!has_recorded_source(input_)) return false;
   auto place = placement_for(session_, options_.device.name, input_);
   if (!place || !place->target || place->is_ref) {
@@ -29,7 +29,7 @@ bool RecordedBackend::prepare_source() {
   }
   placement_ = std::move(*place);
   bool is_invalid = false;
-  auto made = recorded_executable(input_, *placement_, 0, &is_invalid);
+  auto made = make_recorded_executable(input_, *placement_, 0, &is_invalid);
   if (made) {
     source_executable_ = std::move(*made);
     return true;
@@ -41,22 +41,22 @@ bool RecordedBackend::prepare_source() {
 
 StageResult RecordedBackend::run_source(const RecordedTrial& t) {
   report_.counts.num_runs++;
-  auto inputs = input_arrays(source_executable_->buffers(), t.inputs, "", std::nullopt);
+  auto inputs = make_input_arrays(source_executable_->buffers(), t.inputs, "", std::nullopt);
   if (!inputs) return StageResult::Unknown;
-  const ExecuteOptions options = options_.device.execute_options(*placement_);
-  auto done = execute(*source_executable_, *placement_->device, *inputs, t.variables, options);
+  const ExecuteOptions options = options_.device.make_execute_options(*placement_);
+  auto done = execute_kernel(*source_executable_, *placement_->device, *inputs, t.variables, options);
   if (!done) {
     report_.failure_text = not_run_reason_ = done.diag().message;
     const bool is_fault = done.diag().kernel_fault || report_.failure_text.starts_with("killed by ");
     return is_fault ? StageResult::Differs : StageResult::Unknown;
   }
-  return comparer_.compare_results(t, Result<Arrays>(copy_of(done->outputs)));
+  return comparer_.compare_results(t, Result<Arrays>(copy_arrays(done->outputs)));
 }
 
 StageResult RecordedBackend::outcome(const RecordedTrial& t) {
   if (!prepare_source()) return StageResult::Unknown;
   const StageResult out = run_source(t);
-  has_compared_ = has_compared_ || out != StageResult::Unknown;
+  has_compared_trial_ = has_compared_trial_ || out != StageResult::Unknown;
   return out;
 }
 
@@ -92,7 +92,7 @@ Verdict RecordedBackend::culprit_of_trial(const RecordedTrial& t) {
 
 void RecordedBackend::check_compiler(const RecordedTrial& t, Verdict& out) {
   out.detail += " with every compiler";
-  auto job = job_for(source_executable_->source());
+  auto job = compile_job_for(source_executable_->source());
   for (bool by_other : {false, true}) {
     if (!job) break;
     job->max_passes = by_other ? -1 : 0, job->uses_other_compiler = by_other;

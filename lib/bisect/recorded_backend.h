@@ -24,7 +24,7 @@ class RecordedBackend {
   std::optional<Verdict> check_source();
   StageResult outcome(const RecordedTrial& t);
 
-  bool has_compared() const { return has_compared_; }
+  bool has_compared() const { return has_compared_trial_; }
   const std::string& not_run_reason() const { return not_run_reason_; }
   const RecordedTrial* failing_trial() const { return failing_trial_; }
 
@@ -39,7 +39,7 @@ class RecordedBackend {
   const RunOptions& options_;
   BisectReport& report_;
   StageComparer& comparer_;
-  bool is_prepared_ = false, has_compared_ = false;
+  bool is_source_prepared_ = false, has_compared_trial_ = false;
   std::optional<Placement> placement_;
   std::optional<Executable> source_executable_;
   std::optional<Verdict> invalid_verdict_;

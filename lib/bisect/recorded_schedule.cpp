@@ -76,7 +76,7 @@ bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
          !(dtype == dtypes::void_);
 }
 
-bool is_substitution(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
+bool is_substitution(const Rewrite& m) { return m.source_location.starts_with("uop/ops.py:"); }
 
 bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
@@ -85,7 +85,7 @@ bool has_loops(UOp root) {
 // Returns "" if the sides can be imported.
 std::string import_error_of(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
-  return sides ? "" : m.source_place + ": " + sides.diag().message;
+  return sides ? "" : m.source_location + ": " + sides.diag().message;
 }
 
 void set_order_verdict(Verdict& v, const ScheduleFault& f, const ModelReport& run, BisectReport& report) {
@@ -109,7 +109,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
   if (!matches || matches->empty() || v.detail.find("infinite loop") == std::string::npos) return;
   std::map<std::string, std::pair<size_t, const Rewrite*>> uses;
   for (const Rewrite& m : *matches)
-    if (m.stage == matches->back().stage) uses[m.source_place].first++, uses[m.source_place].second = &m;
+    if (m.stage == matches->back().stage) uses[m.source_location].first++, uses[m.source_location].second = &m;
   for (auto& [place, use] : uses)
     if (use.first >= kMany)
       v.rule_cycle.push_back({place, "", place, tree_text(use.second->before, 3), tree_text(use.second->after, 3)});
@@ -126,8 +126,8 @@ std::string why_not_compared(const ModelReport& run) {
 
 std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& run) {
   std::set<size_t> numbers = run.wrong_kernels;
-  if (!run.order_report.faults.empty())
-    numbers = {run.order_report.faults[0].first_kernel, run.order_report.faults[0].second_kernel};
+  if (!run.order_report.order_faults.empty())
+    numbers = {run.order_report.order_faults[0].first_kernel, run.order_report.order_faults[0].second_kernel};
   if (numbers.empty() && run.is_kernel_fault && record.kernels.size() == 1) numbers = {0};
   std::vector<GoldenMetadata> methods;
   for (size_t k : numbers)
@@ -137,7 +137,7 @@ std::string methods_of_kernels(const GoldenRecord& record, const ModelReport& ru
 }
 
 bool is_list_of_kernels(const InputGraph& in) {
-  const auto pipeline = recorded_pipeline(in);
+  const auto pipeline = make_recorded_pipeline(in);
   auto rows = pipeline->rows();
   if (!rows || rows->empty() || !rows->front().result) return false;
   UOp root = rows->front().result;
@@ -151,9 +151,9 @@ bool moves_index(const Rewrite& m) {
 void set_rewrite_verdict(Verdict& v, const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
   if (moves_index(m)) v.function = "apply_movement_op (schedule/indexing.py)";
   v.kind = Kind::Rewrite, v.stage = row.stage->name;
-  v.rule = v.location = v.tinygrad_location = m.source_place;
+  v.rule = v.location = v.tinygrad_location = m.source_location;
   for (const Rewrite& other : row.rewrites) {
-    v.rewrite_number += other.source_place == m.source_place;
+    v.rewrite_number += other.source_location == m.source_location;
     if (&other == &m) break;
   }
   v.before = tree_text(m.before, 3), v.after = tree_text(m.after, 3);
@@ -263,7 +263,8 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   for (auto& [name, source] : run.variables) report.variables.insert(name);
   report.repro_command = bisect_command(options, repeated_options(session, options, in, Placement()));
   if (in.record) report.origin_text = methods_of_kernels(*in.record, run);
-  if (!run.order_report.faults.empty()) return set_order_verdict(v, run.order_report.faults[0], run, report);
+  if (!run.order_report.order_faults.empty())
+    return set_order_verdict(v, run.order_report.order_faults[0], run, report);
   if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);
   if (run.result() == RunReport::Result::NotCompared)
     throw Failure("not decided: nothing was compared" + why_not_compared(run));
@@ -291,7 +292,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   }
   if (!run.stage_difference) throw Failure(run.error);
   report.failure_text = run.is_kernel_fault ? run.error : run.first_difference();
-  const auto pipeline = recorded_pipeline(in);
+  const auto pipeline = make_recorded_pipeline(in);
   VariableValues values;
   for (auto& [name, source] : run.variables) values[name] = std::stoll(source);
   const TensorParameters parameters =
@@ -318,8 +319,8 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows) {
     if (is_candidate && search.ends_in(row)) {
-      const std::string made_for = search.culprit ? methods_of_rewrite(*pipeline, in, *search.culprit) : "";
-      if (!made_for.empty()) report.origin_text = made_for;
+      const std::string user_operation = search.culprit ? methods_of_rewrite(*pipeline, in, *search.culprit) : "";
+      if (!user_operation.empty()) report.origin_text = user_operation;
       return;
     }
     if (row.stage->name == run.stage_difference->stage) break;

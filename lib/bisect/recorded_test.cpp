@@ -69,11 +69,11 @@ TEST_CASE("the arrays that show a wrong rule of another release show it alone, t
     INFO(in->info.name);
     BisectReport report;
     FailingInputs failing;
-    CHECK(bisect_recorded(session, *in, {}, report, {.skips_source = true}, &failing).location == culprit);
+    CHECK(bisect_recorded(session, *in, {}, report, {.should_skip_source = true}, &failing).location == culprit);
     auto bundle = std::make_shared<Repro>();
     bundle->inputs = arrays_to_bundle(failing.inputs), bundle->variables = failing.variables;
     in->read_report.repro = std::move(bundle);
-    CHECK(bisect_recorded(session, *in, with_bundle({}, *in), report).location == culprit);
+    CHECK(bisect_recorded(session, *in, options_with_bundle({}, *in), report).location == culprit);
     found++;
   }
   CHECK(found > 10);

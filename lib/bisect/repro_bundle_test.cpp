@@ -23,7 +23,7 @@ const char* kDivision =
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), 0).index(i, ptr=True).store(v).end(i).sink()\n";
 
 InputGraph loaded(InputKind kind, const std::string& text) {
-  InputGraph in = std::move(load_text({}, kind, text, "test").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, kind, text, "test").value_or_throw());
   if (in.info.name.empty()) in.info.name = "division";
   return in;
 }
@@ -65,7 +65,7 @@ TEST_CASE("bundle: a failing run writes a file that repeats the failure and that
 TEST_CASE("bundle: omits a variable that the graph lacks") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kDivision);
-  Placement place = ref_placement();
+  Placement place = make_ref_placement();
   RunOptions spec{.input = {.variables = {{"n", 3}}}, .device = {.name = "REF"}};
   std::string text = bundle_text(session, spec, in, place, Repro{.symptom = "wrong"});
   CHECK(text.find("variables") == std::string::npos);

@@ -55,7 +55,7 @@ std::string methods_of_rewrite(Pipeline& pipeline, const InputGraph& in, const R
       const auto made_by = methods.method_indices(nodes[i]);
       tracer.set_methods(copies[i], {made_by.begin(), made_by.end()});
     }
-    RecordedTrace trace(graph, tracer);
+    RecordedTraceSender trace(graph, tracer);
     for (const Pipeline::Row& row : rows) {
       if (row.list.empty() && row.result) trace.send_stage(row.stage->name, row.input, row.result, row.rewrites);
       if (row.stage == m.stage) break;

@@ -56,7 +56,7 @@ std::string tree_text(UOp u, int depth) {
   return out;
 }
 
-void name_rewrite(const Application& a, Verdict& verdict) {
+void describe_rewrite(const Application& a, Verdict& verdict) {
   const bool is_wrong_target = a.substitution_target && !(a.substitution_target == a.after);
   verdict.stage = a.stage ? a.stage->name : "";
   verdict.rule = a.rule->name;

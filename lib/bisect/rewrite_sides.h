@@ -14,7 +14,7 @@ std::string side_text(UOp u);
 std::string tree_text(UOp u, int depth);
 
 // Sets the fields of `verdict` that identify the rewrite `a` and its sides.
-void name_rewrite(const Application& a, Verdict& verdict);
+void describe_rewrite(const Application& a, Verdict& verdict);
 
 // Returns text such as "number 2 of substitute in 'cut store ranges', lib/rewrite/substitute.cpp:37".
 std::string rewrite_text(const Application& a);

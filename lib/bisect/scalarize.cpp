@@ -82,6 +82,6 @@ bool is_misaligned_vector(UOp access) {
   return !std::has_single_bit(uint64_t(n)) || !is_multiple(index_of(access).src(1), n);
 }
 
-std::vector<UOp> scalarize(std::span<const UOp> list, OpSet ops) { return Scalarizer(list, ops).build(); }
+std::vector<UOp> scalarize_list(std::span<const UOp> list, OpSet ops) { return Scalarizer(list, ops).build(); }
 
 }  // namespace tgc

@@ -53,13 +53,13 @@ class SidesWatcher : public ApplicationLog {
   }
 
  protected:
-  UOp decide_result(const Hit&, UOp, UOp after) override { return rewrite_number() == left_out_ ? UOp() : after; }
+  UOp decide_result(const RuleHit&, UOp, UOp after) override { return rewrite_number() == left_out_ ? UOp() : after; }
 
  private:
   void add_difference(size_t i, int points) {
     Suspect& a = applications[i];
     a.points = points;
-    name_rewrite(all_rewrites()[i], a.named);
+    describe_rewrite(all_rewrites()[i], a.named);
     for (size_t k = first_nested_rewrite(all_rewrites(), i); k < i; k++) {
       if (applications[k].points) a.nested.push_back(k);
       a.nested_differs_as_much |= applications[k].points >= points;
@@ -98,14 +98,14 @@ class ReuseWatcher : public ApplicationLog {
     return out;
   }
   void found(const Application& again, const Application& folds) {
-    name_rewrite(again, reuse), name_rewrite(folds, folding);
+    describe_rewrite(again, reuse), describe_rewrite(folds, folding);
     folding_number = folds.rewrite_number;
     throw Failure("a number is taken again");
   }
 };
 
 // Finds a kernel that reads a buffer before an ASSIGN to it, but is scheduled after the kernel of this ASSIGN.
-class OrderWatcher : public Watcher {
+class OrderWatcher : public StageObserver {
  public:
   std::string missing_edge;
 
@@ -210,9 +210,9 @@ class ScheduleBisection {
     return out;
   }
 
-  RunOptions watched(Watcher* watcher) const {
+  RunOptions watched(StageObserver* stage_observer) const {
     RunOptions out = options_;
-    out.model.watcher = watcher;
+    out.model.stage_observer = stage_observer;
     if (unscheduled_.is_computed_in_ref) out.compare.expected_file = "";
     return out;
   }
@@ -316,17 +316,17 @@ class ScheduleBisection {
   }
 
   bool name_reuse() {
-    ReuseWatcher watcher;
-    (void)repro_.run(watched(&watcher));
-    if (!watcher.folding_number) return false;
+    ReuseWatcher stage_observer;
+    (void)repro_.run(watched(&stage_observer));
+    if (!stage_observer.folding_number) return false;
     const std::string detail = out_.detail;
-    out_ = watcher.reuse;
-    const Verdict& folds = watcher.folding;
+    out_ = stage_observer.reuse;
+    const Verdict& folds = stage_observer.folding;
     out_.kind = Kind::Schedule;
     out_.detail = detail + "; " + folds.rule + ", " + folds.location + ", folds the last reader of this buffer in '" +
                   folds.stage + "', and the new buffer takes its number again";
     bisect_counts_.num_runs++;
-    Veto veto([&](uint64_t n, const Hit&, UOp) { return n == watcher.folding_number; });
+    RewriteVeto veto([&](uint64_t n, const RuleHit&, UOp) { return n == stage_observer.folding_number; });
     std::string ignored;
     const RunOptions options = watched(&veto);
     out_.is_confirmed = is_as_unscheduled(repro_.run(options), options, ignored);
@@ -334,13 +334,13 @@ class ScheduleBisection {
     return true;
   }
 
-  bool is_right_without(const Veto::Test& leaves_out) {
-    Veto veto(leaves_out);
+  bool is_right_without(const RewriteVeto::Test& leaves_out) {
+    RewriteVeto veto(leaves_out);
     bisect_counts_.num_runs++;
     return is_right_(watched(&veto));
   }
   bool is_right_without(uint64_t number) {
-    return is_right_without([=](uint64_t n, const Hit&, UOp) { return n == number; });
+    return is_right_without([=](uint64_t n, const RuleHit&, UOp) { return n == number; });
   }
 
   void name(const Suspect& culprit, bool confirmed) {
@@ -394,7 +394,7 @@ class ScheduleBisection {
       repro_.session.report_progress("suppressing rule " + std::to_string(i + 1) + " of " +
                                      std::to_string(rules.size()));
       const Rule* rule = rules[i];
-      if (!is_right_without([=](uint64_t, const Hit& hit, UOp) { return hit.rule == rule; })) continue;
+      if (!is_right_without([=](uint64_t, const RuleHit& hit, UOp) { return hit.rule == rule; })) continue;
       out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of_rule(*rule) + ")";
       return;
     }

@@ -27,11 +27,11 @@ class FaithfulShortcut : public ShortcutTrial {
 
 }  // namespace
 
-std::optional<Verdict> find_shortcut(const FailureRepro&, Executor& executor) {
+std::optional<Verdict> find_wrong_shortcut(const FailureRepro&, BisectExecutor& executor) {
   const bool passes = executor.first_outcome().passes();
-  if (executor.is_flaky() || passes == executor.watched_run().outcome.passes()) return std::nullopt;
+  if (executor.is_flaky() || passes == executor.observed_run().outcome.passes()) return std::nullopt;
   Verdict out{Verdict::Kind::Shortcut, passes ? "it fails only when watched" : "it passes when watched"};
-  for (const Shortcut* s : shortcuts()) {
+  for (const Shortcut* s : all_shortcuts()) {
     Compilation c = executor.begin_compilation();
     FaithfulShortcut faithful(*s, c.graph());
     if (executor.compile_and_run(c).passes() == passes) continue;

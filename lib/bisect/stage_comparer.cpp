@@ -217,12 +217,13 @@ void StageComparer::make_trials() {
   is_large_ = work > kLarge;
   if (work > kTooLarge)
     throw Failure("the kernel is too large for REF: its AST evaluates about " + formatted("%.0e", work) + " UOps");
-  TrialInputs inputs = trial_inputs(options_, input_).value_or_throw();
+  TrialInputs inputs = make_trial_inputs(options_, input_).value_or_throw();
   inputs.seed = options_.input.seed.value_or(0);
   KernelTrial trial(input_.root, input_.list, std::move(inputs), options_.device.ref_options_in_process());
   trial.begin_trial(kernel).value_or_throw();
   const Arrays& given = trial.file_arrays();
-  Trial usual{.inputs = copy_of(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
+  Trial usual{
+      .inputs = copy_arrays(trial.inputs()), .variables = trial.variables(), .has_given_inputs = !given.empty()};
   std::string file;
   if (given.empty()) flush_denormals(usual.inputs);
   Arrays expected = given_expected_arrays(options_, input_, file).value_or_throw();
@@ -234,7 +235,7 @@ void StageComparer::make_trials() {
   usual.has_wide_values = is_of_bundle && std::ranges::any_of(usual.inputs, has_large_float);
   has_float_sums_ = has_float_sums(input_.root);
   trials_.push_back(std::move(usual));
-  if ((given.empty() || plan_.redraws_inputs) && work <= kSmall) add_wide_trials(kernel, trial);
+  if ((given.empty() || plan_.should_redraw_inputs) && work <= kSmall) add_wide_trials(kernel, trial);
 }
 
 void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial& trial) {
@@ -242,7 +243,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   constexpr uint64_t kLarge = 3;
   constexpr uint64_t kEdges = 4;
   const Arrays none;
-  const Arrays& kept = plan_.redraws_inputs ? none : trial.file_arrays();
+  const Arrays& kept = plan_.should_redraw_inputs ? none : trial.file_arrays();
   const InputDistribution& draw = *trial.distribution();
   const std::vector<double> edges = edge_numbers(input_.root);
   const int most_bits = most_exponent(input_.root);
@@ -250,19 +251,19 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   for (InputSet set : further_input_sets(input_.root, draw))
     if (set != InputSet::AllSizes) sets.push_back(set);
   for (uint64_t i = 0; i < sets.size(); i++) {
-    Trial wide{.inputs = copy_of(trials_[0].inputs), .has_wide_values = true};
+    Trial wide{.inputs = copy_arrays(trials_[0].inputs), .has_wide_values = true};
     wide.has_large_values = i >= kWide && i < kWide + kLarge;
     wide.has_edge_cases = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
     const VariableSources drawn{.option_values = options_.input.variables, .seed = draw.seed + i};
     wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
-                     : i % 2 ? values_of(choose_variables(kernel, drawn).value_or_throw())
+                     : i % 2 ? chosen_values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
     InputDistribution values = draw;
     values.seed += i;
     const auto widened = redraw_inputs(input_.root, sets[i], values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {
       const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
-      const Floats floats = draw.floats_of(a.name);
+      const Floats floats = draw.float_kind_of(a.name);
       if (i < 2 && floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
       const uint64_t turn = i - kWide;
       if (wide.has_large_values && is_wide)
@@ -281,10 +282,11 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
 template <class Graph>
 Result<Arrays> StageComparer::run_graph(const Trial& t, const Graph& graph, bool is_ast) {
   report_.counts.num_runs++;
-  const Arrays inputs = is_ast ? copy_of(t.inputs) : with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(graph)));
+  const Arrays inputs =
+      is_ast ? copy_arrays(t.inputs) : arrays_with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(graph)));
   auto done = ReferenceRunner(inputs, t.variables, options_.device.ref_options_in_process()).run_reference(graph);
   if (!done) return done.diag();
-  return with_dtypes_of(done->outputs, buffers_of_nodes(toposort(input_.root)));
+  return arrays_with_dtypes_of(done->outputs, buffers_of_nodes(toposort(input_.root)));
 }
 
 namespace {
@@ -296,7 +298,7 @@ std::map<std::string, std::string> wrong_element(UOp ast, const RecordedTrial& t
   const std::string at = "[" + std::to_string(c.first_difference->flat_index) + "]";
   std::map<std::string, std::string> out = {
       {"element", c.name + at}, {"before", c.first_difference->expected}, {"after", c.first_difference->actual}};
-  const auto read = elements_read(ast, c.name, c.first_difference->flat_index, t.variables, kMostRead);
+  const auto read = find_elements_read(ast, c.name, c.first_difference->flat_index, t.variables, kMostRead);
   for (auto& [name, array] : t.inputs) {
     if (auto places = read.find(name); places != read.end()) {
       for (size_t i = 0; i < std::min(places->second.size(), kMostRead); i++)
@@ -333,7 +335,7 @@ StageResult StageComparer::compare_results(const Trial& t, const Result<Arrays>&
     const Array& actual = *find_array(settled, c.name);
     auto can_overflow = [&](int64_t element) {
       if (!has_float_sums_) return false;
-      const Array* most = find_array(magnitudes(t), c.name);
+      const Array* most = find_array(magnitude_bounds(t), c.name);
       if (!most || !(most->dtype() == c.dtype)) return true;
       return !(element_as_double(*most, element) <
                std::ldexp(1.0, (1 << (dtypes::finfo(c.dtype).exponent_bits - 1)) - 4));
@@ -357,8 +359,8 @@ void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>
   report_.counts.set_element_counts(sum);
 }
 
-const Arrays& StageComparer::magnitudes(const Trial& t) {
-  auto [known, is_new] = magnitudes_.try_emplace(&t);
+const Arrays& StageComparer::magnitude_bounds(const Trial& t) {
+  auto [known, is_new] = magnitude_bounds_.try_emplace(&t);
   if (!is_new) return known->second;
   const UOp graph = with_magnitudes(input_.root);
   auto done = graph ? run_graph(t, graph, true) : Result<Arrays>(Diag{"unknown"});

@@ -35,7 +35,7 @@ class StageComparer {
   using Row = Pipeline::Row;
 
   StageComparer(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
-                const RecordedPlan& plan)
+                const RecordedBisectPlan& plan)
       : session_(session), input_(in), options_(options), report_(report), plan_(plan) {}
 
   // Chooses the inputs of all trials, and runs the AST. Throws Failure if this fails, or if the AST is too large or
@@ -52,7 +52,7 @@ class StageComparer {
   StageResult compare_results(const RecordedTrial& t, const Result<Arrays>& done);
   // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results; no
   // arrays if the bounds are unknown.
-  const Arrays& magnitudes(const RecordedTrial& t);
+  const Arrays& magnitude_bounds(const RecordedTrial& t);
   // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's, if
   // REF can run it.
   void set_expected_graph(RecordedTrial& t, UOp original);
@@ -80,13 +80,13 @@ class StageComparer {
   InputGraph& input_;
   const RunOptions& options_;
   BisectReport& report_;
-  const RecordedPlan plan_;
+  const RecordedBisectPlan plan_;
   std::deque<RecordedTrial> trials_;
   std::map<std::pair<const RecordedTrial*, uint32_t>, StageResult> graph_outcomes_;
   std::map<std::pair<const RecordedTrial*, const Row*>, StageResult> list_outcomes_;
   std::map<uint32_t, ImportedGraph> imported_graphs_;
   std::set<const Row*> compared_rows_;
-  std::map<const RecordedTrial*, Arrays> magnitudes_;
+  std::map<const RecordedTrial*, Arrays> magnitude_bounds_;
   std::map<const RecordedTrial*, BisectCounts> counted_elements_;
   std::string unknown_reason_;
   bool is_exact_ = false, has_float_sums_ = false, is_large_ = false;

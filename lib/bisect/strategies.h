@@ -12,58 +12,58 @@
 namespace tgc {
 
 // Checks whether the input kernel itself dies in REF, before any rewrite. In crash.cpp.
-std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, BisectExecutor& executor);
 
 // Checks whether an iteration of the input kernel loads an element that another iteration stores. In hazard.cpp.
-std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_hazard_between_iterations(const FailureRepro& repro, BisectExecutor& executor);
 
 // Checks whether tgc crashes, or does not end in time, while it compiles the kernel in a worker. In crash.cpp.
-std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, BisectExecutor& executor);
 
 // If the stage 'add control flow' cannot order the loops, finds the first stage that ends a loop twice. In
 // double_end.cpp.
-std::optional<Verdict> find_double_end(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_double_end(const FailureRepro& repro, BisectExecutor& executor);
 
 // Finds why the rewriting of a stage does not end: a wrong rewrite, a cycle of rules, or only a deep graph. In
 // endless.cpp.
-std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExecutor& executor);
 // Returns the last cycle of a log: the applications since the last rewritten node was rewritten before, or else those
 // whose rules repeat. If no short cycle is found, returns the end of the log.
-std::span<const Application> last_cycle(std::span<const Application> all);
+std::span<const Application> last_rewrite_cycle(std::span<const Application> all);
 
 // Finds the wrong shortcut (lib/rewrite/shortcut.h) if only unobserved or only observed rewriting makes the kernel
 // fail. In shortcut.cpp.
-std::optional<Verdict> find_shortcut(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_wrong_shortcut(const FailureRepro& repro, BisectExecutor& executor);
 
 // Evaluates both sides of every rewrite in REF at a few points, and tries to prove that a rewrite whose sides differ is
 // the culprit. In evaluate_rewrites.cpp.
-std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 // Names a rewrite whose sides clearly differ, although there is no proof that it is the culprit. In
 // evaluate_rewrites.cpp.
-std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, BisectExecutor& executor);
 
 // Suppresses several rewrites at once. In veto.cpp.
-std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 
 // Binary-searches for the first stage, and then for its first rewrite, after which the graph is wrong in REF. In
 // binary_search.cpp.
-std::optional<Verdict> search_rewrites(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 // The strategy for --cmd: a shell command decides which graphs fail. Always returns a verdict. In binary_search.cpp.
-std::optional<Verdict> search_by_command(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> search_by_command(const FailureRepro& repro, BisectExecutor& executor);
 // Returns the first stage that fails, or after which the graph is wrong in REF; null if none is found. Binary-searches,
 // except with --each-stage, so it finds none if the last graph is right. In binary_search.cpp.
-const StageRun* first_wrong_stage(const FailureRepro& repro, Executor& executor);
+const StageRun* first_wrong_stage(const FailureRepro& repro, BisectExecutor& executor);
 
 // Finds out whether the renderer, the compiler or the device is the culprit of a refused kernel. In backend.cpp.
-std::optional<Verdict> find_refusal(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> find_refusal(const FailureRepro& repro, BisectExecutor& executor);
 // Finds out whether the renderer, the compiler or the device is the culprit, if the graph is right in REF after every
 // stage. In backend.cpp.
-std::optional<Verdict> bisect_backend(const FailureRepro& repro, Executor& executor);
+std::optional<Verdict> bisect_backend(const FailureRepro& repro, BisectExecutor& executor);
 // Finds the first node that the renderer prints wrongly, in a list that is right in REF and wrong on the device. The
 // suspect is the node whose value differs first. It is the culprit if the results are right once its users read its
 // right value from an array. Returns the empty UOp if no node is proven to be the culprit. `stores_words`: see
 // ObservedList. In first_wrong_node.cpp.
-UOp first_wrong_node(Executor& executor, std::span<const UOp> list, bool stores_words = false);
+UOp first_wrong_node(BisectExecutor& executor, std::span<const UOp> list, bool stores_words = false);
 
 // Compares the compilation of `in` with a golden record. If they differ, the verdict is about the first differing
 // stage. In divergence.cpp.

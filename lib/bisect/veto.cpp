@@ -10,28 +10,29 @@
 namespace tgc {
 
 Proof RewriteProver::prove_culprit(const Application& a) {
-  const EquivalenceResult sides = watched_run_.sides_of(a);
+  const EquivalenceResult sides = observed_run_.side_equivalence(a);
   if (are_sides_unlike(sides)) {
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
-    const bool is_proven = executor_.does_ref_agree() && is_wrong_after_stage(a.stage) && run_stage_without(a).passes();
+    const bool is_proven =
+        executor_.does_ref_agree() && is_wrong_after_stage(a.stage) && run_stage_without_rewrite(a).passes();
     return is_proven ? Proof::ByStage : Proof::None;
   }
   if (sides.has_one_difference_in(2) && run_without_rewrite(a).passes()) return Proof::ByRun;
-  for (const TopRewrite& r : watched_run_.application_log.top_rewrites())
+  for (const TopLevelRewrite& r : observed_run_.application_log.top_rewrites())
     for (size_t i = 0; i < r.application_indices.size(); i++) {
-      if (watched_run_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number)
+      if (observed_run_.application_log.all_rewrites()[r.application_indices[i]].rewrite_number < a.rewrite_number)
         continue;
-      if (r.stage != a.stage || !can_run(r)) break;
-      Outcome before = run_after(r, i);
+      if (r.stage != a.stage || !can_run_input(r)) break;
+      KernelOutcome before = run_partial_graph(r, i);
       if (before.is_refused()) break;
-      if (!before.passes() || run_after(r, i + 1).passes()) return Proof::None;
+      if (!before.passes() || run_partial_graph(r, i + 1).passes()) return Proof::None;
       if (!executor_.does_ref_agree()) return prove_by_veto(a);
       if (a.depth == 0) return Proof::ByGraph;
       // The top-level rewrite that contains `a` is wrong. If the compilation is refused without `a`, then the two sides
       // of `a` decide whether `a` is the cause.
-      Outcome other = run_without_rewrite(a);
+      KernelOutcome other = run_without_rewrite(a);
       if (other.passes()) return Proof::ByRun;
-      if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without(a).passes()) return Proof::ByGraph;
+      if (other.is_refused() ? sides.is_beyond_rounding : run_stage_without_rewrite(a).passes()) return Proof::ByGraph;
       return prove_by_rule_veto(a);  // a later application of the rule may have the same effect
     }
   return prove_by_veto(a);
@@ -42,51 +43,51 @@ Proof RewriteProver::prove_by_veto(const Application& a) {
 }
 
 Proof RewriteProver::prove_by_rule_veto(const Application& a) {
-  Veto veto([&](uint64_t, const Hit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
+  RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
   return executor_.compile_and_run(&veto).passes() ? Proof::ByRule : Proof::None;
 }
 
 bool RewriteProver::is_wrong_after_stage(const StageRow* stage) {
-  return std::ranges::any_of(watched_run_.application_log.stage_runs(), [&](const StageRun& run) {
+  return std::ranges::any_of(observed_run_.application_log.stage_runs(), [&](const StageRun& run) {
     if (run.row != stage || !run.result) return false;
-    Outcome after = executor_.run_watched_graph(run.result);
+    KernelOutcome after = executor_.run_watched_graph(run.result);
     return !after.passes() && !after.is_refused();
   });
 }
 
-Outcome RewriteProver::run_without_rewrite(const Application& a, const Application* second) {
+KernelOutcome RewriteProver::run_without_rewrite(const Application& a, const Application* second) {
   const std::string node = second ? describe(second->before) : "";
-  Veto veto([&](uint64_t number, const Hit& hit, UOp before) {
+  RewriteVeto veto([&](uint64_t number, const RuleHit& hit, UOp before) {
     return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
   });
   return executor_.compile_and_run(&veto);
 }
 
 // Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
-Outcome RewriteProver::run_stage_without(const Application& a) {
-  Veto veto([&](uint64_t number, const Hit&, UOp) { return number == a.rewrite_number; });
+KernelOutcome RewriteProver::run_stage_without_rewrite(const Application& a) {
+  RewriteVeto veto([&](uint64_t number, const RuleHit&, UOp) { return number == a.rewrite_number; });
   Compilation c = executor_.begin_compilation();
-  ScopedWatch watched(c, veto);
-  if (auto done = c.run_through(*a.stage); !done) return refused(done.diag());
+  ScopedObserver watched(c, veto);
+  if (auto done = c.run_through_stage(*a.stage); !done) return refused_outcome(done.diag());
   const UOp after = c.current_graph();
-  c.set_watcher(nullptr);
+  c.set_stage_observer(nullptr);
   return executor_.run_graph(after);
 }
 
-Outcome RewriteProver::run_after(const TopRewrite& r, size_t count) {
+KernelOutcome RewriteProver::run_partial_graph(const TopLevelRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
-    const Application& a = watched_run_.application_log.all_rewrites()[r.application_indices[i]];
+    const Application& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
     first.emplace_back(a.before, a.after);
   }
   auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
-  return graph ? executor_.run_watched_graph(*graph) : refused(graph.diag());
+  return graph ? executor_.run_watched_graph(*graph) : refused_outcome(graph.diag());
 }
 
 Verdict RewriteProver::verdict(const Application& a, Proof proof) {
-  const EquivalenceResult sides = watched_run_.sides_of(a);
+  const EquivalenceResult sides = observed_run_.side_equivalence(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
-  name_rewrite(a, out);
+  describe_rewrite(a, out);
   out.witness = sides.witness;
   if (sides.kind == EquivalenceResult::Kind::Differ)
     out.witness["before"] = sides.before, out.witness["after"] = sides.after;
@@ -115,18 +116,19 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first,
 // rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
-  const auto& list = watched_run_.application_log.all_rewrites();
-  const size_t end = watched_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
-  for (const Application* a : watched_run_.suspects()) {
-    const EquivalenceResult sides = watched_run_.sides_of(*a);
+  const auto& list = observed_run_.application_log.all_rewrites();
+  const size_t end = observed_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
+  for (const Application* a : observed_run_.suspect_rewrites()) {
+    const EquivalenceResult sides = observed_run_.side_equivalence(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
         sides.has_one_difference_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
       return verdict(*a, proof);
   }
-  if (watched_run_.compared_sides.empty()) executor_.compare_sides();  // the search of --cmd has not compared the sides
+  // the search of --cmd has not compared the sides
+  if (observed_run_.compared_sides.empty()) executor_.compare_sides();
   std::vector<const Application*> unknown;
   for (size_t i = first; i < end; i++)
-    if (watched_run_.sides_of(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
+    if (observed_run_.side_equivalence(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
   for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
     if (run_without_rewrite(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
   evaluate_more_points(first, end);
@@ -142,8 +144,8 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
 // Evaluates the rewrites list[first..end) at other sample points, until the sides of a rewrite differ.
 void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   constexpr uint64_t kMostSeeds = 9;
-  const auto& list = watched_run_.application_log.all_rewrites();
-  auto& sides = watched_run_.compared_sides;
+  const auto& list = observed_run_.application_log.all_rewrites();
+  auto& sides = observed_run_.compared_sides;
   end = std::min(end, sides.size());
   if (first >= end) return;
   auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
@@ -152,7 +154,7 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
     if (std::any_of(sides.begin() + ptrdiff_t(first), sides.begin() + ptrdiff_t(end), differs)) return;
-    auto more = evaluate_sides(watched_run_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables,
+    auto more = evaluate_sides(observed_run_.compilation, list, repro_.arrays.inputs, repro_.options.input.variables,
                                is_nested, seed);
     if (!more) return;
     for (size_t i = first; i < end; i++)
@@ -164,24 +166,24 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 // although `whole` still applies.
 const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
-  auto is_candidate = [&](const Application& a) { return !watched_run_.is_exactly_same(a) && a.rule != whole.rule; };
+  auto is_candidate = [&](const Application& a) { return !observed_run_.is_exactly_same(a) && a.rule != whole.rule; };
   auto is_culprit = [&](const Application& a) {
     bool whole_is_done = false;
-    Veto veto([&](uint64_t, const Hit& hit, UOp before) {
+    RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == node;
       return hit.rule == a.rule && hit.branch == a.branch;
     });
     return executor_.compile_and_run(&veto).passes() && whole_is_done;
   };
-  return find_first_by_rule(watched_run_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
+  return find_first_by_rule(observed_run_.application_log.all_rewrites(), first, end, is_candidate, is_culprit);
 }
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
-static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& executor) {
-  const WatchedRun& watched = executor.watched_run();
-  std::vector<const Application*> unlike = watched.suspects();
-  std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.sides_of(*a)); });
-  Veto veto([&](uint64_t, const Hit& hit, UOp) {
+static std::optional<Verdict> veto_unlike(RewriteProver& prover, BisectExecutor& executor) {
+  const ObservedRun& watched = executor.observed_run();
+  std::vector<const Application*> unlike = watched.suspect_rewrites();
+  std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.side_equivalence(*a)); });
+  RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) {
     return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
   });
   if (unlike.size() < 2 || !executor.compile_and_run(&veto).passes()) return std::nullopt;
@@ -190,15 +192,15 @@ static std::optional<Verdict> veto_unlike(RewriteProver& prover, Executor& execu
   return out;
 }
 
-std::optional<Verdict> veto_rewrites(const FailureRepro& repro, Executor& executor) {
+std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor) {
   constexpr size_t kMostInPairs = 4;
   RewriteProver prover(repro, executor);
   if (auto verdict = veto_unlike(prover, executor)) return verdict;
-  const std::vector<const Application*> suspects = executor.watched_run().suspects();
-  for (size_t b = 1; b < std::min(suspects.size(), kMostInPairs); b++)
+  const std::vector<const Application*> suspect_rewrites = executor.observed_run().suspect_rewrites();
+  for (size_t b = 1; b < std::min(suspect_rewrites.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
-      if (prover.run_without_rewrite(*suspects[a], suspects[b]).passes())
-        return verdict_on_two_rewrites(prover, *suspects[a], *suspects[b]);
+      if (prover.run_without_rewrite(*suspect_rewrites[a], suspect_rewrites[b]).passes())
+        return verdict_on_two_rewrites(prover, *suspect_rewrites[a], *suspect_rewrites[b]);
   return std::nullopt;
 }
 

@@ -17,8 +17,8 @@ enum class Proof : uint8_t {
 
 class RewriteProver {
  public:
-  RewriteProver(const FailureRepro& repro, Executor& executor)
-      : repro_(repro), executor_(executor), watched_run_(executor.watched_run()) {}
+  RewriteProver(const FailureRepro& repro, BisectExecutor& executor)
+      : repro_(repro), executor_(executor), observed_run_(executor.observed_run()) {}
 
   // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
   Proof prove_culprit(const Application& a);
@@ -28,9 +28,9 @@ class RewriteProver {
   Proof prove_by_rule_veto(const Application& a);
 
   // Recognizes `second` by its rule and node, because its number changes if `a` is suppressed.
-  Outcome run_without_rewrite(const Application& a, const Application* second = nullptr);
+  KernelOutcome run_without_rewrite(const Application& a, const Application* second = nullptr);
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
-  Outcome run_after(const TopRewrite& r, size_t count);
+  KernelOutcome run_partial_graph(const TopLevelRewrite& r, size_t count);
 
   Verdict verdict(const Application& a, Proof proof);
   // Returns the verdict for `whole`, a rewrite that is proven to be wrong, or for the rewrite nested in it that is the
@@ -39,20 +39,20 @@ class RewriteProver {
 
  private:
   bool is_wrong_after_stage(const StageRow* stage);
-  Outcome run_stage_without(const Application& a);
+  KernelOutcome run_stage_without_rewrite(const Application& a);
   void evaluate_more_points(size_t first, size_t end);
   const Application* nested_culprit(const Application& whole, size_t first, size_t end);
 
   const FailureRepro& repro_;
-  Executor& executor_;
-  WatchedRun& watched_run_;
+  BisectExecutor& executor_;
+  ObservedRun& observed_run_;
 };
 
 // Returns the verdict on two rewrites such that the kernel passes only if both are suppressed.
 Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
-inline bool can_run(const TopRewrite& r) { return r.input.is(Op::SINK); }
+inline bool can_run_input(const TopLevelRewrite& r) { return r.input.is(Op::SINK); }
 
 inline bool are_sides_unlike(const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Unlike; }
 

@@ -14,7 +14,7 @@ Result<MergedCheck> merge_checks(const std::vector<std::string>& files) {
   const Status read = for_each_report(files, "tgc check --json", [&](size_t file, const std::string& report) {
     reports[file]++;
     for (const char* name : {"records", "identical", "stages"}) (void)Json::parse(report).at(name);
-    sum = sum_of_counts(sum, report);
+    sum = add_report_counts(sum, report);
   });
   if (!read) return read.diag();
   for (size_t i = 0; i < files.size(); i++)  // a shard that was stopped leaves an empty file

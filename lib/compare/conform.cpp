@@ -30,7 +30,7 @@ Diag missing_order(const std::string& file) {
 
 // `producer` is the release of a text that names none.
 Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
-  ReadReport report{.accepts_malformed_graphs = true, .producer = producer};
+  GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer};
   return read_graph(graph, detect_input_kind(text), text, file, &report);
 }
 
@@ -103,11 +103,11 @@ class Port {
 class ConformRun {
  public:
   ConformRun(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
-      : session_(session), plan_(plan), port_(port), out_(out), row_(find_row(plan.stage)) {}
+      : session_(session), plan_(plan), port_(port), out_(out), row_(find_stage_row(plan.stage)) {}
 
   Status ask_all(const std::string& spec) {
     InputName name = InputName::parse(spec);
-    auto records = NamedRecords::open(name);
+    auto records = NamedRecordReader::open(name);
     if (!records) return records.diag();
     const GoldenReader& file = records->reader();
     producer_ = file.header().producer;
@@ -124,7 +124,7 @@ class ConformRun {
         runtime_kernels_++;  // it cannot be run alone
         continue;
       }
-      for (const Question& q :
+      for (const StageQuestion& q :
            questions_of_record(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
         if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
@@ -132,7 +132,7 @@ class ConformRun {
         if (!out_.end_reason.empty()) break;
       }
     }
-    if (file.truncation_error()) session_.warn(*file.truncation_error());
+    if (file.truncation_error()) session_.send_warning(*file.truncation_error());
     if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
     return Unit{};
@@ -160,7 +160,7 @@ class ConformRun {
     return out_.stage_counts.emplace_back(stage, ConformCounts()).second;
   }
 
-  Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const Question& q,
+  Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q,
                                const std::string& file) const {
     Graph graph;
     auto input = read(graph, q.before_text, file, producer_);
@@ -172,36 +172,37 @@ class ConformRun {
     return out.json();
   }
 
-  Status ask(const GoldenRecord& r, const GoldenHeader& header, const Question& q, const std::string& file) {
+  Status ask(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q, const std::string& file) {
     auto asked = question(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
     AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
     if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
-    counts.count_of(verdict)++;
+    counts.count_of_verdict(verdict)++;
     out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
     if (plan_.keeps_differences) out_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
-      std::string where = shown_record(r.id, r.target);
+      std::string where = record_label(r.id, r.target);
       if (counts.first_wrong_record.empty()) counts.first_wrong_record = where;
       const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
       if (is_of_interest && out_.shown_differences.size() < plan_.max_differences)
         out_.shown_differences.push_back("--- " + where + ": " + q.stage + "\n" + difference);
     }
-    if (!conforms(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
+    if (!is_conforming(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
     session_.report_progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
                              " that do not conform; at " + r.id);
     return Unit{};
   }
 
   // Sends the question `q`, whose JSON is `asked`. Sets `difference` to the difference or the error.
-  AnswerVerdict verdict_on(const GoldenRecord& r, const Question& q, const std::string& asked, const std::string& file,
-                           std::string& difference) {
+  AnswerVerdict verdict_on(const GoldenRecord& r, const StageQuestion& q, const std::string& asked,
+                           const std::string& file, std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
-    auto answer = catch_failures([&] { return read_answer(*line, q.expected_kind == Question::ExpectedKind::Source); });
+    auto answer =
+        catch_failures([&] { return read_answer(*line, q.expected_kind == StageQuestion::ExpectedKind::Source); });
     if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
     port_.note_answer();
     if (!answer->error.empty()) return error("error: " + answer->error);
@@ -210,7 +211,7 @@ class ConformRun {
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     if (!difference.empty()) return AnswerVerdict::Different;
-    if (plan_.comparison != ConformComparison::Values || q.expected_kind != Question::ExpectedKind::Graph ||
+    if (plan_.comparison != ConformComparison::Values || q.expected_kind != StageQuestion::ExpectedKind::Graph ||
         !same_structure(q.before_text, answer->made, file))
       return AnswerVerdict::Same;
     if (same_structure(q.before_text, q.expected_json.empty() ? q.expected_text : q.expected_json, file))
@@ -234,7 +235,7 @@ class ConformRun {
     Answer out;
     bool known = false;
     JsonScanner in(line, "the answer", 1);
-    if (in.peek() == JsonScanner::Type::String) {
+    if (in.peek_type() == JsonScanner::Type::String) {
       if (std::string word = in.string(); word != "not supported")
         in.throw_error(0, "the answer '" + word + "'", "\"not supported\"");
       in.expect_end();
@@ -245,14 +246,14 @@ class ConformRun {
       known |= key == wanted || key == "error";
       if (key == "error") out.error = in.string();
       else if (key == "not_supported") known |= in.read_boolean();
-      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip();
+      else if (key == "id" || key == "stage" || key == "target" || key == "settings") in.skip_any();
       else if (key != wanted)
         in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
                        "'" + std::string(wanted) + "', 'not_supported' or 'error'");
-      else if (of_source || in.peek() == JsonScanner::Type::String) out.made = in.string();
+      else if (of_source || in.peek_type() == JsonScanner::Type::String) out.made = in.string();
       else
-        out.made =
-            plan_.graph_map.empty() ? std::string(in.skip()) : plan_.graph_map.to_tgc_json(in.skip()).value_or_throw();
+        out.made = plan_.graph_map.empty() ? std::string(in.skip_any())
+                                           : plan_.graph_map.to_tgc_json(in.skip_any()).value_or_throw();
     });
     in.expect_end();
     if (!known)
@@ -265,7 +266,7 @@ class ConformRun {
   }
 
   // Returns "" if there is no difference.
-  Result<std::string> compare(const GoldenRecord& r, const Question& q, const std::string& answer,
+  Result<std::string> compare(const GoldenRecord& r, const StageQuestion& q, const std::string& answer,
                               const std::string& file) {
     const bool to_the_letter = plan_.comparison == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
@@ -275,10 +276,10 @@ class ConformRun {
       // Ignore the number in a name such as E_4n1: it counts kernels of a program, which the port does not see.
       return line_diff(remove_name_counters(*wanted), remove_name_counters(*got));
     };
-    if (q.expected_kind == Question::ExpectedKind::Source)
+    if (q.expected_kind == StageQuestion::ExpectedKind::Source)
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.comparison == ConformComparison::Values) return compare_values(r, q, answer, file);
-    if (q.expected_kind == Question::ExpectedKind::List)
+    if (q.expected_kind == StageQuestion::ExpectedKind::List)
       return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
@@ -293,7 +294,7 @@ class ConformRun {
       auto sides =
           read_graph_pair(graph, {expected, file, producer_}, {answer, "the answer", producer_}).value_or_throw();
       GraphDiff diff = diff_graphs(sides.first, sides.second);
-      return diff.is_same ? "" : to_text(diff, plan_.diff_style);
+      return diff.is_same ? "" : diff_as_text(diff, plan_.diff_style);
     });
   }
 
@@ -306,16 +307,17 @@ class ConformRun {
 
   Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
                           const std::string& stage = "") const {
-    auto in = load_text(Settings(), detect_input_kind(text), text, file, true, producer_);
+    auto in = load_graph_text(Settings(), detect_input_kind(text), text, file, true, producer_);
     if (!in) return in;
     in->info.stage = stage;
     auto imported = imports.compiler()->import_kernel(std::move(*in));
-    if (imported && import_facts_of(*imported).import_error) return *import_facts_of(*imported).import_error;
+    if (imported && import_facts_of_input(*imported).import_error)
+      return *import_facts_of_input(*imported).import_error;
     return imported;
   }
 
   // Runs the answer and the record's AST in REF on the same inputs, and compares their outputs.
-  Result<std::string> compare_values(const GoldenRecord& r, const Question& q, const std::string& answer,
+  Result<std::string> compare_values(const GoldenRecord& r, const StageQuestion& q, const std::string& answer,
                                      const std::string& file) {
     if (r.target.empty())
       return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
@@ -324,7 +326,7 @@ class ConformRun {
     auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
     // fail if the answer is a graph instead of a list: the importer would make a list of the graph
-    if (q.expected_kind == Question::ExpectedKind::List)
+    if (q.expected_kind == StageQuestion::ExpectedKind::List)
       if (auto order = listing(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
     RunReport report = run_kernel(imports, *loaded,
@@ -334,7 +336,7 @@ class ConformRun {
     if (report.is_kernel_fault) return report.error + "\n";  // the answer is at fault, because the record's AST runs
     if (!report.error.empty()) return Diag{report.error};
     report.repeat_command.clear();  // `tgc run` does not have the answer
-    return report.passed() ? std::string() : report.text(1, plan_.diff_style.use_color);
+    return report.is_passed() ? std::string() : report.text(1, plan_.diff_style.uses_color);
   }
 
   const Session& session_;
@@ -350,7 +352,7 @@ class ConformRun {
 
 }  // namespace
 
-Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens,
+Result<ConformReport> run_conformance(const Session& session, const std::vector<std::string>& goldens,
                               const ConformPlan& plan) {
   ConformReport out;
   Port port(session, plan);
@@ -372,7 +374,7 @@ class NativeGraphs {
     if (detect_input_kind(r.ast) != InputKind::Pyrender) return;
     auto settings = settings_of_recording(settings_of(header, r));
     if (!settings) return;
-    auto in = load_text(*settings, InputKind::Pyrender, r.ast, r.id, false, header.producer);
+    auto in = load_graph_text(*settings, InputKind::Pyrender, r.ast, r.id, false, header.producer);
     if (!in) return;
     in->is_tensor_graph = r.target.empty();
     auto begun = Compilation::begin(std::move(*in), {.target = r.target});
@@ -381,8 +383,8 @@ class NativeGraphs {
 
   // Returns "" if the compilation has stopped.
   std::string after(const std::string& stage, std::string_view recorded) {
-    const StageRow* row = find_row(stage);
-    if (!c_ || !row || !c_->run_through(*row)) return c_.reset(), "";
+    const StageRow* row = find_stage_row(stage);
+    if (!c_ || !row || !c_->run_through_stage(*row)) return c_.reset(), "";
     auto text = pyrender(c_->current_graph());
     if (!text || *text != recorded) return c_.reset(), "";
     return graph_to_json(c_->current_graph(), {});
@@ -398,12 +400,12 @@ class NativeGraphs {
 
 }  // namespace
 
-std::vector<Question> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
+std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source) {
   NativeGraphs native(r, header);
-  std::vector<Question> out;
+  std::vector<StageQuestion> out;
   std::string before = r.ast_full.value_or(r.ast);
   std::optional<std::string_view> recorded = before;  // graph before the stage; nullopt if tinygrad could not print it
-  for (const RecordedStage& s : RecordedStages(r)) {
+  for (const RecordedStage& s : RecordedStageTexts(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
     std::string all = s.text ? native.after(s.name, *s.text) : "";
     const bool loses_facts = s.pyrender && detect_input_kind(*s.text) != InputKind::Json;
@@ -415,9 +417,9 @@ std::vector<Question> questions_of_record(const GoldenRecord& r, const GoldenHea
     recorded = s.text;
   }
   if (!r.linear) return out;
-  if (recorded) out.push_back({"linear", before, *r.linear, Question::ExpectedKind::List});
+  if (recorded) out.push_back({"linear", before, *r.linear, StageQuestion::ExpectedKind::List});
   if (r.source && with_source)
-    out.push_back({"source", native.list(*r.linear), *r.source, Question::ExpectedKind::Source});
+    out.push_back({"source", native.list(*r.linear), *r.source, StageQuestion::ExpectedKind::Source});
   return out;
 }
 

@@ -20,7 +20,7 @@ enum class ConformComparison : uint8_t { Text, Structure, Values };
 // Unchanged: with --as=values, the answer is the question's graph, and tinygrad changes nothing in the stage, either.
 // NotSupported: the port lacks the stage. Error: the port failed, or the answer is an error or not comparable.
 enum class AnswerVerdict : uint8_t { Same, Unchanged, Different, NotSupported, Error };
-constexpr bool conforms(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
+constexpr bool is_conforming(AnswerVerdict v) { return v == AnswerVerdict::Same || v == AnswerVerdict::Unchanged; }
 std::string_view name_of(AnswerVerdict verdict);
 
 struct ConformPlan {
@@ -40,7 +40,7 @@ struct ConformCounts {
   std::string first_wrong_record;  // such as "add.0 (CPU:CLANG)"
   size_t num_compared() const { return num_same + num_different + num_errors; }
   size_t num_questions() const { return num_compared() + num_unchanged + num_not_supported; }
-  size_t& count_of(AnswerVerdict verdict);
+  size_t& count_of_verdict(AnswerVerdict verdict);
 };
 
 // Returns the keys of the answers that conformed, from a file of ConformReport::write_baseline(). Fails if the file
@@ -86,11 +86,12 @@ struct ConformReport {
 // Asks the port about the stages of the records in `goldens` (each is FILE or FILE#ID). Fails if an input cannot be
 // read, or has no such record or stage. Ends early, with ConformReport::end_reason, after several failures of the port
 // in a row, or if the session is cancelled.
-Result<ConformReport> conform(const Session& session, const std::vector<std::string>& goldens, const ConformPlan& plan);
+Result<ConformReport> run_conformance(const Session& session, const std::vector<std::string>& goldens,
+                                      const ConformPlan& plan);
 
 // A question to the port about one stage of a record. The stage `linear` makes a linear list, and `source` makes source
 // code from the list.
-struct Question {
+struct StageQuestion {
   enum class ExpectedKind : uint8_t { Graph, List, Source };
 
   std::string stage;
@@ -103,6 +104,6 @@ struct Question {
 // Returns the questions about `r`, which must outlive them. Recorded texts lack facts such as the dtype of a LOAD, so
 // tgc compiles records of 0.12.0 again, and uses its own graphs as long as these print like the recorded ones. A source
 // is only asked for if `with_source` is set.
-std::vector<Question> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
+std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source);
 
 }  // namespace tgc

@@ -45,7 +45,7 @@ std::string_view name_of(AnswerVerdict verdict) {
   return kNames[size_t(verdict)];
 }
 
-size_t& ConformCounts::count_of(AnswerVerdict verdict) {
+size_t& ConformCounts::count_of_verdict(AnswerVerdict verdict) {
   switch (verdict) {
     case AnswerVerdict::Same: return num_same;
     case AnswerVerdict::Unchanged: return num_unchanged;
@@ -78,9 +78,9 @@ Status ConformReport::compare_to_baseline(const std::string& file) {
     if (!counted.insert(a.key()).second) continue;
     bool was = lines->contains(a.key());
     asked += was;
-    if (conforms(a.verdict)) now.num_better += !was;
+    if (is_conforming(a.verdict)) now.num_better += !was;
     else if (was)
-      now.worse_answers.push_back(shown_record(a.id, a.target) + ": " + a.stage + " is " +
+      now.worse_answers.push_back(record_label(a.id, a.target) + ": " + a.stage + " is " +
                           (a.verdict == AnswerVerdict::Error ? "an error" : std::string(name_of(a.verdict))) + " now");
   }
   if (lines->empty())
@@ -99,7 +99,7 @@ Status ConformReport::write_baseline(const std::string& file) const {
     lines = std::move(*old);
   }
   for (const AnswerRecord& a : answers)
-    if (conforms(a.verdict)) lines.insert(a.key());
+    if (is_conforming(a.verdict)) lines.insert(a.key());
     else lines.erase(a.key());
   if (lines.empty()) return Diag{.message = "nothing conforms, so there is no baseline to write", .file = file};
   std::string text(kBaselineHead);
@@ -131,7 +131,7 @@ std::string ConformReport::text(bool paint) const {
   ConformCounts all = total_counts();
   if (all.num_compared()) {
     row("all", all);
-    out += table(rows, "lrrrr");
+    out += table_text(rows, "lrrrr");
   }
   if (!unsupported.empty()) out += "not supported at all: " + unsupported + "\n";
   if (all.num_compared()) out += with_commas(all.num_same) + " of " + with_commas(all.num_compared()) + " conform\n";
@@ -186,19 +186,19 @@ CiReport ConformReport::ci(const std::set<std::string>& baseline) const {
                                       {"answer-fails", "The port has no valid answer."}};
   CiReport out("conform", kRules);
   for (const AnswerRecord& a : answers) {
-    CiCase test{.name = shown_record(a.id, a.target) + ": " + a.stage, .file = a.file,
+    CiCase test{.name = record_label(a.id, a.target) + ": " + a.stage, .file = a.file,
                 .line = a.line};
     const bool fails = a.verdict == AnswerVerdict::Error;
-    if (!conforms(a.verdict))
+    if (!is_conforming(a.verdict))
       test.message = "the answer is " + std::string(fails ? "an " : "") + std::string(name_of(a.verdict));
     if (a.verdict == AnswerVerdict::NotSupported) {
       test.verdict = CiVerdict::Skipped;
-    } else if (!conforms(a.verdict) && !baseline.empty() && !baseline.contains(a.key())) {
+    } else if (!is_conforming(a.verdict) && !baseline.empty() && !baseline.contains(a.key())) {
       test.verdict = CiVerdict::Skipped, test.message += ", as in the baseline";
-    } else if (!conforms(a.verdict)) {
+    } else if (!is_conforming(a.verdict)) {
       test.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
       test.rule = fails ? "answer-fails" : "answer-differs";
-      test.details = a.difference;
+      test.details_text = a.difference;
     }
     out.add_case(std::move(test));
   }

@@ -25,7 +25,7 @@ struct DiffInput {
   bool is_graph = false;   // the input is the graph in `text`, and not `runs`
   std::string text, file;
   std::string producer = {};  // the release of a graph whose text names none; empty if unknown
-  std::vector<Run> runs;
+  std::vector<CompileRun> runs;
 };
 
 struct CommonStage {
@@ -37,13 +37,13 @@ struct CommonStage {
 // The pairs of runs to compare, and the numbers of runs without a partner. Runs with equal ids and matching targets are
 // paired in order. If each input has one run, the two are a pair in any case.
 struct RunPairs {
-  std::vector<std::pair<const Run*, const Run*>> pairs;
+  std::vector<std::pair<const CompileRun*, const CompileRun*>> pairs;
   size_t only_a = 0, only_b = 0;
 };
 
 Result<DiffInput> read_records(const Session& session, GoldenReader reader, const InputName& name) {
   DiffInput side{.file = name.display_name()};
-  NamedRecords records(std::move(reader), name.id);
+  NamedRecordReader records(std::move(reader), name.id);
   const GoldenReader& file = records.reader();
   for (GoldenLine line;;) {
     auto more = records.next_line(line);
@@ -53,31 +53,31 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
     if (!record) return record.diag();
     side.runs.push_back(run_of_record(*record, file.header(), side.file + "#" + record->id));
   }
-  if (file.truncation_error()) session.warn(*file.truncation_error());
+  if (file.truncation_error()) session.send_warning(*file.truncation_error());
   if (side.runs.empty())
     return Diag{.message = name.id.empty() ? "no records" : "no record '" + name.id + "'", .file = side.file};
   return side;
 }
 
 Result<std::string> text_at(Compilation& c, const StageRow& row) {
-  if (auto status = c.run_through(row); !status) return status.diag();
+  if (auto status = c.run_through_stage(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
 }
 
-void add_kernels(Compilation& c, Run& to) {
+void add_kernels(Compilation& c, CompileRun& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
   for (size_t i = 0; kernels && i < kernels->size(); i++)
     to.texts.push_back({"kernel " + std::to_string(i), (*kernels)[i].ast, true});
 }
 
-Result<Run> run_by_tgc(const Run& recorded) {
+Result<CompileRun> run_by_tgc(const CompileRun& recorded) {
   Settings settings;
   Status known = Unit{};
   for (auto& [key, value] : recorded.settings)
     if (auto status = settings.set_value(key, value); !status) known = status;
-  auto in = load_text(settings, detect_input_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file, false,
-                      recorded.producer);
+  auto in = load_graph_text(settings, detect_input_kind(recorded.texts[0].text), recorded.texts[0].text, recorded.file,
+                            false, recorded.producer);
   if (!in) return in.diag();
   in->is_tensor_graph = recorded.target.empty();
   auto c = Compilation::begin(std::move(*in), {.target = recorded.target});
@@ -87,11 +87,11 @@ Result<Run> run_by_tgc(const Run& recorded) {
     return diag;
   }
   if (!known) return known.diag();
-  Run out{recorded.id, recorded.target, recorded.file, recorded.settings, {recorded.texts[0]}};
+  CompileRun out{recorded.id, recorded.target, recorded.file, recorded.settings, {recorded.texts[0]}};
   bool kernels = false;
   for (const RunText& t : recorded.texts) {
     kernels |= t.stage.starts_with("kernel ");
-    const StageRow* row = find_row(t.stage);
+    const StageRow* row = find_stage_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
     auto text = text_at(*c, *row);
     if (!text && !c->next_row()) return out;  // a stage failed: the run ends before it
@@ -117,7 +117,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
   if (!*more)
     return Diag{.message = "the file is empty", .file = name.display_name(), .expected = "a graph, or records"};
   if (detect_input_kind(first) == InputKind::Golden) {
-    auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, name.display_name());
+    auto records = GoldenReader::make_from_lines(std::move(*lines), {first, 1}, name.display_name());
     return records ? read_records(session, std::move(*records), name) : Result<DiffInput>(records.diag());
   }
   DiffInput side{.is_graph = true, .text = first + "\n", .file = name.display_name()};
@@ -130,7 +130,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
 Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
-    std::erase_if(side.runs, [&](const Run& r) { return r.target != target; });
+    std::erase_if(side.runs, [&](const CompileRun& r) { return r.target != target; });
   if (side.runs.size() != 1)
     return Diag{.message = side.runs.empty() ? "no record for " + target
                                              : std::to_string(side.runs.size()) +
@@ -151,7 +151,7 @@ Result<DiffInput> made_by_tgc(const DiffInput& side) {
                 .file = side.file,
                 .expected = "two graphs, or a record"};
   DiffInput out{.file = "tgc"};
-  for (const Run& run : side.runs) {
+  for (const CompileRun& run : side.runs) {
     auto ours = run_by_tgc(run);
     if (!ours) return ours.diag();
     out.runs.push_back(std::move(*ours));
@@ -169,7 +169,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   for (const DiffInput* side : {&a, &b}) {
     if (!side->is_graph) continue;
     Graph graph;
-    ReadReport report{.accepts_malformed_graphs = true};
+    GraphReadReport report{.accepts_malformed_graphs = true};
     auto read = read_graph(graph, detect_input_kind(side->text), side->text, side->file, &report);
     if (!read) return read.diag();
     out.target = read->info.target;
@@ -178,11 +178,11 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   if (out.name.empty()) out.name = "ast";
   if (out.name.starts_with("kernel ") || (a.is_graph && b.is_graph)) return out;
   for (const DiffInput* side : {&a, &b})
-    for (const Run& run : side->runs)
+    for (const CompileRun& run : side->runs)
       for (const RunText& t : run.texts)
         if (t.stage == out.name || slug_of_stage(t.stage) == out.name)
           return CommonStage{t.stage, out.target, !t.is_graph && t.stage != "linear"};
-  const StageRow* row = find_row(out.name);
+  const StageRow* row = find_stage_row(out.name);
   const bool is_text = row && row->output && row->name != "linear";  // a linear list is compared like a graph
   if (row) return CommonStage{std::string(row->name), out.target, is_text};
   Diag unknown = unknown_stage_error(out.name);
@@ -191,7 +191,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
 }
 
 DiffInput only_stage(DiffInput side, const std::string& stage) {
-  for (Run& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
+  for (CompileRun& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
   return side;
 }
 
@@ -203,15 +203,15 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
   }
   auto targets_of = [](const DiffInput& side) {
     std::set<std::string> out;
-    for (const Run& r : side.runs) out.insert(r.target);
+    for (const CompileRun& r : side.runs) out.insert(r.target);
     return out;
   };
   const CommonTargets targets(targets_of(a), targets_of(b));
-  auto key = [&](const Run& r) { return std::pair(r.id, targets.key_of(r.target)); };
-  std::map<std::pair<std::string, std::string>, std::vector<const Run*>> in_b;
-  for (const Run& r : b.runs) in_b[key(r)].push_back(&r);
+  auto key = [&](const CompileRun& r) { return std::pair(r.id, targets.key_of(r.target)); };
+  std::map<std::pair<std::string, std::string>, std::vector<const CompileRun*>> in_b;
+  for (const CompileRun& r : b.runs) in_b[key(r)].push_back(&r);
   std::map<std::pair<std::string, std::string>, size_t> used;
-  for (const Run& r : a.runs) {
+  for (const CompileRun& r : a.runs) {
     auto& others = in_b[key(r)];
     size_t& n = used[key(r)];
     if (n < others.size()) out.pairs.emplace_back(&r, others[n++]);
@@ -227,11 +227,11 @@ class DiffRun {
       : session_(session), a_(a), b_(b), plan_(plan) {}
 
   DiffReport run() {
-    options_ = DiffOptions::options_ignoring(plan_.ignored_differences).value_or_throw();
+    options_ = DiffOptions::parse_ignore_list(plan_.ignored_differences).value_or_throw();
     renames_ = requested_renames(plan_.renames_file).value_or_throw();
     if (plan_.stage.empty() && are_recordings(a_, b_)) return recordings();
     Session session = session_;
-    session.jobs = 1;
+    session.num_jobs = 1;
     DiffInput a = open_diff_input(session, a_).value_or_throw();
     DiffInput b = (b_.empty() ? made_by_tgc(a) : open_diff_input(session, b_)).value_or_throw();
     const bool are_runs = !a.is_graph && !b.is_graph;
@@ -253,13 +253,13 @@ class DiffRun {
     auto [side_a, side_b] = read_renamed_pair(graph, text_a, text_b, renames()).value_or_throw();
     GraphDiff diff = diff_graphs(side_a, side_b, options_);
     if (plan_.as_json) {
-      out_.text = to_json(diff);
+      out_.text = diff_as_json(diff);
       out_.text.back() = ',';
       out_.text += "\"stage\":\"" + stage_ + "\"}\n";
     } else if (!plan_.is_quiet) {
-      out_.text = to_text(diff, plan_.diff_style);
+      out_.text = diff_as_text(diff, plan_.diff_style);
     }
-    out_.ci.add_case(ci_case(a_ + " and " + b_, b_file(), diff));
+    out_.ci.add_case(make_ci_case(a_ + " and " + b_, b_file(), diff));
     return finish(diff.is_same);
   }
 
@@ -280,7 +280,7 @@ class DiffRun {
     const bool are_others = diff.num_only_in_a || diff.num_only_in_b;
     if (!a.empty() && !b.empty() && (are_others || std::ranges::any_of(diff.differing_pairs, has_other_ast)))
       session_.report_note("kernels differ before any of their rewrites; for the schedules that made them: tgc diff " +
-                           shell_word(a) + " " + shell_word(b));
+                           quote_for_shell(a) + " " + quote_for_shell(b));
   }
 
   DiffReport runs(const DiffInput& a, const DiffInput& b) {
@@ -292,10 +292,10 @@ class DiffRun {
     for (auto [a, b] : paired.pairs) {
       RunDiff diff = diff_runs(*a, *b, options_, renames()).value_or_throw();
       if (!diff.is_same) different++, first[diff.first_different_stage]++;
-      out_.ci.add_case(ci_case(*a, b_file(), diff));
-      if (plan_.as_json) diffs.push_back(to_json(diff, *a));
+      out_.ci.add_case(make_ci_case(*a, b_file(), diff));
+      if (plan_.as_json) diffs.push_back(diff_as_json(diff, *a));
       else if (!plan_.is_quiet && !diff.is_same)
-        out_.text += "--- " + shown_record(a->id, a->target) + "\n" + to_text(diff, plan_.diff_style);
+        out_.text += "--- " + record_label(a->id, a->target) + "\n" + diff_as_text(diff, plan_.diff_style);
     }
     size_t n = paired.pairs.size();
     bool same = !different && !paired.only_a && !paired.only_b;
@@ -305,7 +305,7 @@ class DiffRun {
           json.member("same", same).member("runs", n).member("different", different);
           json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
           json.key("diffs").array([&] {
-            for (const std::string& d : diffs) json.start_line().raw(d);
+            for (const std::string& d : diffs) json.start_line().raw_json(d);
           });
         });
       });
@@ -328,14 +328,14 @@ class DiffRun {
     return std::move(out_);
   }
   std::string b_file() const { return InputName::parse(b_.empty() ? a_ : b_).display_name(); }
-  const Renames* renames() const { return renames_ ? &*renames_ : nullptr; }
+  const RenameTable* renames() const { return renames_ ? &*renames_ : nullptr; }
 
   const Session& session_;
   const std::string &a_, &b_;
   const DiffPlan& plan_;
   DiffOptions options_;
-  std::optional<Renames> renames_;
-  DiffReport out_{.ci = diff_ci_report()};
+  std::optional<RenameTable> renames_;
+  DiffReport out_{.ci = make_diff_ci_report()};
   std::string stage_;
 };
 

@@ -30,7 +30,7 @@ std::unique_ptr<Pipeline> pipeline(const std::string& spec) {
 std::string selected(const std::string& list, const std::string& record) {
   auto parsed = parse_golden_record({record, 1}, "test");
   REQUIRE(parsed.ok());
-  const RecordedStages stages(*parsed);
+  const RecordedStageTexts stages(*parsed);
   StageSelection selection(list);
   auto chosen = selection.select_recorded_stages(stages);
   if (!chosen) return chosen.diag().message;
@@ -95,7 +95,7 @@ TEST_CASE("every dumped graph and list of a recording is an input again, with it
         if (t.row->name == "source" || t.row->name == "program") continue;
         CAPTURE(t.row->name);
         Graph graph;
-        ReadReport report{.accepts_malformed_graphs = true};
+        GraphReadReport report{.accepts_malformed_graphs = true};
         auto read = read_graph(graph, detect_input_kind(t.text), t.text, "dumped", &report);
         REQUIRE_MESSAGE(read.ok(), read.diag().text());
         CHECK(release_of(read->info.producer) == Release::v0_14);

@@ -61,19 +61,19 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool skips_stage
     if (what == "id") e.id = in.string();
     else if (what == "target") e.target = in.string();
     else if (what == "what") e.name = in.string();
-    else if (what == "asked_by") e.asked_by = in.skip();
-    else if (what == "ast") e.ast = mix(1, in.skip());
-    else if (what == "stages" && !skips_stages) e.whole = mix(e.whole, in.skip());
-    else if (what == "source") e.whole = mix(e.whole, source = in.skip());
-    else if (what == "nodes") e.nodes = in.skip();
-    else if (what == "kernels" && !skips_stages) e.whole = mix(e.whole, in.skip());
-    else if (what == "program" && in.peek() == JsonScanner::Type::Object)
+    else if (what == "asked_by") e.asked_by = in.skip_any();
+    else if (what == "ast") e.ast = mix(1, in.skip_any());
+    else if (what == "stages" && !skips_stages) e.whole = mix(e.whole, in.skip_any());
+    else if (what == "source") e.whole = mix(e.whole, source = in.skip_any());
+    else if (what == "nodes") e.nodes = in.skip_any();
+    else if (what == "kernels" && !skips_stages) e.whole = mix(e.whole, in.skip_any());
+    else if (what == "program" && in.peek_type() == JsonScanner::Type::Object)
       in.object([&](std::string_view field) {
         if (field == "name") e.name = plain_kernel_name(in.string());
         else if (field == "function_name") function = in.string();
-        else in.skip();
+        else in.skip_any();
       });
-    else in.skip();
+    else in.skip_any();
   });
   if (source.size() > 2) e.source = mix(2, without_name(std::string(source), function));
   e.whole = (e.whole ^ (skips_stages ? 0 : e.ast)) * 31 + 1;
@@ -82,7 +82,7 @@ Entry entry_of(const GoldenLine& line, const std::string& file, bool skips_stage
 
 Result<Index> index_of(const std::string& path, bool skips_stages) {
   return catch_failures([&] {
-    auto records = std::move(NamedRecords::open(InputName::parse(path)).value_or_throw());
+    auto records = std::move(NamedRecordReader::open(InputName::parse(path)).value_or_throw());
     Index out{path, records.reader().header(), {}, {}};
     for (GoldenLine line; records.next_line(line).value_or_throw();)
       out.entries.push_back(entry_of(line, path, skips_stages));
@@ -144,7 +144,7 @@ std::vector<size_t> partners(const Index& a, const Index& b) {
 
 class PairDiff {
  public:
-  PairDiff(const ReplayDiffPlan& plan, const Renames& renames, const GoldenHeader& a, const GoldenHeader& b)
+  PairDiff(const ReplayDiffPlan& plan, const RenameTable& renames, const GoldenHeader& a, const GoldenHeader& b)
       : plan_(plan), renames_(renames), a_(a), b_(b) {}
 
   Result<ReplayPair> run(const GoldenLine& in_a, const std::string& file_a, const GoldenLine& in_b,
@@ -176,15 +176,15 @@ class PairDiff {
 
   Status compare_stages(ReplayPair& out, const GoldenRecord& a, const GoldenRecord& b, const std::string& file_a,
                         const std::string& file_b) const {
-    Run run_a = run_of_record(a, a_, file_a + "#" + a.id), run_b = run_of_record(b, b_, file_b + "#" + b.id);
-    for (Run* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
+    CompileRun run_a = run_of_record(a, a_, file_a + "#" + a.id), run_b = run_of_record(b, b_, file_b + "#" + b.id);
+    for (CompileRun* run : {&run_a, &run_b}) std::erase_if(run->texts, [](const RunText& t) { return !t.is_graph; });
     auto diff = catch_failures(
         [&] { return std::move(diff_runs(run_a, run_b, plan_.options, &renames_).value_or_throw()); });
     if (!diff || diff->is_same) return diff ? Status(Unit{}) : Status(diff.diag());
     out.stage = diff->first_different_stage;
     out.has_same_source = a.source && b.source && nameless(a) == nameless(b);
-    out.difference_text = plan_.as_json ? "\"diff\":" + to_json(diff->graph_difference)
-                                        : to_text(diff->graph_difference, plan_.diff_style);
+    out.difference_text = plan_.as_json ? "\"diff\":" + diff_as_json(diff->graph_difference)
+                                        : diff_as_text(diff->graph_difference, plan_.diff_style);
     for (const NodeChange& c : diff->graph_difference.changes) {
       out.op_counts[op_in(c.before.empty() ? c.after : c.before)]++;
       for (const std::string& cause : causes_of(c)) out.cause_counts[cause]++;
@@ -197,12 +197,12 @@ class PairDiff {
                                 {diff->text_b->text, run_b.file, b_.producer}, &renames_);
       if (!sides) return sides.diag();
       auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
-      out.rule = std::move(culprit.rule), out.first_match = std::move(culprit.first_match);
+      out.rule = std::move(culprit.rule), out.first_match_rule = std::move(culprit.first_match_rule);
     }
     if (!out.rule.empty() || diff->blamed_rewrites.empty()) return Unit{};
     // tgc makes one of the two graphs itself, and this rule of tgc makes the first node that differs.
     out.rule = diff->blamed_rewrites[0].rule;
-    if (!plan_.as_json) out.difference_text = to_text(*diff, plan_.diff_style);
+    if (!plan_.as_json) out.difference_text = diff_as_text(*diff, plan_.diff_style);
     return Unit{};
   }
 
@@ -219,23 +219,23 @@ class PairDiff {
     if (c.kind != NodeChange::Kind::Changed) return {op + (c.kind == NodeChange::Kind::Added ? " added" : " removed")};
     if (is_renumbering(c)) return {"renumbered buffers"};
     std::vector<std::string> out;
-    for (const Difference& d : c.differences) {
+    for (const PropertyDifference& d : c.differences) {
       constexpr std::string_view kInside = "kernel: ";  // a change in the graph inside a KERNEL
-      if (d.property.starts_with(kInside)) {
-        const std::string what = d.property.substr(kInside.size());
+      if (d.property_name.starts_with(kInside)) {
+        const std::string what = d.property_name.substr(kInside.size());
         const bool is_one_sided = what == "added" || what == "removed";
         out.push_back(op_in(d.before.empty() ? d.after : d.before) + (is_one_sided ? " " : ": ") + what);
         continue;
       }
-      const bool by_name =
-          d.property == "op" || d.property == "dtype" || d.property == "axis type" || d.property == "reduce op";
-      out.push_back(op + ": " + d.property + (by_name ? " " + d.before + " -> " + d.after : std::string()));
+      const bool by_name = d.property_name == "op" || d.property_name == "dtype" || d.property_name == "axis type" ||
+                           d.property_name == "reduce op";
+      out.push_back(op + ": " + d.property_name + (by_name ? " " + d.before + " -> " + d.after : std::string()));
     }
     return out;
   }
 
   const ReplayDiffPlan& plan_;
-  const Renames& renames_;
+  const RenameTable& renames_;
   const GoldenHeader &a_, &b_;
 };
 
@@ -244,9 +244,10 @@ std::string label(const Entry& e) { return e.id + (e.name.empty() ? "" : " (" + 
 // ---- the second pass over the files: comparison of the paired records that differ
 
 Status compare_records(const Index& a, const Index& b, const std::vector<size_t>& partner, const ReplayDiffPlan& plan,
-                       const Renames& renames, const Session& session, ReplayDiff& out) {
+                       const RenameTable& renames, const Session& session, ReplayDiff& out) {
   PairDiff diff(plan, renames, a.header, b.header);
-  auto reader_a = NamedRecords::open(InputName::parse(a.file)), reader_b = NamedRecords::open(InputName::parse(b.file));
+  auto reader_a = NamedRecordReader::open(InputName::parse(a.file)),
+       reader_b = NamedRecordReader::open(InputName::parse(b.file));
   if (!reader_a || !reader_b) return !reader_a ? reader_a.diag() : reader_b.diag();
   std::vector<bool> wanted(b.entries.size());
   auto differs = [&](size_t i) { return partner[i] != kNone && a.entries[i].whole != b.entries[partner[i]].whole; };
@@ -254,7 +255,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
     if (differs(i)) wanted[partner[i]] = true;
   std::map<size_t, GoldenLine> waiting;  // by index: records of B that were read before their partners in A
   size_t read_b = 0;
-  OrderedPool pool(session.jobs);
+  OrderedPool pool(session.num_jobs);
   GoldenLine line;
   for (size_t i = 0; i < partner.size(); i++) {
     if (auto more = reader_a->next_line(line); !more) return more.diag();
@@ -277,9 +278,9 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
       if (!pair.is_same) return out.differing_pairs.push_back(std::move(pair));
       out.num_same++, out.same_names.push_back(label(a.entries[i]));
     };
-    if (!pool.submit(std::move(task), tell)) break;
+    if (!pool.submit_task(std::move(task), tell)) break;
   }
-  return pool.finish();
+  return pool.finish_tasks();
 }
 
 // Such as "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
@@ -323,13 +324,13 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
   other.join();
   if (!of_a || !of_b) return !of_a ? of_a.diag() : of_b.diag();
   for (const Index* index : {&*of_a, &*of_b})
-    if (index->cut) session.warn(*index->cut);
+    if (index->cut) session.send_warning(*index->cut);
   if (of_a->header.level != of_b->header.level)
     return Diag{.message = "one recording is of kernels, the other of schedules",
                 .file = b,
                 .expected = "two of " + of_a->header.level + " records"};
   ReplayDiff out{.producer_a = of_a->header.producer, .producer_b = of_b->header.producer};
-  Renames renames = Renames::between(release_of(out.producer_a), release_of(out.producer_b));
+  RenameTable renames = RenameTable::for_releases(release_of(out.producer_a), release_of(out.producer_b));
   auto asked = requested_renames(plan.renames_file);
   if (!asked) return asked.diag();
   if (*asked) renames = std::move(**asked);
@@ -356,7 +357,7 @@ namespace {
 
 bool same(const Rewrite& x, const Rewrite& y) { return x.before == y.before && x.after == y.after; }
 
-bool is_machinery(const Rewrite& m) { return m.source_place.starts_with("uop/ops.py:"); }
+bool is_machinery(const Rewrite& m) { return m.source_location.starts_with("uop/ops.py:"); }
 
 struct Side {
   std::vector<Rewrite> matches;
@@ -368,7 +369,7 @@ struct Side {
       : rewritten(result.graph()), left(result.graph()) {
     for (Rewrite& m : all) {
       if (!m.stage || stage_name(std::string(m.stage->name)) != stage) continue;
-      places.insert(m.source_place);
+      places.insert(m.source_location);
       if (!is_machinery(m)) rewritten[m.before] = 1;
       matches.push_back(std::move(m));
     }
@@ -402,7 +403,7 @@ struct Side {
       const bool is_common = there && *there == m.after;
       for (UOp u : toposort(m.after))
         if (!seen.find(u)) (is_common ? seen : made_here)[u] = 1;
-      if (is_machinery(m) || other.places.contains(m.source_place)) continue;
+      if (is_machinery(m) || other.places.contains(m.source_location)) continue;
       const bool is_there = other.left.find(m.before) || other.rewritten.find(m.before);
       const std::tuple rank{follows, !is_there, m.depth};
       if (!found || rank < least) found = &m, least = rank;
@@ -417,15 +418,18 @@ ReplayCulprit first_difference(const std::vector<Rewrite>& of_a, const std::vect
     const Rewrite &x = of_a[i], &y = of_b[i];
     if (same(x, y)) continue;
     if (x.before == y.before)
-      return {.rule = x.source_place == y.source_place ? y.source_place : x.source_place + " -> " + y.source_place};
+      return {.rule = x.source_location == y.source_location ? y.source_location
+                                                             : x.source_location + " -> " + y.source_location};
     auto comes = [&](const Rewrite& m, const std::vector<Rewrite>& in) {
       return std::any_of(in.begin() + ptrdiff_t(i), in.end(), [&](const Rewrite& n) { return same(m, n); });
     };
     return {.rule = {},
-            .first_match = comes(y, of_a) || x.source_place == y.source_place ? x.source_place : y.source_place};
+            .first_match_rule =
+                comes(y, of_a) || x.source_location == y.source_location ? x.source_location : y.source_location};
   }
   if (of_a.size() == of_b.size()) return {};
-  return {.rule = {}, .first_match = of_a.size() < of_b.size() ? of_b[common].source_place : of_a[common].source_place};
+  return {.rule = {},
+          .first_match_rule = of_a.size() < of_b.size() ? of_b[common].source_location : of_a[common].source_location};
 }
 
 }  // namespace
@@ -436,8 +440,8 @@ ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const s
   if (!of_a || !of_b) return {};
   const Side in_a(std::move(*of_a), stage, result_a), in_b(std::move(*of_b), stage, result_b);
   const Rewrite *only_a = in_a.first_missing_in(in_b), *only_b = in_b.first_missing_in(in_a);
-  if (only_a && only_b) return {.rule = only_a->source_place + " -> " + only_b->source_place};
-  if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->source_place};
+  if (only_a && only_b) return {.rule = only_a->source_location + " -> " + only_b->source_location};
+  if (only_a || only_b) return {.rule = (only_a ? only_a : only_b)->source_location};
   return first_difference(in_a.of_rules(), in_b.of_rules());
 }
 

@@ -32,7 +32,7 @@ struct ReplayPair {
   // The rule that caused the difference, such as "uop/symbolic.py:217", or the name of tgc's own rule; "A -> B" if rule
   // B matched in place of rule A. Empty if unknown.
   std::string rule;
-  std::string first_match;               // if `rule` is empty: the rule of the first match that differs; may be empty
+  std::string first_match_rule;          // if `rule` is empty: the rule of the first match that differs; may be empty
   std::map<std::string, size_t> op_counts;     // nodes that differ
   std::map<std::string, size_t> cause_counts;  // such as "EXPAND removed", "STACK: dtype A -> B"
   // text or, with ReplayDiffPlan::as_json, a JSON member: "diff":{...}; of sources "lines":"..."
@@ -66,7 +66,7 @@ Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a,
 
 struct ReplayCulprit {
   std::string rule;
-  std::string first_match;  // if `rule` is empty: the rule of the first match that differs; may be empty
+  std::string first_match_rule;  // if `rule` is empty: the rule of the first match that differs; may be empty
 };
 // Finds the culprit in the recorded rule matches of both records. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only or,

@@ -30,7 +30,7 @@ Counts by_rule(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
 }
 Counts by_first_match(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match]++; });
+  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match_rule]++; });
 }
 Counts by_cause(const ReplayDiff& d) {
   return count_of(d, [](Counts& out, const ReplayPair& p) {
@@ -49,7 +49,7 @@ std::string table(std::string_view title, const Counts& counts) {
   auto rows = sorted_by_count(counts);
   std::string out(title);
   out += '\n';
-  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row(rows[i].second, rows[i].first);
+  for (size_t i = 0; i < std::min(rows.size(), kMost); i++) out += count_row_text(rows[i].second, rows[i].first);
   if (rows.size() > kMost) out += "          and " + std::to_string(rows.size() - kMost) + " more\n";
   return out;
 }
@@ -125,7 +125,7 @@ std::string causes_table(const ReplayDiff& d) {
       if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
     }
     const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
-    out += count_row(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
+    out += count_row_text(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
     if (line == 0 && d.differing_pairs.size() > 1) out += indented_beginning(simplest->difference_text);
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
@@ -149,10 +149,10 @@ std::string ReplayDiff::text(size_t show) const {
   std::string out;
   for (size_t i = 0; i < std::min(show, differing_pairs.size()); i++) {
     const ReplayPair& p = differing_pairs[i];
-    out += "--- " + shown_record(p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b), p.target) +
+    out += "--- " + record_label(p.id_a + (p.id_b == p.id_a ? "" : " and " + p.id_b), p.target) +
            (p.name.empty() ? "" : " " + p.name) + ": " + p.stage + "\n";
     if (!p.rule.empty()) out += "by the rule " + p.rule + "\n";
-    else if (!p.first_match.empty()) out += "first differing match: " + p.first_match + "\n";
+    else if (!p.first_match_rule.empty()) out += "first differing match: " + p.first_match_rule + "\n";
     out += p.difference_text;
     if (!out.ends_with('\n')) out += '\n';
   }
@@ -190,7 +190,7 @@ std::string ReplayDiff::as_json() const {
         json.start_line().object([&] {
           json.member("id", p.id_a).member("id_b", p.id_b).member("target", p.target).member("name", p.name);
           json.member("stage", p.stage).member("rule", p.rule.empty() ? std::nullopt : std::optional(p.rule));
-          if (!p.first_match.empty()) json.member("first_match", p.first_match);
+          if (!p.first_match_rule.empty()) json.member("first_match", p.first_match_rule);
           json.member("same_source", p.has_same_source);
         });
     });
@@ -199,14 +199,14 @@ std::string ReplayDiff::as_json() const {
         json.start_line().object([&] {
           json.member("id", p.id_a).member("target", p.target).member("same", false).member("stage", p.stage);
           json.key(p.difference_text.starts_with("\"lines\"") ? "lines" : "diff")
-              .raw(p.difference_text.substr(p.difference_text.find(':') + 1));
+              .raw_json(p.difference_text.substr(p.difference_text.find(':') + 1));
         });
     });
   }) + "\n";
 }
 
 CiReport ReplayDiff::ci(const std::string& file) const {
-  CiReport out = diff_ci_report();
+  CiReport out = make_diff_ci_report();
   for (const std::string& name : same_names) out.add_case({.name = name});
   for (const ReplayPair& p : differing_pairs) {
     CiCase test{.verdict = CiVerdict::Failed, .name = p.id_a + (p.name.empty() ? "" : " (" + p.name + ")"),
@@ -214,10 +214,10 @@ CiReport ReplayDiff::ci(const std::string& file) const {
     if (p.has_same_source) test.message += ", the source is the same";
     if (!p.rule.empty()) test.message += ", by the rule " + p.rule;
     const size_t arrow = p.rule.rfind("-> ");  // in "A -> B", the second recording has B
-    auto [rule_file, line] = file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
+    auto [rule_file, line] = parse_file_and_line(std::string_view(p.rule).substr(arrow == p.rule.npos ? 0 : arrow + 3));
     if (!rule_file.empty()) test.file = "tinygrad/" + rule_file, test.line = line;
     // a difference that begins with a quote is JSON
-    if (!p.difference_text.starts_with('"')) test.details = p.difference_text;
+    if (!p.difference_text.starts_with('"')) test.details_text = p.difference_text;
     out.add_case(std::move(test));
   }
   auto add_alone = [&](const std::vector<std::string>& names, const std::string& where) {

@@ -157,7 +157,7 @@ TEST_CASE("replay culprit: two rules for one node, and a rule that is only the f
   CHECK(s.culprit(R"([0,"uop/symbolic.py:1",4,1])", R"([0,"uop/symbolic.py:1",4,2])").rule == "uop/symbolic.py:1");
   ReplayCulprit unknown = s.culprit(R"([0,"uop/symbolic.py:1",4,5])", R"([0,"uop/symbolic.py:1",5,4])");
   CHECK(unknown.rule == "");
-  CHECK(unknown.first_match == "uop/symbolic.py:1");
+  CHECK(unknown.first_match_rule == "uop/symbolic.py:1");
 }
 
 }  // namespace

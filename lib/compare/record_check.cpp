@@ -107,11 +107,11 @@ class RecordCheck {
                                                                                 : std::string());
   }
   std::string difference(std::string_view ours, std::string_view theirs, bool graph) const {
-    LineDiffOptions options{.use_color = plan_.use_color};
+    LineDiffOptions options{.uses_color = plan_.uses_color};
     if (graph) options.old_keys = graph_line_keys(theirs), options.new_keys = graph_line_keys(ours);
     std::string diff = line_diff(theirs, ours, options);
     // with equal keys, the texts differ only in names of nodes: compare the lines as they are
-    if (diff.empty()) diff = line_diff(theirs, ours, {.use_color = plan_.use_color});
+    if (diff.empty()) diff = line_diff(theirs, ours, {.uses_color = plan_.uses_color});
     return "  - tinygrad  + tgc\n" + diff;
   }
 
@@ -132,7 +132,7 @@ class RecordCheck {
   // writing and reading it in all formats must give `text` again.
   void check_text(const std::string& what, std::string_view text, std::string_view printed) {
     Graph graph(settings_);
-    ReadReport report{.producer = producer_};
+    GraphReadReport report{.producer = producer_};
     auto read = read_graph(graph, InputKind::Pyrender, text, r_.id + " (" + what + ")", &report);
     Result<UOp> root = read ? Result<UOp>(read->root) : Result<UOp>(read.diag());
     if (plan_.wanted_stages.contains(kText)) {
@@ -158,13 +158,13 @@ class RecordCheck {
   void check_letters(const std::string& what, std::string_view json, std::string_view letters) {
     if (!plan_.wanted_stages.contains(kText)) return;
     Graph graph(settings_), second(settings_);
-    ReadReport report{.accepts_malformed_graphs = true};
+    GraphReadReport report{.accepts_malformed_graphs = true};
     std::string name = r_.id + " (" + what + ", as printed)";
     auto nodes = read_graph(graph, InputKind::Json, json, name, &report);
     if (!nodes) return failed(kText, nodes.diag());
     auto written = pyrender(nodes->root);
     compare("letters", written ? *written : written.diag().text(), letters, true);
-    ReadReport of_letters{.accepts_malformed_graphs = true, .producer = nodes->info.producer};
+    GraphReadReport of_letters{.accepts_malformed_graphs = true, .producer = nodes->info.producer};
     auto read = read_graph(second, InputKind::Pyrender, letters, name, &of_letters);
     std::string trouble = read ? difference_of_reading(nodes->root, read->root) : read.diag().text();
     settle("letters read", trouble.empty() ? CheckVerdict::Same : CheckVerdict::Different);
@@ -198,7 +198,7 @@ class RecordCheck {
   void check_listing(const std::string& text) {
     Graph graph(settings_);
     // a listing shows a constant source by its value, not by its line
-    ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
+    GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
     auto listing = read_graph(graph, InputKind::Uops, text, r_.id + " (linear)", &report);
     if (!listing) return failed(kText, listing.diag());
     compare(kText, print_uops(listing->list), text, false);
@@ -209,7 +209,7 @@ class RecordCheck {
   void check_spec(std::string_view what, std::span<const UOp> nodes, Spec spec) {
     if (!plan_.wanted_stages.contains(kSpec)) return;
     auto violation = verify(nodes, spec);
-    auto malformed = first_malformed(nodes);
+    auto malformed = first_malformed_node(nodes);
     settle(kSpec, violation || malformed ? CheckVerdict::Different : CheckVerdict::Same);
     if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->message + "\n");
     if (violation)
@@ -223,7 +223,7 @@ class RecordCheck {
   // ---- the pseudo-stage `resume`: see check_resume()
   void check_that_it_resumes() {
     ResumeReport resumed = check_resume([&]() -> Result<Compilation> {
-      auto in = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
+      auto in = load_graph_text(settings_, InputKind::Pyrender, r_.ast, r_.id + " (ast)");
       if (!in) return in.diag();
       in->is_tensor_graph = !is_kernel();
       in->info.name = r_.id, in->info.target = r_.target;
@@ -242,13 +242,13 @@ class RecordCheck {
   // in error messages.
   Status begin(std::string_view text, const StageRow* after, std::string_view what) {
     c_.reset();
-    auto in = load_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
+    auto in = load_graph_text(settings_, InputKind::Pyrender, text, r_.id + " (" + std::string(what) + ")");
     if (!in) return in.diag();
     in->is_tensor_graph = !is_kernel();
     if (after) in->info.stage = after->name;
     if (!optimize_) optimize_ = in->root.tag().is_none();
     auto begun =
-        Compilation::begin(std::move(*in), {.target = r_.target, .optimize = after ? optimize_ : std::nullopt});
+        Compilation::begin(std::move(*in), {.target = r_.target, .should_optimize = after ? optimize_ : std::nullopt});
     if (!begun) return begun.diag();
     if (plan_.traces_rewrites) set_observer(begun->graph(), &observer_);
     c_.emplace(std::move(*begun));
@@ -269,7 +269,7 @@ class RecordCheck {
     if (detect_input_kind(r_.ast) == InputKind::Json)
       return "its graphs are recorded as nodes (--walk, --rewrites, --letters, --viz): compare it with tgc diff, or "
              "record it without these";
-    if (is_kernel() && !recorded_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
+    if (is_kernel() && !parse_recorded_target(r_.target, settings_)) return "tgc has no renderer for " + r_.target;
     if (!is_kernel() && r_.ast.find("Ops.CUSTOM_KERNEL") != r_.ast.npos)
       return "a CUSTOM_KERNEL is made by a Python function, which only tinygrad can call";
     return "";
@@ -281,7 +281,7 @@ class RecordCheck {
       auto is_stage = [](const RecordedStage& s) { return s.kind == RecordedStage::Kind::Stage; };
       const bool refused_by_tinygrad_at_once = r_.error && std::ranges::none_of(stages_, is_stage);
       if (refused_by_tinygrad_at_once) return settle("ast", CheckVerdict::Same);
-      auto malformed = load_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
+      auto malformed = load_graph_text(settings_, InputKind::Pyrender, r_.ast, r_.id, true);
       if (!malformed || !plan_.wanted_stages.contains(kSpec)) return failed("ast", status.diag());
       return check_spec("ast", malformed->root, is_kernel() ? Spec::Kernel : Spec::Tensor);
     }
@@ -314,7 +314,7 @@ class RecordCheck {
   }
 
   void check_stage(const RecordedStage& s) {
-    const StageRow* row = find_row(s.name);
+    const StageRow* row = find_stage_row(s.name);
     if (!plan_.isolates_stages || wanted(s.name)) run_stage(s, row);
     if (!s.text) return;
     text_ = *s.text;
@@ -328,7 +328,7 @@ class RecordCheck {
     UOp before = c_->current_graph();
     if (!wanted(s.name)) as_expected_ = false;
     // Runs *row, and the stages before it that the record does not have because they change nothing.
-    if (auto status = c_->run_through(*row); !status) {
+    if (auto status = c_->run_through_stage(*row); !status) {
       failed(s.name, status.diag());
       return stop("the stage '" + s.name + "' failed");
     }
@@ -376,7 +376,7 @@ class RecordCheck {
     }
   }
   void check_output(std::string_view name, std::optional<std::string_view> expected) {
-    auto ours = c_->row_output(row_of(name));
+    auto ours = c_->row_output(get_stage_row(name));
     if (expected && ours) return compare(name, *ours, *expected, false);
     if (expected) return failed(name, ours.diag());
     settle(name, ours ? CheckVerdict::Different : CheckVerdict::Same);
@@ -401,7 +401,7 @@ class RecordCheck {
   }
 
   const GoldenRecord& r_;
-  const RecordedStages stages_;
+  const RecordedStageTexts stages_;
   const Settings& settings_;
   const CheckPlan& plan_;
   const std::string_view producer_;

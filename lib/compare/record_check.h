@@ -15,7 +15,7 @@ struct CheckPlan {
   bool isolates_stages = false;  // run each stage on tinygrad's result of the previous stage instead of tgc's
   bool traces_rewrites = false;  // attach a rewrite observer; it disables fast paths that bypass rules
   bool explains_difference = false;
-  bool use_color = false;
+  bool uses_color = false;
 };
 
 // Parses the list of --stages. An empty list selects all graph stages and outputs, without the pseudo-stages `text`,

@@ -20,7 +20,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
   std::vector<GoldenMetadata> metadata = r.metadata;
   for (const GoldenKernel& k : r.kernels) metadata.insert(metadata.end(), k.metadata.begin(), k.metadata.end());
   out.is_of_runtime = is_runtime_kernel(r, producer);
-  out.made_for = out.is_of_runtime ? "tinygrad's runtime" : methods_text(metadata);
+  out.user_operation = out.is_of_runtime ? "tinygrad's runtime" : methods_text(metadata);
   return out;
 }
 
@@ -28,7 +28,7 @@ ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
 
 Result<RecordList> list_records(const Session& session, const std::string& file) {
   const InputName name = InputName::parse(file);
-  auto records = NamedRecords::open(name);
+  auto records = NamedRecordReader::open(name);
   if (!records) return records.diag();
   const GoldenReader& reader = records->reader();
   RecordList out{.file = file, .producer = reader.header().producer, .level = reader.header().level};
@@ -40,7 +40,7 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
     if (!record) return record.diag();
     out.records.push_back(listed(*record, out.producer));
   }
-  if (reader.truncation_error()) session.warn(*reader.truncation_error());
+  if (reader.truncation_error()) session.send_warning(*reader.truncation_error());
   if (!name.id.empty() && out.records.empty())
     return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
   return out;
@@ -53,9 +53,9 @@ std::string RecordList::text() const {
     const std::string nodes = r.num_nodes ? std::to_string(r.num_nodes) : "";
     const std::string shown =
         r.description + (r.kernel_ids.empty() && r.error.empty() ? "" : ": ") + r.kernel_ids + r.error;
-    rows.push_back({r.id, shown_target(r.target), nodes, shown, r.made_for});
+    rows.push_back({r.id, target_label(r.target), nodes, shown, r.user_operation});
   }
-  return table(rows, "llr");
+  return table_text(rows, "llr");
 }
 
 std::string RecordList::json() const {
@@ -66,7 +66,7 @@ std::string RecordList::json() const {
         json.start_line().object([&] {
           json.member("id", r.id).member("target", r.target);
           if (r.num_nodes) json.member("nodes", r.num_nodes);
-          json.member("what", r.description).member("made_for", r.made_for);
+          json.member("what", r.description).member("made_for", r.user_operation);
           if (!r.error.empty()) json.member("error", r.error);
           if (r.is_of_runtime) json.member("runtime", true);
         });
@@ -88,7 +88,7 @@ std::string records_json(std::span<const RecordList> lists) {
       for (const RecordList& list : lists) {
         std::string text = list.json();
         text.pop_back();
-        json.start_line().raw(text);
+        json.start_line().raw_json(text);
       }
     });
   }) + "\n";

@@ -15,7 +15,7 @@ struct ListedRecord {
   std::string kernel_ids;   // of a schedule, such as "k.5, k.6"
   std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
   std::string error = {};   // first line of tinygrad's error
-  std::string made_for;     // the user's operation, such as "relu at model.py:12"; "tinygrad's runtime" if
+  std::string user_operation;  // the user's operation, such as "relu at model.py:12"; "tinygrad's runtime" if
                             // `is_of_runtime`
   bool is_of_runtime = false;
 };

@@ -76,7 +76,7 @@ class LiveRecordChecker : public RecordChecker {
 }  // namespace
 
 std::unique_ptr<RecordChecker> make_record_checker(const Session& session) {
-  if (session.live_pool) return std::make_unique<LiveRecordChecker>(session);
+  if (session.tinygrad_pool) return std::make_unique<LiveRecordChecker>(session);
   return std::make_unique<NativeRecordChecker>();
 }
 
@@ -90,13 +90,14 @@ Result<Settings> settings_of_recording(const GoldenSettings& recorded) {
 Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name) {
   auto settings = settings_of_recording(recorded);
-  return settings ? load_text(*settings, kind, text, name) : settings.diag();
+  return settings ? load_graph_text(*settings, kind, text, name) : settings.diag();
 }
 
-Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report) {
+Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan,
+              const ReportCallback& on_report) {
   InputName name = InputName::parse(spec);
   if (name.id.empty()) name.id = plan.id;
-  auto records = NamedRecords::open(name);
+  auto records = NamedRecordReader::open(name);
   if (!records) return records.diag();
   const GoldenReader& file = records->reader();
   const auto checker = make_record_checker(session);
@@ -106,7 +107,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     return diag;
   }
   bool found = name.id.empty();
-  OrderedPool pool(session.jobs);
+  OrderedPool pool(session.num_jobs);
   for (GoldenLine line;; line = {}) {
     auto more = records->next_line(line);
     if (!more) return more.diag();
@@ -118,10 +119,10 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
     auto done = [&](std::optional<RecordReport>&& report) {
       if (report) on_report(name.file, *report);
     };
-    if (!pool.submit(std::move(check), done)) break;
+    if (!pool.submit_task(std::move(check), done)) break;
   }
-  if (auto status = pool.finish(); !status) return status;
-  if (file.truncation_error()) session.warn(*file.truncation_error());
+  if (auto status = pool.finish_tasks(); !status) return status;
+  if (file.truncation_error()) session.send_warning(*file.truncation_error());
   if (!found && plan.record_filter.empty())
     return Diag{.message = "no record has the id '" + name.id + "'", .file = name.display_name()};
   return Unit{};
@@ -132,14 +133,14 @@ void ReplaySummary::Counts::count_verdict(CheckVerdict v) {
   (v == Same ? num_same : v == Different ? num_different : v == Error ? num_errors : num_skipped)++;
 }
 
-CiReport empty_check_report() {
+CiReport make_empty_check_report() {
   static constexpr CiRule kRules[] = {{"stage-differs", "A stage's result is not what was recorded."},
                                       {"stage-fails", "A stage has no result, although one was recorded."}};
   return CiReport("check", kRules);
 }
 
-CiCase ci_case(const std::string& file, const RecordReport& report) {
-  CiCase out{.name = shown_record(report.id, report.target), .file = file,
+CiCase make_ci_case(const std::string& file, const RecordReport& report) {
+  CiCase out{.name = record_label(report.id, report.target), .file = file,
              .line = report.line};
   if (!report.first_difference.empty()) {
     auto item = std::ranges::find(report.items, report.first_difference, &CheckItem::name);
@@ -147,7 +148,7 @@ CiCase ci_case(const std::string& file, const RecordReport& report) {
     out.verdict = fails ? CiVerdict::Error : CiVerdict::Failed;
     out.rule = fails ? "stage-fails" : "stage-differs";
     out.message = "'" + report.first_difference + (fails ? "' fails" : "' is not what was recorded");
-    out.details = report.explanation;
+    out.details_text = report.explanation;
   } else if (!report.skip_reason.empty() || !report.is_compared()) {
     out.verdict = CiVerdict::Skipped;
     out.message = report.skip_reason.empty() ? "nothing was compared" : report.skip_reason;
@@ -259,7 +260,7 @@ class LiveCheck {
       return std::move(report_);
     }
     std::map<std::string, size_t> seen;  // by name: number of stages so far
-    const RecordedStages theirs(recorded_), ours(made_);
+    const RecordedStageTexts theirs(recorded_), ours(made_);
     for (const RecordedStage& s : theirs)
       if (s.kind != RecordedStage::Kind::Ast) check(s, find(ours, s.name, seen[s.name]++));
       else if (s.text && recorded_.target.empty()) learn_buffers(s);
@@ -277,7 +278,7 @@ class LiveCheck {
   }
 
   // Returns stage number `before`, from 0, of the stages with this name; null if there is none.
-  static const RecordedStage* find(const RecordedStages& stages, std::string_view name, size_t before) {
+  static const RecordedStage* find(const RecordedStageTexts& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;
     return nullptr;
@@ -320,7 +321,7 @@ class LiveCheck {
 
   std::string difference(std::string_view theirs, std::string_view ours) const {
     if (!plan_.explains_difference || !report_.first_difference.empty()) return {};
-    return "  - recorded  + live\n" + line_diff(theirs, ours, {.use_color = plan_.use_color});
+    return "  - recorded  + live\n" + line_diff(theirs, ours, {.uses_color = plan_.uses_color});
   }
 
   // Returns the text from which the graph after a stage can be read; nullopt if this is RecordedStage::text.
@@ -337,7 +338,7 @@ class LiveCheck {
     auto text = full_text(record, s);
     if (!text) text = s.text;
     if (!text) return Diag{"tinygrad could not print the graph"};
-    ReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
+    GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
     auto read = read_graph(graph_, detect_input_kind(*text), *text, record.id + " (" + s.name + ")", &report);
     if (!read) return read.diag();
     // Compare only the graph of a PROGRAM: its list and source are compared separately.
@@ -376,7 +377,7 @@ Result<RecordReport> LiveRecordChecker::check(const GoldenHeader& header, const 
       return skipped;
     }
     const std::string& text = record.ast_full ? *record.ast_full : record.ast;
-    auto in = load_text({}, detect_input_kind(text), text, record.id);
+    auto in = load_graph_text({}, detect_input_kind(text), text, record.id);
     if (!in) {
       skipped.items.push_back({"ast", CheckVerdict::Error});
       skipped.first_difference = "ast", skipped.explanation = "  " + in.diag().text() + "\n";

@@ -22,11 +22,11 @@ struct ReplayPlan {
   Shard shard = {};           // by line number
 };
 
-using OnReport = std::function<void(const std::string& file, const RecordReport& report)>;
+using ReportCallback = std::function<void(const std::string& file, const RecordReport& report)>;
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
 // one at a time. Fails for a file or record that cannot be read or checked, an unknown id, or if cancelled.
-Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const OnReport& on_report);
+Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const ReportCallback& on_report);
 
 // Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.
 Result<Settings> settings_of_recording(const GoldenSettings& recorded);
@@ -34,12 +34,12 @@ Result<Settings> settings_of_recording(const GoldenSettings& recorded);
 Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
                                  const std::string& name);
 
-CiReport empty_check_report();
-CiCase ci_case(const std::string& file, const RecordReport& report);
+CiReport make_empty_check_report();
+CiCase make_ci_case(const std::string& file, const RecordReport& report);
 
 // A map that iterates over its keys in the order of insertion.
 template <class T>
-class Tally {
+class NamedTotals {
  public:
   T& operator[](const std::string& name) {
     auto [it, is_new] = item_indices_.emplace(name, items_.size());
@@ -71,8 +71,8 @@ class ReplaySummary {
     void count_verdict(CheckVerdict v);
   };
   size_t num_records_ = 0, num_identical_ = 0, num_errors_ = 0, num_compared_ = 0, num_skipped_ = 0;
-  Tally<Counts> counts_;
-  Tally<size_t> first_differences_, skip_reasons_;
+  NamedTotals<Counts> counts_;
+  NamedTotals<size_t> first_differences_, skip_reasons_;
 };
 
 }  // namespace tgc

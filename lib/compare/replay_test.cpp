@@ -14,7 +14,7 @@ using namespace tgc;
 
 TEST_CASE("replay: #ID selects a record of its own file, and a run that compares nothing is not identical") {
   const std::string kKernels = test_path("golden/kernels.jsonl.gz");
-  Session session{.jobs = 2};
+  Session session{.num_jobs = 2};
   auto counted = [&](std::vector<std::string> specs, const char* stages, const std::string& filter = "",
                      bool traced = false) {
     ReplayPlan plan{.check_plan = *make_check_plan(stages), .id = "", .record_filter = filter};
@@ -36,7 +36,7 @@ TEST_CASE("replay: #ID selects a record of its own file, and a run that compares
   CHECK_FALSE(counted({kKernels}, "", "nosuch").check_compared(true).ok());
   const std::string tensors = test_path("golden/tensor.jsonl.gz");
   CHECK(counted({tensors}, "kernels", "CPU").num_records() == counted({tensors}, "kernels").num_records());
-  Cancel cancel;
+  CancelRequest cancel;
   Session cancelled{.cancel = &cancel};
   cancel.request_cancel();
   CHECK(replay(cancelled, kKernels, {.check_plan = *make_check_plan("")}, [](auto&, auto&) {}).diag().message ==

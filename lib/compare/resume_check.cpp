@@ -26,7 +26,7 @@ Result<Compilation> resume(const Compilation& c, Format format) {
   in.info = c.input_graph().info;
   in.info.stage = c.last_row() ? c.last_row()->name : "";
   in.is_tensor_graph = c.is_tensor_graph();
-  auto root = round_trip(format, c.last_row() ? c.current_graph() : c.input_graph().root, in.info, *in.graph);
+  auto root = round_trip_graph(format, c.last_row() ? c.current_graph() : c.input_graph().root, in.info, *in.graph);
   if (!root) return root.diag();
   in.root = *root;
   return Compilation::begin(std::move(in), c.spec());

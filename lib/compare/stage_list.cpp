@@ -50,7 +50,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
 // Returns "" for an unknown stage.
 std::string_view about_stage(std::string_view name) {
   if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
-  const StageRow* own = find_row(name);
+  const StageRow* own = find_stage_row(name);
   return own ? own->help_text : "";
 }
 
@@ -63,7 +63,8 @@ std::string RecordedStageList::text() const {
     cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded_stage(s.name)), s.level,
                      std::to_string(s.num_records), s.num_changed ? std::to_string(*s.num_changed) : "-",
                      std::string(about_stage(s.name))});
-  return (producer.empty() ? "" : producer + ", ") + counted(num_records, "record") + "\n" + table(cells, "llllrrl");
+  return (producer.empty() ? "" : producer + ", ") + counted(num_records, "record") + "\n" +
+         table_text(cells, "llllrrl");
 }
 
 std::string RecordedStageList::json() const {
@@ -109,7 +110,7 @@ std::vector<Row> rows() {
   for (const StageRow& s : stage_rows()) {
     if (s.kind == StageRow::Kind::Ast) continue;
     Row row{&s, false, {}};
-    if (const RuleSet* rules = target ? rules_of(s, *target, graph) : nullptr) row.rules = rules->rules().size();
+    if (const RuleSet* rules = target ? rules_of_row(s, *target, graph) : nullptr) row.rules = rules->rules().size();
     row.bottom_up = row.rules && ((s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up));
     out.push_back(row);
   }
@@ -140,7 +141,7 @@ std::string stage_list_text() {
     cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
                      r.rules ? padded(std::to_string(*r.rules)) : "    -",
                      std::string(r.stage->help_text) + (r.bottom_up ? "; bottom-up" : "")});
-  return table(cells);
+  return table_text(cells);
 }
 
 }  // namespace tgc

@@ -10,21 +10,21 @@
 
 namespace tgc {
 
-Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage) {
+Spec find_fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage) {
   if (is_list) return Spec::Program;
-  return is_tensor_graph ? Spec::Tensor : spec_after(stage);
+  return is_tensor_graph ? Spec::Tensor : spec_after_stage(stage);
 }
 
 std::optional<InvalidNode> first_invalid_node(std::span<const UOp> nodes, Spec spec, bool is_list) {
   auto violation = verify(nodes, spec);
-  auto malformed = violation ? std::nullopt : first_malformed(nodes);
-  if (!violation && !malformed && is_list) malformed = first_out_of_order(nodes);
+  auto malformed = violation ? std::nullopt : first_malformed_node(nodes);
+  if (!violation && !malformed && is_list) malformed = first_unordered_node(nodes);
   if (!violation && !malformed) violation = verify_loops(nodes);
-  if (violation) return InvalidNode{violation->node, violation->position, violation->rule, violation->text()};
+  if (violation) return InvalidNode{violation->node, violation->node_position, violation->rule, violation->text()};
   if (!malformed) return std::nullopt;
-  size_t position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
-  const std::string where = "node " + std::to_string(position) + ": ";
-  return InvalidNode{malformed->node, position, nullptr, where + malformed->message};
+  size_t node_position = size_t(std::find(nodes.begin(), nodes.end(), malformed->node) - nodes.begin());
+  const std::string where = "node " + std::to_string(node_position) + ": ";
+  return InvalidNode{malformed->node, node_position, nullptr, where + malformed->message};
 }
 
 namespace {
@@ -68,17 +68,18 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
   Graph& graph = nodes[0].graph();
   for (size_t i = 0; i < nodes.size(); i++) {
     UOp u = nodes[i];
-    const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(shown_op(u));
-    const bool is_unknown = graph.release() != Release::Other ? !has_op(graph.release(), shown_op(u)) : u.is(Op::OTHER);
-    if (is_unknown) out.unknown_names["Ops." + std::string(shown_op(u))]++;
+    const std::string where = "node " + std::to_string(i) + ": Ops." + std::string(printed_op_name(u));
+    const bool is_unknown =
+        graph.release() != Release::Other ? !has_op(graph.release(), printed_op_name(u)) : u.is(Op::OTHER);
+    if (is_unknown) out.unknown_names["Ops." + std::string(printed_op_name(u))]++;
     note_names(out, graph.release(), u.dtype());
-    note_names(out, graph.release(), shown_arg(u));
+    note_names(out, graph.release(), printed_arg(u));
     if (operands_of(u) && u.num_src() != operands_of(u))
       add(i, where + " with " + std::to_string(u.num_src()) + " sources, needs " + std::to_string(operands_of(u)));
     if (u.is(Op::RANGE) && u.num_src() == 0) add(i, where + " without a size");
   }
   if (is_list)
-    if (auto early = first_out_of_order(nodes)) {
+    if (auto early = first_unordered_node(nodes)) {
       size_t i = size_t(std::find(nodes.begin(), nodes.end(), early->node) - nodes.begin());
       add(i, "node " + std::to_string(i) + ": " + early->message);
     }

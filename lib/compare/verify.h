@@ -20,7 +20,7 @@ struct InvalidNode {
 };
 
 // Returns the specification for a linear list, a tensor graph, or a kernel's graph after `stage`.
-Spec fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage);
+Spec find_fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stage);
 
 // Checks `nodes`: a linear list if `is_list`; else the nodes of a graph in toposort order. Returns nullopt if all nodes
 // are valid.

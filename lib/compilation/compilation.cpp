@@ -21,7 +21,7 @@ using Kind = StageRow::Kind;
 
 struct Compilation::State {
   InputGraph in;
-  JobSpec spec;
+  CompilationSpec spec;
   Target target;
   std::optional<KernelJob> kernel;
   std::optional<TensorJob> tensor;
@@ -30,7 +30,7 @@ struct Compilation::State {
   const StageRow* at = nullptr;
   std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
-  Watcher* watcher = nullptr;
+  StageObserver* stage_observer = nullptr;
   std::unique_ptr<Fault> fault;  // the graph points to it
   std::unique_ptr<ShortcutFault> in_shortcut;
   std::optional<Diag> failure;
@@ -60,7 +60,7 @@ void log_step(const std::string& name, const Compilation::StepResult& step, doub
     const size_t before = toposort(step.before).size(), after = toposort(step.after).size();
     text += formatted(before == after ? ", %zu nodes" : ", %zu nodes -> %zu", before, after);
   }
-  log_entry(LogTopic::Compilation, LogLevel::Debug, text + (failed ? ", failed" : ""));
+  write_log_entry(LogTopic::Compilation, LogLevel::Debug, text + (failed ? ", failed" : ""));
 }
 
 Diag wrong_stage(const InputGraph& in, const StageRow& row) {
@@ -138,13 +138,13 @@ Compilation& Compilation::operator=(Compilation&& other) noexcept {
 Compilation::~Compilation() {
   if (!state_) return;
   try {
-    set_watcher(nullptr);
-  } catch (...) {  // drop the exception of Watcher::end_compilation(), because a destructor must not throw
+    set_stage_observer(nullptr);
+  } catch (...) {  // drop the exception of StageObserver::end_compilation(), because a destructor must not throw
   }
   disarm(*state_);
 }
 
-Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
+Result<Compilation> Compilation::begin(InputGraph graph, CompilationSpec spec) {
   if (const Graph& g = graph.root.graph(); g.is_foreign())
     return foreign_graph_error(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
                                                       : graph.info.producer, graph.file);
@@ -153,7 +153,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
   s->spec = std::move(spec);
   s->current = s->in.root;
   if (!s->in.info.stage.empty()) {
-    s->begun_at = find_row(s->in.info.stage);
+    s->begun_at = find_stage_row(s->in.info.stage);
     if (!s->begun_at) {
       Diag unknown = unknown_stage_error(s->in.info.stage);
       unknown.file = s->in.file;
@@ -170,26 +170,26 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  auto target = recorded_target(s->spec.target.empty() ? "CPU" : s->spec.target, s->in.graph->settings());
+  auto target = parse_recorded_target(s->spec.target.empty() ? "CPU" : s->spec.target, s->in.graph->settings());
   if (!target) return target.diag();
   if (!s->current.is(Op::SINK)) return no_kernel_root(s->in);
   if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
   s->target = std::move(*target);
   if (!s->in.list.empty()) {
-    s->at = &row_of(OutputKind::List);
+    s->at = &get_stage_row(OutputKind::List);
     s->outputs.emplace(s->target, s->in.list, s->spec.compile_options);
     s->ast = s->current;
     return Compilation(std::move(s));
   }
   if (auto armed = arm(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
   s->kernel.emplace(KernelJob{*s->in.graph, s->target});
-  if (s->spec.optimize) s->kernel->should_run_optimizer = *s->spec.optimize;
-  s->kernel->name_counts = s->spec.name_counts;
+  if (s->spec.should_optimize) s->kernel->should_run_optimizer = *s->spec.should_optimize;
+  s->kernel->kernel_name_counts = s->spec.kernel_name_counts;
   if (!s->spec.opts.empty()) {
     auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    bool is_optimized = s->begun_at && s->begun_at >= &row_of(StageKind::Optimizer);
-    if (!is_optimized) s->in.root = s->current = with_opts(s->current, *opts);
+    bool is_optimized = s->begun_at && s->begun_at >= &get_stage_row(StageKind::Optimizer);
+    if (!is_optimized) s->in.root = s->current = sink_with_opts(s->current, *opts);
   }
   if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
   s->ast = s->current;
@@ -198,7 +198,7 @@ Result<Compilation> Compilation::begin(InputGraph graph, JobSpec spec) {
 
 const std::string& Compilation::name() const { return state_->in.info.name; }
 const InputGraph& Compilation::input_graph() const { return state_->in; }
-const JobSpec& Compilation::spec() const { return state_->spec; }
+const CompilationSpec& Compilation::spec() const { return state_->spec; }
 Graph& Compilation::graph() const { return *state_->in.graph; }
 bool Compilation::is_tensor_graph() const { return state_->tensor.has_value(); }
 const Target& Compilation::target() const { return state_->target; }
@@ -206,13 +206,13 @@ UOp Compilation::ast() const { return state_->ast; }
 UOp Compilation::current_graph() const { return state_->current; }
 const StageRow* Compilation::input_stage() const { return state_->begun_at; }
 const StageRow* Compilation::last_row() const { return state_->at; }
-const std::map<std::string, int>& Compilation::name_counts() const { return state_->kernel->name_counts; }
+const std::map<std::string, int>& Compilation::kernel_name_counts() const { return state_->kernel->kernel_name_counts; }
 const TensorJob& Compilation::tensor_job() const { return *state_->tensor; }
 double Compilation::schedule_seconds() const { return state_->seconds; }
 
 const StageRow* Compilation::next_row() const {
   if (state_->failure) return nullptr;
-  const StageRow* row = state_->at ? state_->at + 1 : &row_of(state_->tensor ? Kind::Tensor : Kind::Kernel);
+  const StageRow* row = state_->at ? state_->at + 1 : &get_stage_row(state_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
   if (state_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
   while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*state_->kernel)) row++;
@@ -223,7 +223,7 @@ Result<Compilation::StepResult> Compilation::run_step() {
   const StageRow* row = next_row();
   if (state_->failure) return *state_->failure;
   if (!row) return Diag{"every stage has run"};
-  if (state_->watcher) state_->watcher->begin_stage(*row, state_->current);
+  if (state_->stage_observer) state_->stage_observer->begin_stage(*row, state_->current);
   StepResult step{row, state_->current, state_->current};
   const bool is_logged = is_logging(LogTopic::Compilation, LogLevel::Debug);
   auto begin = state_->tensor || is_logged ? Clock::now() : Clock::time_point();
@@ -248,12 +248,12 @@ Result<Compilation::StepResult> Compilation::run_step() {
   state_->at = row;
   if (state_->tensor) state_->seconds += seconds_since(begin);
   if (is_logged) log_step(state_->in.info.name, step, seconds_since(begin), state_->failure.has_value());
-  if (state_->watcher) state_->watcher->end_stage(*row, state_->failure ? UOp() : state_->current);
+  if (state_->stage_observer) state_->stage_observer->end_stage(*row, state_->failure ? UOp() : state_->current);
   if (state_->failure) return *state_->failure;
   return step;
 }
 
-Status Compilation::run_through(const StageRow& row) {
+Status Compilation::run_through_stage(const StageRow& row) {
   for (const StageRow* n = next_row(); n && n <= &row; n = next_row())
     if (auto step = this->run_step(); !step) return step.diag();
   if (state_->failure) return *state_->failure;
@@ -262,10 +262,10 @@ Status Compilation::run_through(const StageRow& row) {
 
 const Result<std::vector<UOp>>& Compilation::list() {
   TGC_CHECK(!state_->tensor, "a tensor graph has no linear list");
-  static const StageRow& linear = row_of(OutputKind::List);
-  if (!state_->outputs) (void)run_through(linear);
+  static const StageRow& linear = get_stage_row(OutputKind::List);
+  if (!state_->outputs) (void)run_through_stage(linear);
   if (!state_->outputs)
-    return (state_->outputs.emplace(KernelOutputs::failed_outputs(state_->target, *state_->failure))).list();
+    return (state_->outputs.emplace(KernelOutputs::make_failed_outputs(state_->target, *state_->failure))).list();
   return state_->outputs->list();
 }
 
@@ -281,9 +281,9 @@ Result<KernelOutputs*> Compilation::outputs() {
 
 const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(state_->tensor, "a kernel has no schedule");
-  static const StageRow& row = row_of(StageRow::Kind::Schedule);
+  static const StageRow& row = get_stage_row(StageRow::Kind::Schedule);
   if (!state_->schedule && state_->begun_at) state_->schedule = needs_all_stages(state_->in, *state_->begun_at);
-  if (!state_->schedule) (void)run_through(row);
+  if (!state_->schedule) (void)run_through_stage(row);
   if (!state_->schedule) state_->schedule = *state_->failure;
   return *state_->schedule;
 }
@@ -291,11 +291,11 @@ const Result<Schedule>& Compilation::schedule() {
 Result<std::string> Compilation::schedule_text(bool as_json) {
   auto& made = schedule();
   if (!made) return made.diag();
-  std::vector<std::string> made_for;
-  for (size_t i = 0; i < made->items.size(); i++) made_for.push_back(kernel_made_for(i));
+  std::vector<std::string> user_operation;
+  for (size_t i = 0; i < made->items.size(); i++) user_operation.push_back(kernel_user_operation(i));
   MemoryPlan plan = plan_memory(*made, graph().settings());
-  return as_json ? schedule_json(*made, plan, schedule_key(), made_for, state_->in.buffer_names)
-                 : schedule_listing(*made, plan, schedule_key(), made_for);
+  return as_json ? schedule_json(*made, plan, schedule_key(), user_operation, state_->in.buffer_names)
+                 : schedule_listing(*made, plan, schedule_key(), user_operation);
 }
 
 Sha256 Compilation::schedule_key() { return sched_cache_key(state_->tensor->normalized_sink); }
@@ -312,9 +312,9 @@ Result<std::string> Compilation::row_output(const StageRow& row) {
   return made ? row.output->make(**made) : Result<std::string>(made.diag());
 }
 
-Result<CompileJob> Compilation::compile_job() {
+Result<CompileJob> Compilation::make_compile_job() {
   auto made = outputs();
-  return made ? compile_job_of(**made) : Result<CompileJob>(made.diag());
+  return made ? compile_job_of_outputs(**made) : Result<CompileJob>(made.diag());
 }
 
 std::vector<size_t> Compilation::kernel_numbers() {
@@ -333,7 +333,7 @@ std::string Compilation::kernel_target(size_t number) {
   return target_of_device(made.buffers[made.items[number].buffers[0]].device, graph().settings());
 }
 
-std::string Compilation::kernel_made_for(size_t number) const {
+std::string Compilation::kernel_user_operation(size_t number) const {
   const GoldenRecord* record = state_->in.record.get();
   return record && number < record->kernels.size() ? methods_text(record->kernels[number].metadata) : "";
 }
@@ -345,11 +345,11 @@ Result<Compilation> Compilation::kernel(size_t number) {
   InputGraph own;
   own.graph = std::make_unique<Graph>(graph().settings());
   own.root = copy_into(*own.graph, made->items[number].ast);
-  JobSpec spec = state_->spec;
+  CompilationSpec spec = state_->spec;
   spec.target = kernel_target(number);
   own.info = {.name = kernel_name(number), .target = spec.target, .settings = state_->in.info.settings};
   own.file = state_->in.file;
-  own.made_for = kernel_made_for(number);
+  own.user_operation = kernel_user_operation(number);
   return begin(std::move(own), std::move(spec));
 }
 
@@ -373,12 +373,12 @@ Result<Compilation> Compilation::fork() const {
   copy.is_tensor_graph = state_->in.is_tensor_graph;
   copy.file = state_->in.file;
   copy.record = state_->in.record;
-  copy.made_for = state_->in.made_for;
+  copy.user_operation = state_->in.user_operation;
   if (state_->tensor) {  // later tensor stages need data of earlier ones, so run them again
     copy.root = copy_into(*copy.graph, state_->ast);
     auto again = begin(std::move(copy), state_->spec);
     if (again && state_->at)
-      if (auto status = again->run_through(*state_->at); !status) return status.diag();
+      if (auto status = again->run_through_stage(*state_->at); !status) return status.diag();
     return again;
   }
   if (!state_->kernel) return no_stages_before(state_->in);
@@ -386,9 +386,9 @@ Result<Compilation> Compilation::fork() const {
   const StageRow* stage = state_->at;
   while (stage && !stage->kernel) stage--;  // go back to the last graph stage, because the fork makes its own outputs
   copy.info.stage = stage ? stage->name : "";
-  JobSpec spec = state_->spec;
-  spec.optimize = state_->kernel->should_run_optimizer;
-  spec.name_counts = state_->kernel->name_counts;
+  CompilationSpec spec = state_->spec;
+  spec.should_optimize = state_->kernel->should_run_optimizer;
+  spec.kernel_name_counts = state_->kernel->kernel_name_counts;
   auto out = begin(std::move(copy), std::move(spec));
   if (!out) return out;
   out->state_->kernel->image_buffers = state_->kernel->image_buffers;
@@ -397,31 +397,31 @@ Result<Compilation> Compilation::fork() const {
 }
 
 InputGraph Compilation::take_input() && {
-  set_watcher(nullptr);
+  set_stage_observer(nullptr);
   disarm(*state_);
   return std::move(state_->in);
 }
 
-void Compilation::set_watcher(Watcher* watcher) {
-  if (Watcher* before = std::exchange(state_->watcher, watcher)) before->end_compilation(*this);
-  if (watcher) watcher->begin_compilation(*this);
+void Compilation::set_stage_observer(StageObserver* stage_observer) {
+  if (StageObserver* before = std::exchange(state_->stage_observer, stage_observer)) before->end_compilation(*this);
+  if (stage_observer) stage_observer->begin_compilation(*this);
 }
 
-Status run_with_watcher(Compilation& compilation, Watcher& watcher) {
+Status run_with_observer(Compilation& compilation, StageObserver& stage_observer) {
   if (!compilation.input_graph().list.empty()) return no_stages_before(compilation.input_graph());
-  compilation.set_watcher(&watcher);
+  compilation.set_stage_observer(&stage_observer);
   if (!compilation.is_tensor_graph()) {
-    Status status = compilation.run_through(row_of(OutputKind::List));
-    compilation.set_watcher(nullptr);
+    Status status = compilation.run_through_stage(get_stage_row(OutputKind::List));
+    compilation.set_stage_observer(nullptr);
     return status;
   }
   auto& schedule = compilation.schedule();
-  compilation.set_watcher(nullptr);
+  compilation.set_stage_observer(nullptr);
   if (!schedule) return schedule.diag();
   for (size_t number : compilation.kernel_numbers()) {
     auto kernel = compilation.kernel(number);
     if (!kernel) return kernel.diag();
-    if (auto status = run_with_watcher(*kernel, watcher); !status) return status;
+    if (auto status = run_with_observer(*kernel, stage_observer); !status) return status;
   }
   return Unit{};
 }

@@ -15,13 +15,13 @@ constexpr const char* kKernel =
     "c4 = UOp.const(dtypes.float, 1.0)\nc6 = c0.index(c2, ptr=True).store(c4).end(c2)\nast = c6.sink()\n";
 
 InputGraph load(const std::string& text) {
-  auto loaded = load_text(Settings(), InputKind::Pyrender, text, "test");
+  auto loaded = load_graph_text(Settings(), InputKind::Pyrender, text, "test");
   REQUIRE_MESSAGE(loaded.ok(), loaded.diag().text());
   loaded->info.name = "k";
   return std::move(*loaded);
 }
 
-Compilation begin(InputGraph in, JobSpec spec = {.target = "CPU:CLANG"}) {
+Compilation begin(InputGraph in, CompilationSpec spec = {.target = "CPU:CLANG"}) {
   auto c = Compilation::begin(std::move(in), std::move(spec));
   REQUIRE_MESSAGE(c.ok(), c.diag().text());
   return std::move(*c);
@@ -38,16 +38,16 @@ InputGraph tensor_graph() {
 
 TEST_CASE("stage rows: every name, alias and slug finds its row, and rows are in pipeline order") {
   for (const StageRow& row : stage_rows()) {
-    CHECK(find_row(row.name) == &row);
-    CHECK(find_row(row.slug)->name == row.name);
-    if (!row.alias.empty() && row.kind != StageRow::Kind::Output) CHECK(find_row(row.alias) == &row);
+    CHECK(find_stage_row(row.name) == &row);
+    CHECK(find_stage_row(row.slug)->name == row.name);
+    if (!row.alias.empty() && row.kind != StageRow::Kind::Output) CHECK(find_stage_row(row.alias) == &row);
   }
-  CHECK(find_row("EXPANDER") == &row_of("expander"));
-  CHECK(find_row("expandr") == nullptr);
+  CHECK(find_stage_row("EXPANDER") == &get_stage_row("expander"));
+  CHECK(find_stage_row("expandr") == nullptr);
   CHECK(unknown_stage_error("expandr").expected.find("expander") != std::string::npos);
-  CHECK(&row_of("split kernels") < &row_of(StageRow::Kind::Schedule));
-  CHECK(&row_of("add control flow") < &row_of(OutputKind::List));
-  CHECK(row_of("asm").is(OutputKind::Compiled));
+  CHECK(&get_stage_row("split kernels") < &get_stage_row(StageRow::Kind::Schedule));
+  CHECK(&get_stage_row("add control flow") < &get_stage_row(OutputKind::List));
+  CHECK(get_stage_row("asm").is(OutputKind::Compiled));
 }
 
 TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
@@ -67,9 +67,9 @@ TEST_CASE("step runs the stages that apply, in order, up to the launch facts") {
   CHECK(last->name == "program");
   CHECK(graphs > 10);
   CHECK(c.list()->size() > 5);
-  CHECK(c.row_output(row_of(OutputKind::Source))->find("void ") != std::string::npos);
-  CHECK(c.row_output(row_of(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
-  CHECK_FALSE(c.row_output(row_of(StageRow::Kind::Schedule)).ok());
+  CHECK(c.row_output(get_stage_row(OutputKind::Source))->find("void ") != std::string::npos);
+  CHECK(c.row_output(get_stage_row(OutputKind::LaunchFacts))->find("global_size") != std::string::npos);
+  CHECK_FALSE(c.row_output(get_stage_row(StageRow::Kind::Schedule)).ok());
 }
 
 TEST_CASE("a view that each iteration of an OUTER range makes is one buffer") {
@@ -101,7 +101,7 @@ TEST_CASE("launch facts print variables as JSON, including bool variables") {
                "UOp.variable('b', False, True, dtype=dtypes.bool).where(UOp.variable('n', 1, 9, dtype=dtypes.int)"
                ".cast(dtypes.float), UOp.const(dtypes.float, 1.0))");
   Compilation c = begin(load(text));
-  auto facts = c.row_output(row_of(OutputKind::LaunchFacts));
+  auto facts = c.row_output(get_stage_row(OutputKind::LaunchFacts));
   REQUIRE_MESSAGE(facts.ok(), facts.diag().text());
   CHECK(facts->find("vars: [\"b\", false, true] [\"n\", 1, 9]\n") != std::string::npos);
 }
@@ -113,7 +113,7 @@ TEST_CASE("launch facts print a size without an infix form as its repr, as tinyg
       "s = UOp.range(8, 1, AxisType.LOOP)\n"
       "ast = a.index(r*8+s, ptr=True).store(UOp.const(dtypes.float, 1.0)).end(r, s).sink()\n";
   Compilation c = begin(load(text), {.target = "WEBGPU"});
-  std::string facts = c.row_output(row_of(OutputKind::LaunchFacts)).value_or_throw();
+  std::string facts = c.row_output(get_stage_row(OutputKind::LaunchFacts)).value_or_throw();
   const std::string size = "UOp(Ops.BITCAST, dtypes.int, arg=None, src=(\n"
                            "  UOp(Ops.SHL, dtypes.uint, arg=None, src=(\n"
                            "    UOp(Ops.BITCAST, dtypes.uint, arg=None, src=(\n"
@@ -127,21 +127,21 @@ TEST_CASE("launch facts print a size without an infix form as its repr, as tinyg
 TEST_CASE("a compilation resumes after the stage that its input names, and a fork is independent") {
   Compilation whole = begin(load(kKernel)), half = begin(load(kKernel));
   std::string source = *whole.source();
-  REQUIRE(half.run_through(row_of("expander")).ok());
-  CHECK(half.last_row() == &row_of("expander"));
+  REQUIRE(half.run_through_stage(get_stage_row("expander")).ok());
+  CHECK(half.last_row() == &get_stage_row("expander"));
   auto fork = half.fork();
   REQUIRE(fork.ok());
   CHECK(&fork->graph() != &half.graph());
   CHECK(fork->last_row() == half.last_row());
   CHECK(*fork->source() == source);
-  CHECK(half.last_row() == &row_of("expander"));
+  CHECK(half.last_row() == &get_stage_row("expander"));
   InputGraph resumed = load(*pyrender(half.current_graph()));
   resumed.info.stage = "expander";
   CHECK(*begin(std::move(resumed)).source() == source);
   CHECK(*whole.fork()->source() == source);
 
   Compilation tensor = begin(tensor_graph(), {});
-  REQUIRE(tensor.run_through(row_of("earliest rewrites")).ok());
+  REQUIRE(tensor.run_through_stage(get_stage_row("earliest rewrites")).ok());
   auto again = tensor.fork();
   REQUIRE(again.ok());
   CHECK(again->last_row() == tensor.last_row());
@@ -155,14 +155,14 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
   auto kernels = c.kernels();
   REQUIRE(kernels.ok());
   REQUIRE(!kernels->empty());
-  CHECK(c.last_row() == &row_of(StageRow::Kind::Schedule));
+  CHECK(c.last_row() == &get_stage_row(StageRow::Kind::Schedule));
   for (Compilation& k : *kernels) {
     CHECK(k.name().starts_with("k."));
     CHECK(k.source().ok());
   }
   CHECK(c.kernel(1000).diag().message == "the schedule of 'k' has no kernel '1000'");
-  CHECK(c.row_output(row_of(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
-  CHECK(c.row_output(row_of(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
+  CHECK(c.row_output(get_stage_row(StageRow::Kind::Schedule))->find("kernel") != std::string::npos);
+  CHECK(c.row_output(get_stage_row(OutputKind::Source)).diag().message.find("is a tensor graph") != std::string::npos);
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current_graph()));
   later.info.stage = "earliest rewrites";
   Compilation resumed = begin(std::move(later), {}), stepped = begin(tensor_graph(), {});
@@ -179,9 +179,9 @@ TEST_CASE("a tensor graph has a schedule and a compilation for each kernel") {
 
 TEST_CASE("stepping a tensor graph that is the result of a stage fails at the schedule") {
   InputGraph later = load(*pyrender(begin(tensor_graph(), {}).current_graph()));
-  later.info.stage = (&row_of(StageRow::Kind::Schedule) - 1)->name;
+  later.info.stage = (&get_stage_row(StageRow::Kind::Schedule) - 1)->name;
   Compilation c = begin(std::move(later), {});
-  REQUIRE(c.next_row() == &row_of(StageRow::Kind::Schedule));
+  REQUIRE(c.next_row() == &get_stage_row(StageRow::Kind::Schedule));
   CHECK(c.run_step().diag().message.find("needs data of all stages") != std::string::npos);
   CHECK(c.next_row() == nullptr);
 }
@@ -201,7 +201,7 @@ TEST_CASE("a tensor graph resumes after any stage, and runs the following stages
 }
 
 TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wrong level") {
-  auto refused = [](InputGraph in, JobSpec spec) {
+  auto refused = [](InputGraph in, CompilationSpec spec) {
     auto c = Compilation::begin(std::move(in), std::move(spec));
     return c ? std::string() : c.diag().text();
   };
@@ -216,9 +216,9 @@ TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wro
 }
 
 TEST_CASE("after a stage fails, every later call returns its error") {
-  JobSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
+  CompilationSpec spec{.target = "CPU:CLANG", .opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"};  // no tensor core fits
   Compilation c = begin(load(kKernel), spec);
-  auto status = c.run_through(row_of(OutputKind::List));
+  auto status = c.run_through_stage(get_stage_row(OutputKind::List));
   REQUIRE_FALSE(status.ok());
   CHECK(status.diag().message.find("stage 'apply opts'") != std::string::npos);
   CHECK(c.next_row() == nullptr);
@@ -229,7 +229,7 @@ TEST_CASE("after a stage fails, every later call returns its error") {
 }
 
 TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also when a stage fails") {
-  struct Log : Watcher {
+  struct Log : StageObserver {
     std::string text;
     void begin_compilation(Compilation& c) override { text += "begin " + c.name() + "\n"; }
     void begin_stage(const StageRow& row, UOp) override { text += std::string(row.name); }
@@ -239,17 +239,17 @@ TEST_CASE("a watcher gets every row, and `end` before the graph is freed, also w
     }
   };
   Log all, failed, tensor;
-  REQUIRE(run_with_watcher(begin(load(kKernel)), all).ok());
+  REQUIRE(run_with_observer(begin(load(kKernel)), all).ok());
   CHECK(all.text.starts_with("begin k\nearly movement ops.\n"));
   CHECK(all.text.ends_with("add control flow.\nlinear.\nend k of 1\n"));
-  CHECK_FALSE(run_with_watcher(begin(load(kKernel), {.opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"}), failed).ok());
+  CHECK_FALSE(run_with_observer(begin(load(kKernel), {.opts = "[Opt(OptOps.TC, 0, (0, 0, 1))]"}), failed).ok());
   CHECK(failed.text.ends_with("apply opts failed.\nend k of 1\n"));
-  REQUIRE(run_with_watcher(begin(tensor_graph(), {}), tensor).ok());
+  REQUIRE(run_with_observer(begin(tensor_graph(), {}), tensor).ok());
   CHECK(tensor.text.find("schedule.\nend k of 1\nbegin k.") != std::string::npos);
   Log first, second;
   Compilation c = begin(load(kKernel));
-  c.set_watcher(&first);
-  c.set_watcher(&second);
+  c.set_stage_observer(&first);
+  c.set_stage_observer(&second);
   Compilation moved = std::move(c);
   CHECK(first.text == "begin k\nend k of 1\n");
   InputGraph back = std::move(moved).take_input();
@@ -263,7 +263,7 @@ TEST_CASE("a dump contains the requested stages and outputs, also of the kernels
     REQUIRE(plan.ok());
     plan->num_threads = 2;
     Compilation c = begin(std::move(in), {});
-    auto texts = dump_texts(c, *plan);
+    auto texts = make_dump_texts(c, *plan);
     REQUIRE_MESSAGE(texts.ok(), texts.diag().text());
     return std::move(*texts);
   };

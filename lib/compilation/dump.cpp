@@ -20,7 +20,7 @@ class Dump {
   Dump(Compilation& compilation, const DumpPlan& plan) : c_(compilation), plan_(plan) {}
 
   Result<Texts> run() {
-    if (plan_.watcher) c_.set_watcher(plan_.watcher);
+    if (plan_.stage_observer) c_.set_stage_observer(plan_.stage_observer);
     auto status = make();
     if (!status) return status.diag();
     return std::move(texts_);
@@ -58,8 +58,9 @@ class Dump {
   }
 
   Status add_graphs() {
-    const StageRow* given = c_.last_row() ? c_.last_row() : &row_of(StageRow::Kind::Ast);
-    bool asked_for = plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(row_of(StageRow::Kind::Ast)));
+    const StageRow* given = c_.last_row() ? c_.last_row() : &get_stage_row(StageRow::Kind::Ast);
+    bool asked_for =
+        plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(get_stage_row(StageRow::Kind::Ast)));
     if (plan_.dumps_only_input || asked_for)
       if (auto status = add_graph(*given, c_.input_graph().root); !status) return status;
     if (plan_.dumps_only_input) return Unit{};
@@ -80,7 +81,7 @@ class Dump {
 
   Status add_graph(const StageRow& row, UOp graph) {
     Format format = plan_.format.value_or(Format::Pyrender);
-    return add(row, extension_of(format), write_graph(format, graph, info_at(row)));
+    return add(row, file_extension_of(format), write_graph(format, graph, info_at(row)));
   }
   GraphInfo info_at(const StageRow& row) const {
     GraphInfo info = c_.input_graph().info;
@@ -97,7 +98,7 @@ class Dump {
   }
 
   Status add_listing() {
-    const StageRow& linear = row_of(OutputKind::List);
+    const StageRow& linear = get_stage_row(OutputKind::List);
     if (!plan_.is_wanted(linear) && !plan_.dumps_only_input) return Unit{};
     return add_list(linear, c_.input_graph().list);
   }
@@ -124,10 +125,10 @@ class Dump {
     GraphInfo info = format == Format::Uops && !plan_.is_self_describing ? GraphInfo() : info_at(row);
     // These formats lose the order of the list, so the header must not name the stage `linear`.
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
-    return add(row, extension_of(format), write_list(format, list, info));
+    return add(row, file_extension_of(format), write_list(format, list, info));
   }
 
-  bool one_by_one() const { return plan_.on_compiled || plan_.watcher; }
+  bool one_by_one() const { return plan_.on_compiled || plan_.stage_observer; }
 
   Status add_kernels() {
     if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
@@ -148,7 +149,7 @@ class Dump {
       if (!texts) return texts.diag();
       for (DumpText text : *texts) {
         text.graph_name = c_.kernel_name(numbers[i]);
-        if (like[i] != i) text.text = with_name(std::move(text.text), text.graph_name);
+        if (like[i] != i) text.text = text_with_name(std::move(text.text), text.graph_name);
         texts_.push_back(std::move(text));
       }
     }
@@ -156,7 +157,7 @@ class Dump {
   }
 
   // Returns for each kernel the index of the first equal kernel, whose texts are copied; or the kernel's own index if
-  // kernels are compiled one at a time, or in formats where with_name() cannot replace names.
+  // kernels are compiled one at a time, or in formats where text_with_name() cannot replace names.
   std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
     bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;
@@ -188,14 +189,14 @@ Result<DumpPlan> make_dump_plan(std::string_view stages, std::string_view format
   if (!selected) return selected.diag();
   for (std::string_view name : *selected) {
     if (name == kChanged) plan.dumps_changed_graphs = true;
-    else if (name != kAll) plan.wanted_rows.insert(find_row(name));
+    else if (name != kAll) plan.wanted_rows.insert(find_stage_row(name));
     else for (const StageRow& row : stage_rows())
       if (!row.is(OutputKind::Compiled)) plan.wanted_rows.insert(&row);
   }
   if (format.empty()) return plan;
   plan.format = parse_format(format);
   if (plan.format) return plan;
-  std::string near = nearest_names(format, format_names());
+  std::string near = nearest_names_text(format, format_names());
   return Diag{.message = "unknown format '" + std::string(format) + "'",
               .expected = near.empty() ? "pyrender, uops, nodes, repr, json or dot" : near};
 }
@@ -206,9 +207,9 @@ std::string DumpText::file_name(const std::string& stem) const {
   return stem + "." + number + "." + row->slug + "." + extension;
 }
 
-Result<Texts> dump_texts(Compilation& compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
+Result<Texts> make_dump_texts(Compilation& compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
 
-std::string json_document(const std::vector<DumpText>& texts) {
+std::string make_json_document(const std::vector<DumpText>& texts) {
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.key("texts").array([&] {
@@ -216,7 +217,7 @@ std::string json_document(const std::vector<DumpText>& texts) {
           json.start_line().object([&] {
             json.member("kernel", t.graph_name).member("stage", t.row->name);
             if (t.extension != "json") json.member("text", t.text);
-            else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw(t.text);
+            else json.key(t.row->kind == StageRow::Kind::Schedule ? "schedule" : "graph").raw_json(t.text);
           });
       });
     });

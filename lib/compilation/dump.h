@@ -20,7 +20,7 @@ struct DumpPlan {
   std::optional<Format> format = {};  // unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};
   unsigned num_threads = 1;
-  Watcher* watcher = nullptr;  // may be null; if set, kernels are compiled one at a time
+  StageObserver* stage_observer = nullptr;  // may be null; if set, kernels are compiled one at a time
   // Called with each compilation after its texts are made. May step the compilation further. An error ends the dump. If
   // set, kernels are compiled one at a time, even if equal to an earlier one.
   std::function<Status(Compilation&)> on_compiled = {};
@@ -45,9 +45,9 @@ struct DumpText {
 
 // Returns the requested texts, of a tensor graph also those of its kernels. Fails if a stage, an output or
 // `on_compiled` fails, or if the input is a linear list that has none of the requested texts.
-Result<std::vector<DumpText>> dump_texts(Compilation& compilation, const DumpPlan& plan);
+Result<std::vector<DumpText>> make_dump_texts(Compilation& compilation, const DumpPlan& plan);
 
 // Returns the texts as one JSON document. A graph or schedule that is JSON becomes a value, another text a string.
-std::string json_document(const std::vector<DumpText>& texts);
+std::string make_json_document(const std::vector<DumpText>& texts);
 
 }  // namespace tgc

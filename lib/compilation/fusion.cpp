@@ -14,7 +14,7 @@ namespace {
 
 using StoreReason = IndexingContext::StoreReason;
 
-class StageKeeper : public Watcher {
+class StageKeeper : public StageObserver {
  public:
   UOp indexed;
   UOp kept;
@@ -47,12 +47,12 @@ StorageReason reason_of(UOp node, const IndexingContext::RealizedAxes& realized)
                                 : realized.reason == StoreReason::UsersDiffer ? "users"
                                 : realized.reason == StoreReason::LoopsEnd    ? "loops"
                                                                               : "own";
-  return storage_reason(word, op_text(node), realized.reading_op ? op_text(realized.reading_op) : "");
+  return explain_storage(word, op_text(node), realized.reading_op ? op_text(realized.reading_op) : "");
 }
 
 void add_keeper(StorageReason& reason, UOp bufferize) {
   const BufferRequirements k = buffer_requirements(bufferize);
-  if (k.is_removable) add_cost(reason, k.num_buffers, k.has_buffer_reduction);
+  if (k.is_removable) add_storage_cost(reason, k.num_buffers, k.has_buffer_reduction);
 }
 
 // `tag` has indices into TensorJob::numbered_nodes.
@@ -134,7 +134,7 @@ class FusionReport {
 
 }  // namespace
 
-StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by) {
+StorageReason explain_storage(std::string_view why, const std::string& op, const std::string& by) {
   if (why == "output") return {"it is an output of the graph", "", true};
   if (why == "assign") return {"the program assigns it", "", true};
   if (why == "source") return {by + " reads a buffer", "no " + by};
@@ -154,7 +154,7 @@ StorageReason storage_reason(std::string_view why, const std::string& op, const 
   return {"the scheduler stores it", ""};
 }
 
-void add_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction) {
+void add_storage_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction) {
   if (reason.is_final) return;
   if (buffers > 3) {
     reason.reason_text +=
@@ -171,10 +171,10 @@ Result<std::string> fusion_text(const Compilation& c) {
     in.root = copy_into(*in.graph, c.ast()), in.is_tensor_graph = true;
     Compilation copy = std::move(Compilation::begin(std::move(in), c.spec()).value_or_throw());
     StageKeeper stages;
-    copy.set_watcher(&stages);
+    copy.set_stage_observer(&stages);
     if (auto& schedule = copy.schedule(); !schedule) throw Failure(schedule.diag());
     const std::string out = FusionReport(copy, stages).text();
-    copy.set_watcher(nullptr);
+    copy.set_stage_observer(nullptr);
     return out;
   });
 }

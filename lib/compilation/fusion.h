@@ -14,10 +14,10 @@ struct StorageReason {
 };
 // Returns the texts for `why` (GoldenStoredValue::Reason::reason). `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of its user.
-StorageReason storage_reason(std::string_view why, const std::string& op, const std::string& by);
+StorageReason explain_storage(std::string_view why, const std::string& op, const std::string& by);
 // Adds to `reason` why the scheduler did not remove the buffer later, unless the reason is final. `buffers` is the
 // number of buffers that the value reads; `has_buffer_reduction`: computing it reduces a buffer.
-void add_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction);
+void add_storage_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction);
 
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.
 std::string recorded_fusion_text(const GoldenRecord& record);

@@ -14,16 +14,16 @@
 
 namespace tgc {
 
-struct Case {
+struct GoldenCase {
   GoldenRecord record;
   Settings settings;
 };
 
-inline std::vector<Case> all_cases() {
+inline std::vector<GoldenCase> all_golden_cases() {
   std::vector<std::string> files;
   for (auto& entry : std::filesystem::directory_iterator(test_path("golden"))) files.push_back(entry.path().string());
   std::ranges::sort(files);
-  std::vector<Case> out;
+  std::vector<GoldenCase> out;
   for (const std::string& file : files) {
     auto reader = GoldenReader::open(file);
     REQUIRE(reader);
@@ -39,8 +39,8 @@ inline std::vector<Case> all_cases() {
   return out;
 }
 
-inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepare = {}) {
-  auto in = load_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
+inline Compilation begin(const GoldenCase& c, const std::function<void(Graph&)>& prepare = {}) {
+  auto in = load_graph_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
   REQUIRE(in);
   in->is_tensor_graph = c.record.target.empty();
   if (prepare) prepare(*in->graph);
@@ -53,7 +53,7 @@ inline Compilation begin(const Case& c, const std::function<void(Graph&)>& prepa
 // compilations are the same node. The last element is empty if a stage or the scheduling failed.
 using StageGraphs = std::vector<UOp>;
 
-inline StageGraphs run(const Case& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {
+inline StageGraphs run_all_stages(const GoldenCase& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {
   Compilation compilation = begin(c, prepare);
   StageGraphs out;
   const StageRow* row = compilation.next_row();

@@ -15,10 +15,10 @@ namespace tgc {
 namespace {
 
 bool is_misspelt_stage(const std::string& stage) {
-  if (stage.empty() || find_row(stage)) return false;
+  if (stage.empty() || find_stage_row(stage)) return false;
   std::vector<std::string_view> names;
   for (const StageRow& row : stage_rows()) names.push_back(row.name);
-  return !nearest_names(stage, names).empty();
+  return !nearest_names_text(stage, names).empty();
 }
 
 }  // namespace
@@ -29,24 +29,24 @@ std::string GraphCompiler::target_for_input(const InputGraph& in) const {
   return in.is_tensor_graph ? "" : choices_.default_target;
 }
 
-Result<JobSpec> GraphCompiler::job_for(const InputGraph& in) const {
-  const Overrides& over = choices_.overrides;
-  JobSpec job{.target = target_for_input(in), .opts = over.opts, .compile_options = choices_.compile_options};
-  auto* parse = over.target.empty() ? recorded_target : parse_target;
+Result<CompilationSpec> GraphCompiler::job_for_input(const InputGraph& in) const {
+  const CompileOverrides& over = choices_.overrides;
+  CompilationSpec job{.target = target_for_input(in), .opts = over.opts, .compile_options = choices_.compile_options};
+  auto* parse = over.target.empty() ? parse_recorded_target : parse_target;
   if (!job.target.empty())
     if (auto target = parse(job.target, in.graph->settings()); !target) return target.diag();
   return job;
 }
 
 Result<Compilation> GraphCompiler::begin(InputGraph in) const {
-  auto job = job_for(in);
+  auto job = job_for_input(in);
   if (!job) return job.diag();
   if (!choices_.overrides.target.empty()) in.info.target = choices_.overrides.target;
   return Compilation::begin(std::move(in), std::move(*job));
 }
 
-Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& recorded) const {
-  in.info.settings = kept_settings(in, recorded);
+Result<InputGraph> GraphCompiler::finish_input(InputGraph in, const GoldenSettings& recorded) const {
+  in.info.settings = settings_to_keep(in, recorded);
   if (in.graph->is_foreign()) {
     auto status = check_foreign_graph(in);
     return status ? Result(std::move(in)) : status.diag();
@@ -58,7 +58,7 @@ Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& reco
   }
   for (const std::string& note : in.read_report.notes) choices_.note(note);
   if (choices_.overrides.start_stage.empty() || !in.list.empty()) return in;
-  const StageRow* row = find_row(choices_.overrides.start_stage);
+  const StageRow* row = find_stage_row(choices_.overrides.start_stage);
   if (!row) return unknown_stage_error(choices_.overrides.start_stage);
   in.info.stage = row->kind == StageRow::Kind::Ast ? "" : row->name;
   return in;
@@ -67,7 +67,7 @@ Result<InputGraph> GraphCompiler::take(InputGraph in, const GoldenSettings& reco
 Result<InputGraph> GraphCompiler::import_kernel(InputGraph in) const {
   if (!in.graph->is_foreign()) return in;
   if (auto status = check_import(in); !status) return status.diag();
-  auto settings = settings_for({});
+  auto settings = merge_settings({});
   return settings ? Result(import_input(std::move(in), *settings)) : settings.diag();
 }
 
@@ -77,12 +77,12 @@ Result<InputGraph> GraphCompiler::import_if_wanted(InputGraph in) const {
 }
 
 Result<InputGraph> GraphCompiler::graph_of_record(GoldenRecord record, const std::string& file) const {
-  auto settings = settings_for({});
+  auto settings = merge_settings({});
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, InputKind::Json, record.ast, file);
+  auto out = load_graph_text(*settings, InputKind::Json, record.ast, file);
   if (!out) return out;
   out->info.name = record.id, out->info.target = record.target;
-  out->made_for = methods_text(record.metadata);
+  out->user_operation = methods_text(record.metadata);
   out->record = std::make_shared<const GoldenRecord>(std::move(record));
   return import_if_wanted(std::move(*out));
 }
@@ -99,8 +99,8 @@ class OwnCompiler : public GraphCompiler {
  public:
   using GraphCompiler::GraphCompiler;
 
-  Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
-    auto settings = Settings::from_environment();
+  Result<Settings> merge_settings(const GoldenSettings& recorded, std::string_view producer) const override {
+    auto settings = Settings::read_environment();
     if (!settings) return settings;
     if (release_of(producer) == Release::v0_12)
       for (auto& [key, value] : recorded)
@@ -125,7 +125,7 @@ class OwnCompiler : public GraphCompiler {
   // If kernels are imported without --native, returns false for a record of another release whose target does not begin
   // with the parts that --target names: --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool accepts_record(const GoldenRecord& record, std::string_view producer) const override {
-    const Overrides& over = choices_.overrides;
+    const CompileOverrides& over = choices_.overrides;
     if (over.target.empty() || over.uses_native_pipeline || !over.imports_kernels || record.target.empty()) return true;
     return release_of(producer) == Release::v0_12 || (record.target + ":").starts_with(over.target + ":");
   }
@@ -136,7 +136,7 @@ class OwnCompiler : public GraphCompiler {
       auto status = check_kernel(in, kernel);
       return status ? import_if_wanted(std::move(in)) : status.diag();
     }
-    auto job = job_for(in);
+    auto job = job_for_input(in);
     if (!job) return job.diag();
     if (auto malformed = first_malformed_below(in.root))
       return in.diag_at(malformed->node, malformed->message);
@@ -155,16 +155,17 @@ class OwnCompiler : public GraphCompiler {
 
   bool can_compile(const InputGraph& in) const override {
     const bool is_own = !in.graph->is_foreign() && (!is_imported(in) || choices_.overrides.uses_native_pipeline);
-    const bool has_stage = in.info.stage.empty() || find_row(in.info.stage);
+    const bool has_stage = in.info.stage.empty() || find_stage_row(in.info.stage);
     return is_own && has_stage && !(choices_.overrides.uses_recorded_pipeline && in.record);
   }
 
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const override {
-    if (const auto& refused = import_facts_of(in).import_error; refused && choices_.overrides.uses_native_pipeline)
+    if (const auto& refused = import_facts_of_input(in).import_error;
+        refused && choices_.overrides.uses_native_pipeline)
       return *refused;
-    if (!can_compile(in)) return recorded_pipeline(std::move(in));
+    if (!can_compile(in)) return make_recorded_pipeline(std::move(in));
     auto begun = begin(std::move(in));
-    return begun ? Result(native_pipeline(std::move(*begun))) : begun.diag();
+    return begun ? Result(make_native_pipeline(std::move(*begun))) : begun.diag();
   }
 
   Result<GoldenRecord> record_of_input(const InputGraph& in) const override {
@@ -182,12 +183,12 @@ class OwnCompiler : public GraphCompiler {
     if (by == tinygrad_version()) return Unit{};
     return Diag{"tinygrad " + by + " failed so, which only --live=PYTHON can repeat"};
   }
-  bool prepare_for_device(const std::string&, Overrides&) const override { return false; }
+  bool prepare_for_device(const std::string&, CompileOverrides&) const override { return false; }
 
  protected:
   // Returns the current values of the settings that were recorded with the graph, or that differ from their defaults
   // (except DEBUG). For a graph of another release, returns the settings that were read with it.
-  GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
+  GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const override {
     if (in.graph->is_foreign()) return in.info.settings;
     const Settings& now = in.graph->settings();
     GoldenSettings out = recorded;
@@ -198,7 +199,7 @@ class OwnCompiler : public GraphCompiler {
   }
 
   Status check_foreign_graph(const InputGraph& in) const override {
-    const Overrides& over = choices_.overrides;
+    const CompileOverrides& over = choices_.overrides;
     if ((over.imports_kernels || over.uses_native_pipeline) && !in.is_tensor_graph) return Unit{};
     if (over.target.empty() && over.settings_texts.empty() && over.opts.empty()) return Unit{};
     Diag diag = foreign_graph_error(in.info.producer, in.file);
@@ -207,7 +208,7 @@ class OwnCompiler : public GraphCompiler {
   }
 
   Status check_import(const InputGraph& in) const override {
-    const Overrides& over = choices_.overrides;
+    const CompileOverrides& over = choices_.overrides;
     const bool is_ast = in.list.empty() && (in.info.stage.empty() || in.info.stage == "ast");
     if (over.uses_native_pipeline && !is_ast)
       return Diag{.message = "--native compiles an AST, and this graph of " + producer_of_graph(in) + " is after '" +
@@ -224,17 +225,17 @@ class OwnCompiler : public GraphCompiler {
 
 }  // namespace
 
-std::shared_ptr<const GraphCompiler> native_compiler(CompilerChoices choices) {
+std::shared_ptr<const GraphCompiler> make_native_compiler(CompilerChoices choices) {
   return std::make_shared<OwnCompiler>(std::move(choices));
 }
 
-CompileQuestion question_about(const InputGraph& graph) {
+CompileQuestion question_about_graph(const InputGraph& graph) {
   CompileQuestion out{.id = graph.info.name, .target = graph.info.target, .is_tensor_graph = graph.is_tensor_graph};
   const Settings& settings = graph.graph->settings();
   for (const SettingInfo& s : all_settings())
     out.settings.emplace_back(s.name,
                               std::to_string(s.name == "CPU_COUNT" ? settings.cpu_count() : settings.*s.member));
-  const StageRow* last = find_row(graph.info.stage);
+  const StageRow* last = find_stage_row(graph.info.stage);
   for (const StageRow& row : stage_rows())
     if (last && row.kernel && &row <= last) out.finished_stages.emplace_back(row.name);
   out.graph_json = graph_to_json(graph.root, {});

@@ -1,5 +1,5 @@
 // GraphCompiler: compiles graphs, either by tgc's own stages (graph_compiler.cpp) or by the user's tinygrad
-// (live_compiler.cpp).
+// (make_live_compiler.cpp).
 #pragma once
 #include <functional>
 #include <map>
@@ -19,7 +19,7 @@ class Pipeline;
 class TinygradPool;
 
 // The user's options for reading and compiling graphs. Without `target`, `opts` or `start_stage`, the input decides.
-struct Overrides {
+struct CompileOverrides {
   std::string target;
   std::vector<std::string> settings_texts;   // KEY=VALUE each, by tinygrad's names
   std::string opts;
@@ -43,7 +43,7 @@ struct Overrides {
 };
 
 struct CompilerChoices {
-  Overrides overrides;
+  CompileOverrides overrides;
   std::string default_target;
   CompileOptions compile_options;
   std::function<void(const std::string&)> note;
@@ -58,11 +58,11 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Returns tinygrad's defaults, overridden by the environment, by the settings that `producer` (empty: 0.12.0)
   // recorded, if it is 0.12.0, and by --set. Fails for an unknown setting or an invalid value. The live compiler
   // ignores --set, and invalid recorded settings.
-  virtual Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
+  virtual Result<Settings> merge_settings(const GoldenSettings& recorded, std::string_view producer = {}) const = 0;
   // Returns the target of `in`: the override, else that of `in`, else the default; "" for a tensor graph without one.
   std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
-  Result<JobSpec> job_for(const InputGraph& in) const;
+  Result<CompilationSpec> job_for_input(const InputGraph& in) const;
   // Returns the settings to write into a repro bundle of `in`, which fails on `device`.
   virtual GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const = 0;
 
@@ -71,7 +71,7 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual bool accepts_record(const GoldenRecord&, std::string_view /*producer*/) const { return true; }
   // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
   // an option does not fit the graph, if --from names no stage, or if the graph's own stage seems misspelt.
-  Result<InputGraph> take(InputGraph in, const GoldenSettings& recorded) const;
+  Result<InputGraph> finish_input(InputGraph in, const GoldenSettings& recorded) const;
   // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports a kernel if the Overrides say
   // so. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
   // `kernel` must be 0 or its name.
@@ -107,10 +107,10 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual Status check_can_repeat(const std::string& release) const = 0;
   // Called before a run on `device`, the value of --device. The live compiler sets an empty `over.target` to `device`,
   // unless this is REF. Returns true if the run uses the linear list of the record that this compiler made.
-  virtual bool prepare_for_device(const std::string& device, Overrides& over) const = 0;
+  virtual bool prepare_for_device(const std::string& device, CompileOverrides& over) const = 0;
 
  protected:
-  virtual GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const = 0;
+  virtual GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const = 0;
   virtual Status check_foreign_graph(const InputGraph&) const { return Unit{}; }
   virtual Status check_import(const InputGraph&) const { return Unit{}; }
   Result<InputGraph> import_if_wanted(InputGraph in) const;
@@ -119,10 +119,11 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   const CompilerChoices choices_;
 };
 
-std::shared_ptr<const GraphCompiler> native_compiler(CompilerChoices choices);
-std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad);
+std::shared_ptr<const GraphCompiler> make_native_compiler(CompilerChoices choices);
+std::shared_ptr<const GraphCompiler> make_live_compiler(CompilerChoices choices,
+                                                        std::shared_ptr<TinygradPool> tinygrad);
 
 // Returns the request to a tinygrad process to run the stages after graph.info.stage on `graph`.
-CompileQuestion question_about(const InputGraph& graph);
+CompileQuestion question_about_graph(const InputGraph& graph);
 
 }  // namespace tgc

@@ -6,11 +6,11 @@
 namespace tgc {
 
 Diag InputGraph::diag_at(UOp node, std::string message) const {
-  return tgc::diag_at(text, place_of(read_report.places, node.id()), file, std::move(message), "");
+  return tgc::diag_at(text, offset_of_node(read_report.places, node.id()), file, std::move(message), "");
 }
 
 static bool is_inside_kernel(UOp u) {
-  const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of(u.arg(), "addrspace") : Arg();
+  const Arg space = u.arg().kind() == Arg::Kind::Record ? import::field_of_record(u.arg(), "addrspace") : Arg();
   return space == Arg(AddrSpace::LOCAL) || space == Arg(AddrSpace::REG);
 }
 
@@ -36,8 +36,8 @@ bool is_tensor_value(const InputGraph& in) {
 
 }  // namespace
 
-Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
-                             bool take_malformed, std::string_view producer) {
+Result<InputGraph> load_graph_text(const Settings& settings, InputKind kind, std::string_view text,
+                                   const std::string& file, bool take_malformed, std::string_view producer) {
   InputGraph out;
   out.read_report.accepts_malformed_graphs = take_malformed;
   if (release_of(producer) != Release::v0_12) out.read_report.producer = producer;
@@ -61,10 +61,10 @@ std::string target_of_device(std::string_view device, const Settings& settings) 
   return parse_target(name, settings) ? name : "CPU";
 }
 
-const ImportedFrom& import_facts_of(const InputGraph& in) { return in.graph->extension<ImportedFrom>(); }
+const ImportFacts& import_facts_of_input(const InputGraph& in) { return in.graph->extension<ImportFacts>(); }
 
 std::string producer_of_graph(const InputGraph& in) {
-  if (is_imported(in)) return import_facts_of(in).producer;
+  if (is_imported(in)) return import_facts_of_input(in).producer;
   if (!in.info.producer.empty()) return in.info.producer;
   const Release release = in.graph->release();
   return release == Release::v0_12 ? "tinygrad 0.12.0" : "tinygrad " + std::string(name_of(release));
@@ -77,26 +77,26 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
   NonImportableNode why;
   auto imported = import_graph(in.root, in.list, settings, &why);
   if (!imported) {
-    auto& refused = in.graph->extension<ImportedFrom>().import_error;
+    auto& refused = in.graph->extension<ImportFacts>().import_error;
     refused = why.node ? in.diag_at(why.node, imported.diag().message + ", in " + producer) : imported.diag();
     return in;
   }
   Places places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
     if (UOp original = imported->origins->original_of_node(imported->graph->at(id)))
-      places.push_back({id, place_of(in.read_report.places, original.id())});
-  imported->graph->extension<ImportedFrom>() = {std::move(in.graph), producer, std::move(imported->origins)};
+      places.push_back({id, offset_of_node(in.read_report.places, original.id())});
+  imported->graph->extension<ImportFacts>() = {std::move(in.graph), producer, std::move(imported->origins)};
   in.graph = std::move(imported->graph);
   in.root = imported->root, in.list = std::move(imported->list);
   in.read_report.places = std::move(places);
-  in.info.stage.clear(), in.info.target = known_target(in.info.target, settings);
+  in.info.stage.clear(), in.info.target = supported_target(in.info.target, settings);
   return in;
 }
 
-std::string known_target(std::string_view target, const Settings& settings) {
+std::string supported_target(std::string_view target, const Settings& settings) {
   if (target.starts_with("QCOM:CL")) return "CL:CL";
   for (;;) {
-    if (recorded_target(target, settings)) return std::string(target);
+    if (parse_recorded_target(target, settings)) return std::string(target);
     const size_t colon = target.rfind(':');
     if (colon == target.npos) return "";
     target = target.substr(0, colon);
@@ -104,7 +104,7 @@ std::string known_target(std::string_view target, const Settings& settings) {
 }
 
 std::string target_of_record(const InputGraph& in, std::string_view recorded) {
-  return is_imported(in) ? known_target(recorded, in.graph->settings()) : std::string(recorded);
+  return is_imported(in) ? supported_target(recorded, in.graph->settings()) : std::string(recorded);
 }
 
 }  // namespace tgc

@@ -18,12 +18,12 @@ struct InputGraph {
   GraphInfo info;
   bool is_tensor_graph = false;
   // The tensor methods for which the kernel was made, with their places in the Python program (methods_text).
-  std::string made_for;
+  std::string user_operation;
   // for an ONNX model: label and outputs of each node
   std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
   std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: of its inputs and initializers
   std::string text, file;        // the text that was read, and the name of its file
-  ReadReport read_report;
+  GraphReadReport read_report;
   std::shared_ptr<const GoldenRecord> record;  // of the graph or its tensor graph
 
   Diag diag_at(UOp node, std::string message) const;
@@ -37,22 +37,24 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
-// `take_malformed` (ReadReport::accepts_malformed_graphs) is set. `producer`: as in ReadReport. Fails if malformed.
-Result<InputGraph> load_text(const Settings& settings, InputKind kind, std::string_view text, const std::string& file,
-                             bool take_malformed = false, std::string_view producer = {});
+// `take_malformed` (GraphReadReport::accepts_malformed_graphs) is set. `producer`: as in GraphReadReport. Fails if
+// malformed.
+Result<InputGraph> load_graph_text(const Settings& settings, InputKind kind, std::string_view text,
+                                   const std::string& file, bool take_malformed = false,
+                                   std::string_view producer = {});
 
 // Returns the target for a tinygrad device: "CUDA" for "CUDA:1"; "CPU" if tgc has no target for the device.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
 // The original of an imported graph, an extension of the Graph.
-struct ImportedFrom {
+struct ImportFacts {
   std::shared_ptr<Graph> graph;                  // null if the graph was not imported
   std::string producer;                          // the release that made the original, such as "tinygrad 0.14.0"
   std::shared_ptr<const ImportOrigins> origins;
   std::optional<Diag> import_error = {};         // set if the graph of another release cannot be imported
 };
-const ImportedFrom& import_facts_of(const InputGraph& in);
-inline bool is_imported(const InputGraph& in) { return import_facts_of(in).graph != nullptr; }
+const ImportFacts& import_facts_of_input(const InputGraph& in);
+inline bool is_imported(const InputGraph& in) { return import_facts_of_input(in).graph != nullptr; }
 
 // Returns the release that made `in`, such as "tinygrad 0.14.0".
 std::string producer_of_graph(const InputGraph& in);
@@ -61,15 +63,15 @@ std::string producer_of_graph(const InputGraph& in);
 // (runtime/ops_cpu.py:cpu_exec).
 bool runs_threads_in_turn(const InputGraph& in);
 
-// Imports `in`, a kernel of another release. If it cannot be imported, returns `in` with ImportedFrom::import_error
+// Imports `in`, a kernel of another release. If it cannot be imported, returns `in` with ImportFacts::import_error
 // set.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
 // Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of another release) that names a target of tgc; "CL:CL"
 // for QCOM's OpenCL; "" if there is none.
-std::string known_target(std::string_view target, const Settings& settings);
+std::string supported_target(std::string_view target, const Settings& settings);
 
-// Returns `recorded`, the target of the record of `in`; for an imported kernel, its known_target().
+// Returns `recorded`, the target of the record of `in`; for an imported kernel, its supported_target().
 std::string target_of_record(const InputGraph& in, std::string_view recorded);
 
 }  // namespace tgc

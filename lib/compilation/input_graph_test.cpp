@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 InputGraph load(std::string_view text, bool take_malformed = false) {
-  return std::move(load_text({}, detect_input_kind(text), text, "t", take_malformed).value_or_throw());
+  return std::move(load_graph_text({}, detect_input_kind(text), text, "t", take_malformed).value_or_throw());
 }
 
 TEST_CASE("load_text adds the SINK of a tensor that print(t.uop) shows, in every format") {

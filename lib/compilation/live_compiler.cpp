@@ -18,7 +18,7 @@ using Values = std::vector<std::pair<std::string, std::string>>;
 
 std::optional<std::string> device_of_kernel(UOp ast) {
   for (UOp u : toposort(ast))
-    if (const Arg device = import::field_of(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
+    if (const Arg device = import::field_of_record(u.arg(), "device"); u.is(Op::PARAM) && device.is_str())
       return std::string(device.text().substr(0, device.text().find(':')));
   return std::nullopt;
 }
@@ -29,8 +29,8 @@ class LiveCompiler : public GraphCompiler {
       : GraphCompiler(std::move(choices)), tinygrad_(std::move(tinygrad)) {}
 
   // The running tinygrad applies --set.
-  Result<Settings> settings_for(const GoldenSettings& recorded, std::string_view producer) const override {
-    auto settings = Settings::from_environment();
+  Result<Settings> merge_settings(const GoldenSettings& recorded, std::string_view producer) const override {
+    auto settings = Settings::read_environment();
     if (settings && release_of(producer) == Release::v0_12)
       for (auto& [key, value] : recorded) (void)settings->set_value(key, value);
     return settings;
@@ -63,25 +63,25 @@ class LiveCompiler : public GraphCompiler {
     auto kernel = [=](const InputGraph& schedule, size_t number) {
       return pipeline_of(self->kernel_of(schedule, std::to_string(number)));
     };
-    return recorded_pipeline(std::move(in), again, kernel);
+    return make_recorded_pipeline(std::move(in), again, kernel);
   }
 
   Result<GoldenRecord> record_of_input(const InputGraph& in) const override {
     auto question = question_of(in);
-    return question ? tinygrad_->ask(*question) : Result<GoldenRecord>(question.diag());
+    return question ? tinygrad_->ask_process(*question) : Result<GoldenRecord>(question.diag());
   }
 
   Result<std::optional<std::vector<GoldenRecord>>> kernels_of_model(
       const std::string& path, const std::string& name, const std::map<std::string, int64_t>& sizes) const override {
     return catch_failures([&] {
-      const Overrides& over = choices_.overrides;
+      const CompileOverrides& over = choices_.overrides;
       if (!over.target.empty() && over.target != "CPU" && over.target != "CPU:CLANG")
         throw Failure("--live runs a model on the CPU, not on " + over.target);
       if (!over.weights_file.empty()) throw Failure("--weights is for tgc's own frontend, and --live has another");
       ModelQuestion question{.id = name, .path = std::filesystem::absolute(path).string(), .sizes = sizes};
       question.settings = settings_of_question({});
       tinygrad_->set_limit_seconds(kModelSeconds);
-      return std::optional(std::move(tinygrad_->ask(question).value_or_throw()));
+      return std::optional(std::move(tinygrad_->ask_process(question).value_or_throw()));
     });
   }
 
@@ -92,13 +92,13 @@ class LiveCompiler : public GraphCompiler {
   bool leaves_opts_to_tinygrad() const override { return true; }
   Status require_scheduler(const std::string& message) const override { return Diag{message}; }
   Status check_can_repeat(const std::string&) const override { return Unit{}; }
-  bool prepare_for_device(const std::string& device, Overrides& over) const override {
+  bool prepare_for_device(const std::string& device, CompileOverrides& over) const override {
     if (over.target.empty() && device != "REF") over.target = device;
     return release_of(facts().producer) == Release::v0_12;
   }
 
  protected:
-  GoldenSettings kept_settings(const InputGraph& in, const GoldenSettings& recorded) const override {
+  GoldenSettings settings_to_keep(const InputGraph& in, const GoldenSettings& recorded) const override {
     return recorded.empty() ? in.info.settings : recorded;
   }
 
@@ -120,7 +120,7 @@ class LiveCompiler : public GraphCompiler {
       if (!facts().settings.contains(name)) {
         const std::vector<std::string_view> known(facts().settings.begin(), facts().settings.end());
         throw Failure(Diag{.message = facts().producer + " has no setting '" + name + "'",
-                           .expected = nearest_names(name, known)});
+                           .expected = nearest_names_text(name, known)});
       }
       out[name] = text.substr(equals + 1);
     }
@@ -140,7 +140,7 @@ class LiveCompiler : public GraphCompiler {
 
   Result<CompileQuestion> question_of(const InputGraph& in) const {
     return catch_failures([&] {
-      const Overrides& over = choices_.overrides;
+      const CompileOverrides& over = choices_.overrides;
       if (!over.start_stage.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
         throw Failure(Diag{.message = "--live compiles an AST, and this graph is after '" +
                                       (over.start_stage.empty() ? in.info.stage : over.start_stage) + "'",
@@ -174,8 +174,8 @@ class LiveCompiler : public GraphCompiler {
         throw Failure(Diag{.message = "the schedule has no kernel '" + kernel + "'",
                            .file = schedule.file,
                            .expected = record.error ? *record.error : "0 to " + std::to_string(int64_t(number) - 1)});
-      const Settings settings = settings_for({}, "").value_or_throw();
-      auto in = load_text(settings, InputKind::Json, record.kernels[number].ast, schedule.file).value_or_throw();
+      const Settings settings = merge_settings({}, "").value_or_throw();
+      auto in = load_graph_text(settings, InputKind::Json, record.kernels[number].ast, schedule.file).value_or_throw();
       if (in.root.is(Op::COPY)) throw Failure("kernel " + kernel + " of the schedule is a copy, which has no source");
       in.info.name = record.id + ".kernel-" + kernel;
       in.info.target = device_of_kernel(in.root).value_or(record.device);
@@ -190,7 +190,7 @@ class LiveCompiler : public GraphCompiler {
                              .is_tensor_graph = in.is_tensor_graph, .is_live = true, .left_out_match = match};
     for (auto& [name, value] : before.settings)
       if (value) question.settings.emplace_back(name, *value);
-    auto record = tinygrad_->ask(question);
+    auto record = tinygrad_->ask_process(question);
     if (!record) return record.diag();
     if (record->error && record->stages.empty()) return Diag{.message = *record->error, .file = in.file};
     record->line = before.line;
@@ -202,7 +202,8 @@ class LiveCompiler : public GraphCompiler {
 
 }  // namespace
 
-std::shared_ptr<const GraphCompiler> live_compiler(CompilerChoices choices, std::shared_ptr<TinygradPool> tinygrad) {
+std::shared_ptr<const GraphCompiler> make_live_compiler(CompilerChoices choices,
+                                                        std::shared_ptr<TinygradPool> tinygrad) {
   return std::make_shared<LiveCompiler>(std::move(choices), std::move(tinygrad));
 }
 

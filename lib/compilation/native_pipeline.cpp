@@ -17,7 +17,7 @@ class LeaveOut : public RewriteOverride {
   LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
     set_rewrite_override(graph, this);
   }
-  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+  UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
     if (inner_) after = inner_->choose_result(hit, before, after);
     return --left_ ? after : UOp();
   }
@@ -30,8 +30,12 @@ class LeaveOut : public RewriteOverride {
 Result<Compilation> begin_again(const Compilation& c) {
   const InputGraph& in = c.input_graph();
   if (!in.list.empty()) return Diag{.message = "a linear list has no stages before it", .file = in.file};
-  InputGraph copy{.graph = std::make_shared<Graph>(in.graph->settings()), .info = in.info,
-                  .is_tensor_graph = in.is_tensor_graph, .made_for = in.made_for, .file = in.file, .record = in.record};
+  InputGraph copy{.graph = std::make_shared<Graph>(in.graph->settings()),
+                  .info = in.info,
+                  .is_tensor_graph = in.is_tensor_graph,
+                  .user_operation = in.user_operation,
+                  .file = in.file,
+                  .record = in.record};
   copy.root = copy_into(*copy.graph, in.root);
   return Compilation::begin(std::move(copy), c.spec());
 }
@@ -53,11 +57,11 @@ class NativePipeline : public Pipeline {
 
   Result<std::vector<Stage>> stages() override {
     if (auto made = rows(); !made) return made.diag();
-    std::vector<Stage> out{{&row_of(StageRow::Kind::Ast)}};
+    std::vector<Stage> out{{&get_stage_row(StageRow::Kind::Ast)}};
     for (const Row& row : rows_)
       out.push_back({row.stage, row.stage->is_graph_stage() ? std::optional(row.changes_graph()) : std::nullopt});
-    if (begun_.is_tensor_graph()) out.push_back({&row_of(StageRow::Kind::Schedule)});
-    else for (OutputKind kind : {OutputKind::Source, OutputKind::LaunchFacts}) out.push_back({&row_of(kind)});
+    if (begun_.is_tensor_graph()) out.push_back({&get_stage_row(StageRow::Kind::Schedule)});
+    else for (OutputKind kind : {OutputKind::Source, OutputKind::LaunchFacts}) out.push_back({&get_stage_row(kind)});
     return out;
   }
 
@@ -78,7 +82,7 @@ class NativePipeline : public Pipeline {
     auto wanted = selected_rows(stages);
     if (!wanted) return wanted.diag();
     std::vector<UOp> out;
-    if (stages.select_rows(is_traced)->has_row(row_of(StageRow::Kind::Ast))) out.push_back(ast());
+    if (stages.select_rows(is_traced)->has_row(get_stage_row(StageRow::Kind::Ast))) out.push_back(ast());
     for (const Row* row : *wanted)
       if (row->result && row->list.empty() && row->changes_graph()) out.push_back(row->result);
     return out;
@@ -98,7 +102,7 @@ class NativePipeline : public Pipeline {
   Graph& sides_graph() override { return ran_->graph(); }
 
   UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
-    for (const TopRewrite& top : log_.top_rewrites()) {
+    for (const TopLevelRewrite& top : log_.top_rewrites()) {
       if (top.stage != row.stage || top.bottom_up != bottom_up) continue;
       if (count > top.application_indices.size()) {
         count -= top.application_indices.size();
@@ -127,7 +131,7 @@ class NativePipeline : public Pipeline {
     own.wanted_rows = selected->wanted_rows, own.dumps_changed_graphs = selected->dumps_changed_graphs,
     own.dumps_only_input = selected->dumps_only_input;
     auto c = unused();
-    return c ? dump_texts(**c, own) : Result<std::vector<DumpText>>(c.diag());
+    return c ? make_dump_texts(**c, own) : Result<std::vector<DumpText>>(c.diag());
   }
   Result<std::string> source() override {
     auto c = unused();
@@ -135,12 +139,12 @@ class NativePipeline : public Pipeline {
   }
 
   Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease*) override {
-    TraceWatcher watcher(to);
-    return watched(watcher, stages);
+    TraceObserver stage_observer(to);
+    return watched(stage_observer, stages);
   }
   Status count_rules(RuleStats& to, StageSelection& stages) override {
-    StatsWatcher watcher([](const StageRow&) { return true; }, to);
-    return watched(watcher, stages);
+    StatsObserver stage_observer([](const StageRow&) { return true; }, to);
+    return watched(stage_observer, stages);
   }
 
   Result<Compilation> compilation() override { return copied(); }
@@ -152,7 +156,7 @@ class NativePipeline : public Pipeline {
   Result<std::unique_ptr<Pipeline>> kernel(size_t number) override {
     if (auto status = schedule(); !status) return status.diag();
     auto kernel = ran_->kernel(number);
-    return kernel ? Result(native_pipeline(std::move(*kernel))) : kernel.diag();
+    return kernel ? Result(make_native_pipeline(std::move(*kernel))) : kernel.diag();
   }
 
  private:
@@ -185,12 +189,12 @@ class NativePipeline : public Pipeline {
         out.push_back(&row);
     return out;
   }
-  Status watched(Watcher& watcher, StageSelection& stages) {
+  Status watched(StageObserver& stage_observer, StageSelection& stages) {
     auto selected = stages.select_rows(is_traced);
     if (!selected) return selected.diag();
-    StageSelectingWatcher some(std::move(*selected), watcher);
+    SelectedStageObserver some(std::move(*selected), stage_observer);
     auto c = unused();
-    return c ? run_with_watcher(**c, some) : Status(c.diag());
+    return c ? run_with_observer(**c, some) : Status(c.diag());
   }
 
   Status run() {
@@ -198,10 +202,11 @@ class NativePipeline : public Pipeline {
     if (!c) return c.diag();
     ran_ = *c;
     if (const InputGraph& in = ran_->input_graph(); !in.list.empty()) {
-      rows_.push_back({.stage = &row_of(OutputKind::List), .input = in.root, .result = in.root, .list = in.list});
+      rows_.push_back(
+          {.stage = &get_stage_row(OutputKind::List), .input = in.root, .result = in.root, .list = in.list});
       return Unit{};
     }
-    ScopedWatch watch(*ran_, log_);
+    ScopedObserver watch(*ran_, log_);
     std::optional<Diag> failure;
     while (const StageRow* next = ran_->next_row()) {
       if (!next->is_graph_stage() && !next->is(OutputKind::List)) break;
@@ -232,7 +237,7 @@ class NativePipeline : public Pipeline {
 
 }  // namespace
 
-std::unique_ptr<Pipeline> native_pipeline(Compilation compilation) {
+std::unique_ptr<Pipeline> make_native_pipeline(Compilation compilation) {
   return std::make_unique<NativePipeline>(std::move(compilation));
 }
 

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-struct NestedRewrites : RewriteObserver, Watcher {
+struct NestedRewrites : RewriteObserver, StageObserver {
   Compilation* compilation = nullptr;
   std::string_view stage_name;
   const RuleSet* own = nullptr;
@@ -14,7 +14,7 @@ struct NestedRewrites : RewriteObserver, Watcher {
 
   void begin_stage(const StageRow& row, UOp) override {
     stage_name = row.name;
-    own = rules_of(row, compilation->target(), compilation->graph());
+    own = rules_of_row(row, compilation->target(), compilation->graph());
     inside = row.kernel   ? row.kernel->nested_rule_sets
              : row.tensor ? row.tensor->nested_rule_sets
                           : std::span<const RuleSetFunction>();
@@ -27,18 +27,18 @@ struct NestedRewrites : RewriteObserver, Watcher {
     std::string what = std::string(stage_name) + ": " + std::string(name) + " by " + std::string(rules.name());
     (known ? seen : missing).insert(what);
   }
-  using Watcher::begin_compilation;
+  using StageObserver::begin_compilation;
 };
 
 TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their rule sets") {
   NestedRewrites rewrites;
-  for (const Case& c : all_cases()) {
+  for (const GoldenCase& c : all_golden_cases()) {
     Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
-    compilation.set_watcher(&rewrites);
+    compilation.set_stage_observer(&rewrites);
     // tinygrad rejects a few of these kernels, and so does tgc
     while (compilation.next_row() && compilation.next_row()->is_graph_stage()) (void)compilation.run_step();
-    compilation.set_watcher(nullptr);
+    compilation.set_stage_observer(nullptr);
   }
   std::string missing;
   for (const std::string& line : rewrites.missing) missing += "\n  " + line;

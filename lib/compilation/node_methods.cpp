@@ -8,17 +8,17 @@
 namespace tgc {
 
 NodeMethods::NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods)
-    : input_(in), methods_(std::move(methods)) {
+    : input_(in), tensor_methods_(std::move(methods)) {
   for (size_t at = 0; (at = in.text.find('\n', at)) != in.text.npos; at++) line_ends_.push_back(at);
 }
 
 std::vector<size_t> NodeMethods::method_indices(UOp u) const {
   // each line of the recorded JSON after its header is a node
-  const size_t at = place_of(input_.read_report.places, u.id());
+  const size_t at = offset_of_node(input_.read_report.places, u.id());
   const int64_t number = std::ranges::lower_bound(line_ends_, at) - line_ends_.begin() - 1;
   std::vector<size_t> out;
-  for (size_t i = 0; i < methods_.size(); i++)
-    if (std::ranges::count(methods_[i].nodes, number)) out.push_back(i);
+  for (size_t i = 0; i < tensor_methods_.size(); i++)
+    if (std::ranges::count(tensor_methods_[i].nodes, number)) out.push_back(i);
   return out;
 }
 

@@ -13,11 +13,11 @@ class NodeMethods {
   NodeMethods(const InputGraph& in, std::vector<GoldenMetadata> methods);
 
   std::vector<size_t> method_indices(UOp u) const;
-  const GoldenMetadata& operator[](size_t i) const { return methods_[i]; }
+  const GoldenMetadata& operator[](size_t i) const { return tensor_methods_[i]; }
 
  private:
   const InputGraph& input_;
-  std::vector<GoldenMetadata> methods_;
+  std::vector<GoldenMetadata> tensor_methods_;
   std::vector<size_t> line_ends_;
 };
 

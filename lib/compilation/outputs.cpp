@@ -12,7 +12,7 @@
 namespace tgc {
 
 const Result<std::vector<UOp>>& KernelOutputs::list() {
-  if (!linear_list_) linear_list_ = linear_list(*kernel_job_, sink_);
+  if (!linear_list_) linear_list_ = make_linear_list(*kernel_job_, sink_);
   return *linear_list_;
 }
 
@@ -25,20 +25,20 @@ const Result<std::string>& KernelOutputs::source() {
 Result<std::string> KernelOutputs::function_name() {
   if (recorded_name_) return *recorded_name_;
   if (!list()) return list().diag();
-  if (auto status = check_custom(*list()); !status) return status.diag();
-  auto info = program_info(*list());
+  if (auto status = check_custom_nodes(*list()); !status) return status.diag();
+  auto info = make_program_info(*list());
   return info ? info->function_name : "";
 }
 
 Result<Target> target_of_source(const GoldenRecord& record, const Settings& settings) {
-  const std::string known = known_target(record.target, settings);
-  auto target = recorded_target(known, settings);
+  const std::string known = supported_target(record.target, settings);
+  auto target = parse_recorded_target(known, settings);
   // a device alone does not tell which compiler to use: the known part of CPU:X86 is CPU
   if (target && known.find(':') != known.npos) return target;
   return Diag{"tgc has no compiler for " + record.target};
 }
 
-Result<KernelOutputs> KernelOutputs::recorded_outputs(const GoldenRecord& record, const Settings& settings,
+Result<KernelOutputs> KernelOutputs::make_recorded_outputs(const GoldenRecord& record, const Settings& settings,
                                                       CompileOptions compile) {
   auto target = target_of_source(record, settings);
   if (!target) return target.diag();
@@ -49,12 +49,12 @@ Result<KernelOutputs> KernelOutputs::recorded_outputs(const GoldenRecord& record
   return out;
 }
 
-Result<CompileJob> compile_job_of(KernelOutputs& k) {
+Result<CompileJob> compile_job_of_outputs(KernelOutputs& k) {
   if (!k.source()) return k.source().diag();
   auto name = k.function_name();
   if (!name) return name.diag();
   const Target& target = k.target();
-  auto job = compile_job(target.device, name_of(target.renderer), target.arch);
+  auto job = make_compile_job(target.device, name_of(target.renderer), target.arch);
   if (!job) return job.diag();
   job->source = *k.source();
   job->name = std::move(*name);
@@ -96,7 +96,7 @@ std::string size_text(Sint s) { return s.is_int() ? s.str() : render(s.uop(), tr
 
 }  // namespace
 
-GoldenProgram golden_program(const ProgramInfo& info) {
+GoldenProgram make_golden_program(const ProgramInfo& info) {
   GoldenProgram p{.name = info.name, .function_name = info.function_name, .applied_opts = info.applied_opts.str()};
   p.ops = size_text(info.estimates.ops), p.lds = size_text(info.estimates.lds), p.mem = size_text(info.estimates.mem);
   for (Sint s : info.global_size) p.global_size.push_back(size_text(s));
@@ -112,14 +112,14 @@ namespace {
 
 Result<std::string> program(KernelOutputs& k) {
   if (!k.list()) return k.list().diag();
-  auto info = program_info(*k.list());
+  auto info = make_program_info(*k.list());
   if (!info) return info.diag();
-  return program_text(golden_program(*info));
+  return program_text(make_golden_program(*info));
 }
 
 template <Artifact what>
 Result<std::string> compiled(KernelOutputs& k) {
-  auto job = compile_job_of(k);
+  auto job = compile_job_of_outputs(k);
   return job ? compile(*job, what) : job.diag();
 }
 

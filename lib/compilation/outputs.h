@@ -26,7 +26,7 @@ struct CompileOptions {
   std::string cpu_machine;     // "x86_64[:CPU]" or "aarch64[:CPU]"; empty: this computer's processor
 };
 
-GoldenProgram golden_program(const ProgramInfo& info);
+GoldenProgram make_golden_program(const ProgramInfo& info);
 
 // The outputs of one kernel. They share one linear list and one source, which are made when first needed.
 class KernelOutputs {
@@ -36,7 +36,7 @@ class KernelOutputs {
       : kernel_job_(&job), sink_(sink), target_(job.target), compile_options_(std::move(compile)) {}
   KernelOutputs(const Target& target, std::vector<UOp> list, CompileOptions compile = {})
       : target_(target), compile_options_(std::move(compile)), linear_list_(std::move(list)) {}
-  static KernelOutputs failed_outputs(const Target& target, const Diag& why) {
+  static KernelOutputs make_failed_outputs(const Target& target, const Diag& why) {
     KernelOutputs out(target, std::vector<UOp>());
     out.linear_list_ = why;
     return out;
@@ -44,7 +44,7 @@ class KernelOutputs {
 
   // Returns the outputs of compilers for a recorded source. Fails if no source was recorded, or if target_of_source()
   // fails.
-  static Result<KernelOutputs> recorded_outputs(const GoldenRecord& record, const Settings& settings,
+  static Result<KernelOutputs> make_recorded_outputs(const GoldenRecord& record, const Settings& settings,
                                                 CompileOptions compile = {});
 
   const Target& target() const { return target_; }
@@ -82,7 +82,7 @@ struct OutputStage {
 
 // Returns the source of a kernel, with the facts that its target's compiler needs. Fails if there is no source or no
 // compiler for the target, or if CompileOptions::cpu_machine does not fit the target.
-Result<CompileJob> compile_job_of(KernelOutputs& outputs);
+Result<CompileJob> compile_job_of_outputs(KernelOutputs& outputs);
 
 // Returns all outputs, in the order of their rows (stage_rows.h).
 std::span<const OutputStage> output_stages();

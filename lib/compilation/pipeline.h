@@ -136,16 +136,17 @@ class Pipeline {
 };
 
 // Returns the native pipeline of `compilation`, which must have run no stage.
-std::unique_ptr<Pipeline> native_pipeline(Compilation compilation);
+std::unique_ptr<Pipeline> make_native_pipeline(Compilation compilation);
 
 struct RuleMatch;
 
-using RecompileWithout =
+using RecompileFunction =
     std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
-using CompileKernel = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
+using KernelCompileFunction = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
 // Returns the recorded pipeline of `in`: the texts of its record or, if it is no whole record, its one text. `in` may
 // be imported. With `again` and `kernel`, returns a live pipeline.
-std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, RecompileWithout again = {}, CompileKernel kernel = {});
+std::unique_ptr<Pipeline> make_recorded_pipeline(InputGraph in, RecompileFunction again = {},
+                                                 KernelCompileFunction kernel = {});
 
 }  // namespace tgc

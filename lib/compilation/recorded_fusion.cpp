@@ -31,7 +31,7 @@ bool is_copy(const GoldenKernel& k) { return k.stored_reasons && k.stored_reason
 
 // The reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
 StorageReason added_for_op(const std::string& op) {
-  if (op.starts_with("REDUCE")) return storage_reason("split", "", "");
+  if (op.starts_with("REDUCE")) return explain_storage("split", "", "");
   if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy", true};
   return {"the store's value reads the buffer that the store writes, in another order", "no such read", true};
 }
@@ -41,17 +41,17 @@ std::string paragraph(const std::vector<GoldenKernel>& kernels, size_t i) {
   const GoldenStoredValue& stored = *k.stored_reasons;
   const std::vector<size_t> readers = readers_of(kernels, i);
   const bool is_copied = std::ranges::any_of(readers, [&](size_t r) { return is_copy(kernels[r]); });
-  const std::string made_for = methods_text(k.metadata), made_by = methods_text(stored.made_by);
+  const std::string user_operation = methods_text(k.metadata), made_by = methods_text(stored.made_by);
   std::string out = "\nkernel " + std::to_string(i) + (k.id.empty() ? "" : " (" + k.id + ")") +
-                    (made_for.empty() ? "" : ": " + made_for) + "\n",
+                    (user_operation.empty() ? "" : ": " + user_operation) + "\n",
               why, remedy;
   if (!stored.node.empty()) out += "  stores " + stored.node + (made_by.empty() ? "" : ", " + made_by) + "\n";
   const std::string op = stored.node.substr(0, stored.node.find(' '));
   for (const auto& r : stored.reasons) {
     const std::string by = r.requiring_op.empty() ? "" : "Ops." + r.requiring_op;
     const std::string added = is_copied && !stored.added_for_op.empty() ? "COPY" : stored.added_for_op;
-    StorageReason reason = added.empty() ? storage_reason(r.reason, op, by) : added_for_op(added);
-    if (&r == &stored.reasons.back()) add_cost(reason, size_t(stored.num_buffers), stored.has_buffer_reduction);
+    StorageReason reason = added.empty() ? explain_storage(r.reason, op, by) : added_for_op(added);
+    if (&r == &stored.reasons.back()) add_storage_cost(reason, size_t(stored.num_buffers), stored.has_buffer_reduction);
     if (r.reason == "assign" && !made_by.empty()) reason.reason_text += ", " + made_by;
     why += (why.empty() ? "" : "; and ") + reason.reason_text +
            (r.decision_place.empty() ? "" : " (" + r.decision_place + ")");

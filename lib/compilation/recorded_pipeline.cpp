@@ -14,7 +14,7 @@ namespace {
 
 class RecordedPipeline : public Pipeline {
  public:
-  RecordedPipeline(InputGraph in, RecompileWithout again, CompileKernel kernel)
+  RecordedPipeline(InputGraph in, RecompileFunction again, KernelCompileFunction kernel)
       : in_(std::move(in)), again_(std::move(again)), compile_kernel_(std::move(kernel)), importer_(settings()) {
     if (in_.record && in_.info.name == in_.record->id) record_ = in_.record.get();
   }
@@ -37,11 +37,11 @@ class RecordedPipeline : public Pipeline {
   }
 
   Result<std::vector<Stage>> stages() override {
-    const RecordedStages recorded = recorded_stages_of(in_);
+    const RecordedStageTexts recorded = recorded_stages_of_input(in_);
     std::vector<Stage> out;
     for (size_t i = 0; i < recorded.size(); i++) {
       const bool is_stage = recorded[i].kind == RecordedStage::Kind::Stage;
-      out.push_back({&recorded_row(kind_of(recorded[i]), recorded[i].name, i),
+      out.push_back({&recorded_stage_row(kind_of(recorded[i]), recorded[i].name, i),
                      is_stage ? std::optional(recorded.is_changed(i)) : std::nullopt});
     }
     return out;
@@ -62,7 +62,7 @@ class RecordedPipeline : public Pipeline {
   }
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
-    const RecordedStages recorded = recorded_stages_of(in_);
+    const RecordedStageTexts recorded = recorded_stages_of_input(in_);
     auto wanted = stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
@@ -81,7 +81,7 @@ class RecordedPipeline : public Pipeline {
   }
   Result<std::vector<const Rewrite*>> rewrites(StageSelection& stages) override {
     if (!has_ability(Ability::Rewrites)) return missing_ability_error(Ability::Rewrites);
-    auto wanted = stages.select_recorded_stages(RecordedStages(*record_));
+    auto wanted = stages.select_recorded_stages(RecordedStageTexts(*record_));
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
     std::vector<const Rewrite*> out;
@@ -108,17 +108,17 @@ class RecordedPipeline : public Pipeline {
   Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
     if (!again_) return missing_ability_error(Ability::LeaveOut);
     const auto stage = r.stage ? std::optional(r.stage->position_in_level - 1) : std::nullopt;
-    return again_(in_, {r.source_place, size_t(stage ? r.number_in_stage : r.rewrite_number), stage});
+    return again_(in_, {r.source_location, size_t(stage ? r.number_in_stage : r.rewrite_number), stage});
   }
 
   Result<std::vector<DumpText>> texts(StageSelection& stages, const DumpPlan& plan) override {
-    const RecordedStages recorded = recorded_stages_of(in_);
+    const RecordedStageTexts recorded = recorded_stages_of_input(in_);
     auto wanted = stages.is_empty() ? only_ast(recorded) : stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     std::vector<DumpText> out;
     if (plan.explains_fusion) {
       if (!record_->kernels.empty())
-        out.push_back({in_.info.name, &row_of(StageRow::Kind::Schedule), "txt", recorded_fusion_text(*record_)});
+        out.push_back({in_.info.name, &get_stage_row(StageRow::Kind::Schedule), "txt", recorded_fusion_text(*record_)});
       return out;
     }
     for (size_t i = 0; i < recorded.size(); i++) {
@@ -134,15 +134,15 @@ class RecordedPipeline : public Pipeline {
       }
       if (!text) return text.diag();
       if (!text->ends_with('\n')) *text += '\n';
-      const StageRow& row = recorded_row(kind_of(s), s.name, i);
-      out.push_back({in_.info.name, &row, std::string(has_nodes ? extension_of(format) : row.extension),
+      const StageRow& row = recorded_stage_row(kind_of(s), s.name, i);
+      out.push_back({in_.info.name, &row, std::string(has_nodes ? file_extension_of(format) : row.extension),
                      std::move(*text)});
     }
     for (const StageRow& row : stage_rows()) {
       const std::string word = row.is(OutputKind::Compiled) ? stages.word_for_row(row) : "";
       if (word.empty() || !record_ || record_->target.empty()) continue;
       stages.mark_matched_word(word);
-      auto outputs = KernelOutputs::recorded_outputs(*record_, settings(), plan.compile_options);
+      auto outputs = KernelOutputs::make_recorded_outputs(*record_, settings(), plan.compile_options);
       if (!outputs) return outputs.diag();
       auto text = row.output->make(*outputs);
       if (!text) return text.diag();
@@ -161,7 +161,7 @@ class RecordedPipeline : public Pipeline {
 
   Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease* later) override {
     if (!has_ability(Ability::Rewrites)) return missing_ability_error(Ability::Rewrites);
-    const RecordedStages recorded(*record_);
+    const RecordedStageTexts recorded(*record_);
     auto wanted = stages.select_recorded_stages(recorded);
     if (!wanted) return wanted.diag();
     if (auto status = rows(); !status) return status.diag();
@@ -169,10 +169,10 @@ class RecordedPipeline : public Pipeline {
     std::vector<Row> rows = rows_;
     UOp ast = ast_;
     if (later) rename(*later, rewrites, rows, ast);
-    RecordedTrace trace(*graph_, to);
+    RecordedTraceSender trace(*graph_, to);
     trace.assign_node_numbers(ast);
     to.begin_kernel(record_->id, record_->target, ast);
-    if (!in_.made_for.empty()) to.made_for(in_.made_for);
+    if (!in_.user_operation.empty()) to.user_operation(in_.user_operation);
     const auto of_stages = split_by_stage(*record_, rewrites);
     const auto end = size_t(std::find(wanted->rbegin(), wanted->rend(), true).base() - wanted->begin());
     for (size_t i = 0; i < of_stages.size() && i + 1 < end; i++) {
@@ -196,11 +196,11 @@ class RecordedPipeline : public Pipeline {
       return Diag{.message = "the schedule has no kernel '" + std::to_string(number) + "'", .file = in_.file};
     if (compile_kernel_) return compile_kernel_(in_, number);
     const GoldenKernel& kernel = record_->kernels[number];
-    auto out = load_text(settings(), detect_input_kind(kernel.ast), kernel.ast, in_.file, true, producer());
+    auto out = load_graph_text(settings(), detect_input_kind(kernel.ast), kernel.ast, in_.file, true, producer());
     if (!out) return out.diag();
     out->info.name = record_->id + "." + std::to_string(number), out->record = in_.record;
-    out->made_for = methods_text(kernel.metadata);
-    return recorded_pipeline(std::move(*out));
+    out->user_operation = methods_text(kernel.metadata);
+    return make_recorded_pipeline(std::move(*out));
   }
 
  private:
@@ -208,7 +208,7 @@ class RecordedPipeline : public Pipeline {
 
   const Settings& settings() const { return in_.graph->settings(); }
   bool is_own_release() const { return release_of(producer()) == Release::v0_12; }
-  static Result<std::vector<bool>> only_ast(const RecordedStages& recorded) {
+  static Result<std::vector<bool>> only_ast(const RecordedStageTexts& recorded) {
     std::vector<bool> out(recorded.size());
     out[0] = true;
     return out;
@@ -222,13 +222,13 @@ class RecordedPipeline : public Pipeline {
 
   Result<GraphFile> parse(Graph& graph, std::string_view text, const std::string& name, InputKind kind) const {
     const std::string by = producer();
-    ReadReport report{.accepts_malformed_graphs = true, .producer = by};
+    GraphReadReport report{.accepts_malformed_graphs = true, .producer = by};
     return read_graph(graph, kind, text, in_.file + " (" + name + ")", &report);
   }
 
   static bool is_readable(std::string_view text) {
     Graph graph;
-    ReadReport report{.accepts_malformed_graphs = true};
+    GraphReadReport report{.accepts_malformed_graphs = true};
     return read_graph(graph, detect_input_kind(text), text, "", &report).ok();
   }
 
@@ -260,7 +260,7 @@ class RecordedPipeline : public Pipeline {
     auto parsed = [&](std::string_view text, const std::string& name, InputKind kind) {
       return std::move(parse(*graph_, text, name, kind).value_or_throw());
     };
-    const RecordedStages recorded = recorded_stages_of(in_);
+    const RecordedStageTexts recorded = recorded_stages_of_input(in_);
     GraphFile ast = parsed(*recorded[0].text, recorded[0].name, detect_input_kind(*recorded[0].text));
     UOp last = ast_ = ast.root;
     for (size_t i = 1; i < recorded.size(); i++) {
@@ -273,7 +273,7 @@ class RecordedPipeline : public Pipeline {
       rows_.push_back(std::move(row));
     }
     if (!ast.list.empty() || (record_ && record_->linear)) {
-      Row row{.stage = &row_of(OutputKind::List), .input = last};
+      Row row{.stage = &get_stage_row(OutputKind::List), .input = last};
       row.list = ast.list.empty() ? parsed(*record_->linear, "linear", InputKind::Uops).list : ast.list;
       rows_.push_back(std::move(row));
     }
@@ -298,8 +298,8 @@ class RecordedPipeline : public Pipeline {
   }
 
   InputGraph in_;
-  RecompileWithout again_;
-  CompileKernel compile_kernel_;
+  RecompileFunction again_;
+  KernelCompileFunction compile_kernel_;
   const GoldenRecord* record_ = nullptr;  // null if `in_` is one text
   SidesImporter importer_;
   std::shared_ptr<Graph> graph_;
@@ -310,7 +310,7 @@ class RecordedPipeline : public Pipeline {
 
 }  // namespace
 
-std::unique_ptr<Pipeline> recorded_pipeline(InputGraph in, RecompileWithout again, CompileKernel kernel) {
+std::unique_ptr<Pipeline> make_recorded_pipeline(InputGraph in, RecompileFunction again, KernelCompileFunction kernel) {
   return std::make_unique<RecordedPipeline>(std::move(in), std::move(again), std::move(kernel));
 }
 

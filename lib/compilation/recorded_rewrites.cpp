@@ -14,7 +14,7 @@ namespace tgc {
 
 const StageRow& row_of_recorded_stage(const GoldenRecord& record, size_t index) {
   const auto kind = record.target.empty() ? StageRow::Kind::Tensor : StageRow::Kind::Kernel;
-  return recorded_row(kind, record.stages[index].name, index + 1);
+  return recorded_stage_row(kind, record.stages[index].name, index + 1);
 }
 
 Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& record, std::string_view producer,
@@ -27,30 +27,30 @@ Result<std::vector<Rewrite>> read_rewrites(Graph& graph, const GoldenRecord& rec
     std::map<std::pair<const StageRow*, std::string>, uint64_t> in_stage;
     JsonScanner in(record.rewrites_json, file, 1);
     in.object([&](std::string_view key) {
-      if (key == "nodes") nodes = in.skip();
-      else if (key != "list") in.skip();
+      if (key == "nodes") nodes = in.skip_any();
+      else if (key != "list") in.skip_any();
       else
         in.array([&] {
           Rewrite made{.rewrite_number = out.size() + 1};
           size_t at = in.position(), item = 0;
           in.array([&] {
             if (item == 0) {
-              const auto index = size_t(in.int64());
+              const auto index = size_t(in.read_int64());
               if (index < record.stages.size()) made.stage = &row_of_recorded_stage(record, index);
             } else if (item == 1) {
-              made.source_place = in.string();
+              made.source_location = in.string();
             } else if (item == 4) {
-              made.depth = int(std::clamp<int64_t>(in.int64(), 0, INT_MAX));
+              made.depth = int(std::clamp<int64_t>(in.read_int64(), 0, INT_MAX));
             } else if (item > 4) {
-              in.skip();
+              in.skip_any();
             } else {
-              wanted.push_back(in.int64());
+              wanted.push_back(in.read_int64());
             }
             item++;
           });
-          if (item < 4 || item > 5 || made.source_place.empty())
+          if (item < 4 || item > 5 || made.source_location.empty())
             in.throw_error(at, "a match of " + std::to_string(item) + " items", "[stage, place, before, after, depth]");
-          made.number_in_stage = ++in_stage[{made.stage, made.source_place}];
+          made.number_in_stage = ++in_stage[{made.stage, made.source_location}];
           out.push_back(std::move(made));
         });
     });
@@ -91,9 +91,9 @@ std::string_view intern(const std::string& text) {
 constexpr std::string_view kDiscarded = "discarded";
 
 TraceRule rule_of(const Rewrite& match) {
-  std::string_view place = intern(match.source_place);
+  std::string_view place = intern(match.source_location);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
-  const auto line = uint32_t(std::strtoul(match.source_place.c_str() + colon + 1, nullptr, 10));
+  const auto line = uint32_t(std::strtoul(match.source_location.c_str() + colon + 1, nullptr, 10));
   return {.name = place, .file = place.substr(0, colon), .line = line, .branch = match.is_discarded ? kDiscarded : ""};
 }
 
@@ -219,7 +219,7 @@ std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::sp
   auto all = rebuilder(0);
   if (!result || all->result(input) == result) return all;
   auto file = [&](size_t i) {
-    const std::string_view place = all->matches()[i]->source_place;
+    const std::string_view place = all->matches()[i]->source_location;
     return place.substr(0, place.rfind(':'));
   };
   std::vector<size_t> starts;
@@ -239,14 +239,14 @@ void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result) {
     rewrites[i].is_discarded = true;
 }
 
-void RecordedTrace::assign_node_numbers(UOp root) {
+void RecordedTraceSender::assign_node_numbers(UOp root) {
   for (UOp u : toposort(root, [&](UOp s) { return !node_numbers_.contains(s); })) {
     if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) assign_node_numbers(u.arg()[0].uop());
     if (!node_numbers_.contains(u)) node_numbers_[u] = next_number_++;
   }
 }
 
-void RecordedTrace::send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
+void RecordedTraceSender::send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
                                bool wanted) {
   stage_consumer_ = wanted ? &trace_consumer_ : &null_consumer_;
   assign_node_numbers(input);
@@ -259,7 +259,7 @@ void RecordedTrace::send_stage(std::string_view name, UOp input, UOp result, std
   stage_consumer_->end_stage(result);
 }
 
-void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
+void RecordedTraceSender::send_rewrites(std::span<const Rewrite> matches, int depth, RewriteRebuilder& rebuilt) {
   size_t count = 0;
   send_rebuilt_nodes(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
@@ -267,9 +267,9 @@ void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, R
     const auto inside = matches.subspan(first, i - first);
     const bool is_whole = i < matches.size();  // false if the rule declined after it made nested matches
     if (is_whole) assign_node_numbers(matches[i].before);
-    const uint32_t first_made_number = next_number_;
+    const uint32_t first_made_node_number = next_number_;
     if (!inside.empty()) {
-      const std::string_view name = intern("inside " + (is_whole ? matches[i].source_place : "a rule"));
+      const std::string_view name = intern("inside " + (is_whole ? matches[i].source_location : "a rule"));
       assign_node_numbers(inside[0].before);
       stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, depth + 1, inside[0].before);
       // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
@@ -282,12 +282,12 @@ void RecordedTrace::send_rewrites(std::span<const Rewrite> matches, int depth, R
     if (!is_whole) return;
     assign_node_numbers(matches[i].before), assign_node_numbers(matches[i].after);
     stage_consumer_->apply_rule(depth, rule_of(matches[i]), matches[i].before, matches[i].after,
-                                {first_made_number, next_number_});
+                                {first_made_node_number, next_number_});
     send_rebuilt_nodes(rebuilt, ++count, depth);
   }
 }
 
-void RecordedTrace::send_rebuilt_nodes(const RewriteRebuilder& of, size_t behind, int depth) {
+void RecordedTraceSender::send_rebuilt_nodes(const RewriteRebuilder& of, size_t behind, int depth) {
   for (auto [before, after] : of.behind(behind)) {
     assign_node_numbers(before), assign_node_numbers(after);
     stage_consumer_->rebuild_node(depth, before, after);

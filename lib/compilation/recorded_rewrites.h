@@ -31,16 +31,17 @@ std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record,
 // else those nested in the last rule that ran, if this rule declined.
 void mark_discarded(std::span<Rewrite> rewrites, UOp input, UOp result);
 
-// Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order. RecordedTrace
-// derives the nodes that a graph rewrite only rebuilds with new sources, and which nodes a rule made.
-class RecordedTrace {
+// Sends the recorded rewrites of stages as trace events. A recording has the matches of rules in order.
+// RecordedTraceSender derives the nodes that a graph rewrite only rebuilds with new sources, and which nodes a rule
+// made.
+class RecordedTraceSender {
  public:
   // Nodes of `graph` are numbered for `to` in the order in which they first appear in the recording.
-  RecordedTrace(Graph& graph, TraceConsumer& to) : node_numbers_(graph), trace_consumer_(to) {
+  RecordedTraceSender(Graph& graph, TraceConsumer& to) : node_numbers_(graph), trace_consumer_(to) {
     to.set_node_numbers(&node_numbers_);
   }
-  ~RecordedTrace() { trace_consumer_.set_node_numbers(nullptr); }
-  RecordedTrace(const RecordedTrace&) = delete;
+  ~RecordedTraceSender() { trace_consumer_.set_node_numbers(nullptr); }
+  RecordedTraceSender(const RecordedTraceSender&) = delete;
 
   void assign_node_numbers(UOp root);
   // Sends the stage `name`, which made `result` from `input`, with its rewrites. If `wanted` is false, only numbers the

@@ -14,7 +14,7 @@ TEST_CASE("recorded rewrites: places, stages, and the graphs before and after ar
   REQUIRE(rewrites);
   REQUIRE(rewrites->size() == 4);
   const Rewrite& third = (*rewrites)[2];
-  CHECK(third.source_place == "uop/symbolic.py:217");
+  CHECK(third.source_location == "uop/symbolic.py:217");
   CHECK(third.stage->name == "second");
   CHECK((third.rewrite_number == 3 && third.number_in_stage == 2 && third.depth == 2));
   CHECK((*rewrites)[1].before.src(0) == (*rewrites)[1].after);

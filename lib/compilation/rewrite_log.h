@@ -36,11 +36,11 @@ struct Rewrite {
   // tinygrad is known to have discarded this rewrite (mark_discarded() in recorded_rewrites.h).
   bool is_discarded = false;
   // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
-  std::string source_place = {};
+  std::string source_location = {};
 };
 using Application = Rewrite;
 
-inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_place; }
+inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_location; }
 
 // Returns the index of the first rewrite nested in list[whole]; `whole` if there is none. All rewrites from this index
 // up to `whole` are nested in list[whole]. Except in recordings, rewrites by a rule that then declined do not count.
@@ -54,7 +54,7 @@ inline size_t first_nested_rewrite(std::span<const Rewrite> list, size_t whole) 
 }
 
 // A graph rewrite that a stage itself starts (depth 0).
-struct TopRewrite {
+struct TopLevelRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
@@ -69,7 +69,7 @@ struct StageRun {
 
 // Counts the rewrites of a compilation, and may replace their results (decide_result). A RewriteOverride that the graph
 // already has, such as a seeded fault, decides first.
-class ApplicationWatcher : public Watcher, public RewriteOverride {
+class ApplicationObserver : public StageObserver, public RewriteOverride {
  public:
   void begin_compilation(Compilation& c) override {
     inner_override_ = rewrite_override_of(c.graph());
@@ -77,14 +77,14 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
   }
   void begin_stage(const StageRow& row, UOp) override { current_stage_ = &row; }
   void end_compilation(Compilation& c) override { set_rewrite_override(c.graph(), inner_override_); }
-  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+  UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
     if (inner_override_) after = inner_override_->choose_result(hit, before, after);
     rewrite_number_++;
     return after ? decide_result(hit, before, after) : after;
   }
 
  protected:
-  virtual UOp decide_result(const Hit&, UOp /*before*/, UOp after) { return after; }
+  virtual UOp decide_result(const RuleHit&, UOp /*before*/, UOp after) { return after; }
   uint64_t rewrite_number() const { return rewrite_number_; }
   const StageRow* current_stage() const { return current_stage_; }
 
@@ -94,26 +94,26 @@ class ApplicationWatcher : public Watcher, public RewriteOverride {
   uint64_t rewrite_number_ = 0;
 };
 
-class RewriteLog : public ApplicationWatcher, public RewriteObserver {
+class RewriteLog : public ApplicationObserver, public RewriteObserver {
  public:
   // The UOps in these lists are valid until the graph of the compilation is freed.
   const std::vector<Rewrite>& all_rewrites() const { return all_rewrites_; }
-  const std::vector<TopRewrite>& top_rewrites() const { return top_rewrites_; }
+  const std::vector<TopLevelRewrite>& top_rewrites() const { return top_rewrites_; }
   const std::vector<StageRun>& stage_runs() const { return stage_runs_; }
 
   void begin_compilation(Compilation& c) override {
-    ApplicationWatcher::begin_compilation(c);
+    ApplicationObserver::begin_compilation(c);
     set_observer(c.graph(), this);
   }
   void begin_stage(const StageRow& row, UOp input) override {
-    ApplicationWatcher::begin_stage(row, input);
+    ApplicationObserver::begin_stage(row, input);
     counts_in_stage_.clear();
     stage_runs_.push_back({&row, input, {}});
   }
   void end_stage(const StageRow&, UOp result) override { stage_runs_.back().result = result; }
   void end_compilation(Compilation& c) override {
     set_observer(c.graph(), nullptr);
-    ApplicationWatcher::end_compilation(c);
+    ApplicationObserver::end_compilation(c);
   }
   void begin_rewrite(std::string_view name, UOp input, const RuleSet&, bool bottom_up) override {
     if (open_rewrite_names_.empty()) top_rewrites_.push_back({current_stage(), input, bottom_up, {}, {}});
@@ -123,7 +123,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
   void gate_node(UOp node) override {
     if (open_rewrite_names_.size() == 1) top_rewrites_.back().gated_nodes.push_back(node);
   }
-  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (open_rewrite_names_.size() == 1) top_rewrites_.back().application_indices.push_back(all_rewrites_.size());
     UOp target;
     if (hit.rule == substitute_rules().rules()[0]) target = substitution_of(before.graph())->find_replacement(before);
@@ -144,7 +144,7 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
 
  private:
   std::vector<Rewrite> all_rewrites_;
-  std::vector<TopRewrite> top_rewrites_;
+  std::vector<TopLevelRewrite> top_rewrites_;
   std::vector<StageRun> stage_runs_;
   std::map<std::string_view, uint64_t> counts_in_stage_;
   std::vector<std::string_view> open_rewrite_names_;  // of the graph rewrites in progress, the outermost first
@@ -153,13 +153,13 @@ class RewriteLog : public ApplicationWatcher, public RewriteObserver {
 using ApplicationLog = RewriteLog;
 
 // Suppresses rewrites as if their rules had not matched.
-class Veto : public ApplicationWatcher {
+class RewriteVeto : public ApplicationObserver {
  public:
-  using Test = std::function<bool(uint64_t number, const Hit& hit, UOp before)>;
-  explicit Veto(Test leaves_out) : is_left_out_(std::move(leaves_out)) {}
+  using Test = std::function<bool(uint64_t number, const RuleHit& hit, UOp before)>;
+  explicit RewriteVeto(Test leaves_out) : is_left_out_(std::move(leaves_out)) {}
 
  protected:
-  UOp decide_result(const Hit& hit, UOp before, UOp after) override {
+  UOp decide_result(const RuleHit& hit, UOp before, UOp after) override {
     return is_left_out_(rewrite_number(), hit, before) ? UOp() : after;
   }
 

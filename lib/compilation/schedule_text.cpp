@@ -101,22 +101,22 @@ std::string buffer_table(const Schedule& s, const MemoryPlan& plan) {
   for (size_t i = 0; i < s.buffers.size(); i++) {
     const ScheduleBuffer& b = s.buffers[i];
     rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.num_elements),
-                    std::to_string(b.nbytes()), use_of(b), place_text(b, plan.places[i])});
+                    std::to_string(b.nbytes()), use_of(b), place_text(b, plan.buffer_places[i])});
   }
-  return table(rows, "rllrrll");
+  return table_text(rows, "rllrrll");
 }
 
-std::string kernel_table(const Schedule& s, std::span<const std::string> made_for) {
-  bool known = std::ranges::any_of(made_for, [](const std::string& m) { return !m.empty(); });
+std::string kernel_table(const Schedule& s, std::span<const std::string> user_operation) {
+  bool known = std::ranges::any_of(user_operation, [](const std::string& m) { return !m.empty(); });
   std::vector<std::vector<std::string>> rows{
       {"kernel", "what", "nodes", "writes", "reads", "with", known ? "made for" : ""}};
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
     rows.push_back({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
                     joined(touched(item, &BufferAccess::is_written)), joined(touched(item, &BufferAccess::is_read)),
-                    values_text(item.fixed_vars), known ? made_for[i] : ""});
+                    values_text(item.fixed_vars), known ? user_operation[i] : ""});
   }
-  return table(rows, "rlrllll");
+  return table_text(rows, "rlrllll");
 }
 
 void write_values(JsonWriter& json, std::string_view key, const std::vector<std::pair<std::string, int64_t>>& values) {
@@ -125,7 +125,7 @@ void write_values(JsonWriter& json, std::string_view key, const std::vector<std:
   });
 }
 
-void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string& made_for) {
+void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string& user_operation) {
   json.object([&] {
     json.member("op", name_of(item.ast.op()))
         .member("ast_nodes", toposort(item.ast).size())
@@ -133,7 +133,7 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
     json.member("writes", touched(item, &BufferAccess::is_written))
         .member("reads", touched(item, &BufferAccess::is_read));
     write_values(json, "fixedvars", item.fixed_vars);
-    if (!made_for.empty()) json.member("made_for", made_for);
+    if (!user_operation.empty()) json.member("made_for", user_operation);
   });
 }
 
@@ -160,11 +160,11 @@ void write_buffer(JsonWriter& json, const ScheduleBuffer& b, const BufferPlace& 
 }  // namespace
 
 std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
-                             std::span<const std::string> made_for) {
+                             std::span<const std::string> user_operation) {
   auto count = [&](bool ScheduleBuffer::* what) {
     return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; }));
   };
-  std::string out = "key " + to_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
+  std::string out = "key " + sha256_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
                     counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
                     ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
   out += "memory " + bytes_text(plan.total_bytes_before) + ", planned " + bytes_text(plan.total_bytes_after) +
@@ -174,23 +174,24 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
     out += "shared " + std::to_string(i) + " on " + plan.shared_buffers[i].device + ": " +
            bytes_text(plan.shared_buffers[i].size_bytes) + "\n";
   if (!s.var_vals.empty()) out += "variables " + values_text(s.var_vals) + "\n";
-  return out + "\n" + kernel_table(s, made_for) + "\n" + buffer_table(s, plan);
+  return out + "\n" + kernel_table(s, user_operation) + "\n" + buffer_table(s, plan);
 }
 
 std::string schedule_json(const Schedule& s, const MemoryPlan& plan, const Sha256& key,
-                          std::span<const std::string> made_for,
+                          std::span<const std::string> user_operation,
                           const std::unordered_map<UOp, std::string>& buffer_names) {
   std::string out;
   JsonWriter json(out);
   json.object([&] {
-    json.member("key", to_hex(key));
+    json.member("key", sha256_hex(key));
     json.key("kernels").array([&] {
-      for (size_t i = 0; i < s.items.size(); i++) write_kernel(json, s.items[i], made_for.empty() ? "" : made_for[i]);
+      for (size_t i = 0; i < s.items.size(); i++)
+        write_kernel(json, s.items[i], user_operation.empty() ? "" : user_operation[i]);
     });
     json.key("buffers").array([&] {
       for (size_t i = 0; i < s.buffers.size(); i++) {
         auto name = buffer_names.find(s.buffers[i].uop);
-        write_buffer(json, s.buffers[i], plan.places[i], name == buffer_names.end() ? nullptr : &name->second);
+        write_buffer(json, s.buffers[i], plan.buffer_places[i], name == buffer_names.end() ? nullptr : &name->second);
       }
     });
     json.key("shared").array([&] {

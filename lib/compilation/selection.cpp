@@ -45,7 +45,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
   std::vector<bool> chosen(choices.size(), false);
   for (size_t at = 0; at <= list.size();) {
     size_t comma = end_of_word(list, at);
-    std::string_view word = trimmed(list.substr(at, comma - at));
+    std::string_view word = trimmed_line(list.substr(at, comma - at));
     at = comma + 1;
     if (word.empty()) {
       if (list.empty()) break;
@@ -54,7 +54,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
     }
     size_t first = 0, last = choices.size() - 1, dots = word.find("..");
     bool span = dots != word.npos;
-    std::string_view from = trimmed(word.substr(0, dots)), to = span ? trimmed(word.substr(dots + 2)) : from;
+    std::string_view from = trimmed_line(word.substr(0, dots)), to = span ? trimmed_line(word.substr(dots + 2)) : from;
     for (auto [end, name] : {std::pair(&first, from), std::pair(&last, to)}) {
       if (name.empty()) continue;
       auto i = index_of(name, choices, expected);
@@ -75,7 +75,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
 
 Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                   std::string expected) {
-  std::string near = nearest_names(word, names);
+  std::string near = nearest_names_text(word, names);
   return {.message = "unknown " + std::string(what) + " '" + std::string(word) + "'",
           .expected = near.empty() ? std::move(expected) : near + ", or " + expected};
 }
@@ -87,7 +87,7 @@ Result<Op> op_of_word(std::string_view word) {
   return unknown_word_error("op", word, names, "an op of tinygrad 0.12.0");
 }
 
-std::optional<uint32_t> number_after(std::string_view text, char mark) {
+std::optional<uint32_t> number_after_mark(std::string_view text, char mark) {
   if (!text.empty() && text[0] == mark) text.remove_prefix(1);
   return parse_number<uint32_t>(text);
 }

@@ -37,7 +37,7 @@ Diag unknown_word_error(std::string_view what, std::string_view word, std::span<
 Result<Op> op_of_word(std::string_view word);
 
 // Parses a number after an optional character `mark`: "#12" or "12". Returns nullopt for another text.
-std::optional<uint32_t> number_after(std::string_view text, char mark);
+std::optional<uint32_t> number_after_mark(std::string_view text, char mark);
 
 // Returns true if `word` is the name, alias or slug of `choice`, whatever the case of its letters.
 bool is_name_of_choice(std::string_view word, const NameChoice& choice);

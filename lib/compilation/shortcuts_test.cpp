@@ -26,32 +26,32 @@ struct Trial : ShortcutTrial {
     size_t& count = (way == ShortcutWay::Quick ? quick : faithful)[&what];
     if (&what == faulty && way == faulty_way && count < kMostFaults)
       for (UOp& u : result)
-        if (u) u = changed_value_within(u);
+        if (u) u = change_some_value(u);
     count++;
   }
 };
 
-StageGraphs run_kernel(const Case& c, Graph& common, Trial& trial) {
-  return run(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
+StageGraphs run_kernel(const GoldenCase& c, Graph& common, Trial& trial) {
+  return run_all_stages(c, common, [&](Graph& graph) { set_trial(graph, &trial); });
 }
 
 TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a fault in either is found") {
   constexpr size_t kEnough = 12;  // golden records to compare for each shortcut
-  auto cases = all_cases();
-  std::map<const Shortcut*, std::vector<const Case*>> taken_in;
-  for (const Case& c : cases) {
+  auto cases = all_golden_cases();
+  std::map<const Shortcut*, std::vector<const GoldenCase*>> taken_in;
+  for (const GoldenCase& c : cases) {
     Graph common;
     Trial trial;
     run_kernel(c, common, trial);
     for (auto& [what, count] : trial.quick)
       if (auto& list = taken_in[what]; count && list.size() < kEnough) list.push_back(&c);
   }
-  for (const Shortcut* what : shortcuts()) {
+  for (const Shortcut* what : all_shortcuts()) {
     INFO(what->name << "  " << what->file << ":" << what->line);
-    CHECK(!what->saved_work.empty());
+    CHECK(!what->saved_work_text.empty());
     CHECK_MESSAGE(!taken_in[what].empty(), "no golden of testdata/ takes it");
     size_t gone_faithful = 0, quick_faults = 0, faithful_faults = 0;
-    for (const Case* c : taken_in[what]) {
+    for (const GoldenCase* c : taken_in[what]) {
       INFO(c->record.id << "  " << c->record.target);
       Graph common;
       Trial quick, faithful;
@@ -78,18 +78,18 @@ TEST_CASE("shortcuts: the quick and the faithful way have equal results, and a f
 }
 
 TEST_CASE("shortcuts: an observer does not change the graphs of any golden") {
-  for (const Case& c : all_cases()) {
+  for (const GoldenCase& c : all_golden_cases()) {
     INFO(c.record.id << "  " << c.record.target);
     Graph common;
     RewriteObserver nobody;
-    StageGraphs unwatched = run(c, common),
-         watched = run(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
+    StageGraphs unwatched = run_all_stages(c, common),
+         watched = run_all_stages(c, common, [&](Graph& graph) { set_observer(graph, &nobody); });
     CHECK(unwatched == watched);
   }
 }
 
 TEST_CASE("shortcuts: each has a unique name and the place of its definition") {
-  auto all = shortcuts();
+  auto all = all_shortcuts();
   REQUIRE(all.size() > 5);
   for (size_t i = 0; i < all.size(); i++) {
     for (size_t j = 0; j < i; j++) CHECK(all[i]->name != all[j]->name);

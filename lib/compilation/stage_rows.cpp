@@ -59,7 +59,7 @@ std::span<const StageRow> stage_rows() {
   return rows;
 }
 
-const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number) {
+const StageRow& recorded_stage_row(StageRow::Kind kind, std::string_view name, size_t number) {
   static std::mutex mutex;
   static std::map<std::tuple<StageRow::Kind, std::string, size_t>, StageRow> rows;
   std::lock_guard lock(mutex);
@@ -68,12 +68,12 @@ const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t 
   if (!is_new) return row;
   row.name = std::get<std::string>(it->first), row.slug = slug_of_stage(name), row.position_in_level = number;
   row.alias = alias_of_recorded_stage(name);
-  if (const StageRow* own = find_row(name)) row.extension = own->extension;
+  if (const StageRow* own = find_stage_row(name)) row.extension = own->extension;
   return row;
 }
 
 std::string_view alias_of_recorded_stage(std::string_view name) {
-  const StageRow* own = find_row(name);
+  const StageRow* own = find_stage_row(name);
   return own && own->name == name ? own->alias : std::string_view();
 }
 
@@ -91,7 +91,7 @@ std::string_view purpose_of_stage(std::string_view name) {
   return "";
 }
 
-const StageRow* find_row(std::string_view text) {
+const StageRow* find_stage_row(std::string_view text) {
   for (const StageRow& row : stage_rows())
     if (text == row.name) return &row;
   for (const StageRow& row : stage_rows())
@@ -99,23 +99,23 @@ const StageRow* find_row(std::string_view text) {
   return nullptr;
 }
 
-const StageRow& row_of(std::string_view name) {
-  const StageRow* row = find_row(name);
+const StageRow& get_stage_row(std::string_view name) {
+  const StageRow* row = find_stage_row(name);
   TGC_CHECK(row, "no stage '" + std::string(name) + "'");
   return *row;
 }
 
-const StageRow& row_of(StageRow::Kind kind) {
+const StageRow& get_stage_row(StageRow::Kind kind) {
   return first_row([&](const StageRow& row) { return row.kind == kind; });
 }
-const StageRow& row_of(StageKind kind) {
+const StageRow& get_stage_row(StageKind kind) {
   return first_row([&](const StageRow& row) { return row.is(kind); });
 }
-const StageRow& row_of(OutputKind kind) {
+const StageRow& get_stage_row(OutputKind kind) {
   return first_row([&](const StageRow& row) { return row.is(kind); });
 }
 
-const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph) {
+const RuleSet* rules_of_row(const StageRow& row, const Target& target, Graph& graph) {
   if (row.kernel && row.kernel->rules) return row.kernel->rules(KernelJob{graph, target});
   if (row.tensor && row.tensor->rules) return row.tensor->rules(TensorJob(graph));
   return nullptr;

@@ -40,26 +40,26 @@ std::span<const StageRow> stage_rows();
 
 // Returns the row for a recorded stage. `number` is its position among the texts of the record, where the AST is 0.
 // Equal arguments give the same row, which is never freed.
-const StageRow& recorded_row(StageRow::Kind kind, std::string_view name, size_t number);
+const StageRow& recorded_stage_row(StageRow::Kind kind, std::string_view name, size_t number);
 // Returns the alias of tgc's own stage with the name `name`, for a recorded stage; "" if there is none.
 std::string_view alias_of_recorded_stage(std::string_view name);
 // Returns what the stage that tinygrad calls `name` does, also for stages of other releases; "" for an unknown name.
 std::string_view purpose_of_stage(std::string_view name);
 
 // Returns the row with this name, slug or alias, whatever the case of the letters; null if there is none.
-const StageRow* find_row(std::string_view text);
+const StageRow* find_stage_row(std::string_view text);
 
 // The row must exist.
-const StageRow& row_of(std::string_view name);
+const StageRow& get_stage_row(std::string_view name);
 
 // Return the first row of this kind, which must exist.
-const StageRow& row_of(StageRow::Kind kind);
-const StageRow& row_of(StageKind kind);
-const StageRow& row_of(OutputKind kind);
+const StageRow& get_stage_row(StageRow::Kind kind);
+const StageRow& get_stage_row(StageKind kind);
+const StageRow& get_stage_row(OutputKind kind);
 
 // Returns the rule set that the row applies for `target` (ignored for tensor rows) with the settings of `graph`; null
 // if the row does not apply a rule set.
-const RuleSet* rules_of(const StageRow& row, const Target& target, Graph& graph);
+const RuleSet* rules_of_row(const StageRow& row, const Target& target, Graph& graph);
 
 // Returns the rows for which `wanted` returns true, in the form that select_stages() takes.
 std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&));

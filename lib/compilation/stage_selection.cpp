@@ -12,22 +12,22 @@ constexpr std::string_view kAll = "all", kChanged = "changed", kKernels = "kerne
 
 }  // namespace
 
-RecordedStages recorded_stages_of(const InputGraph& in) {
-  if (in.record && in.info.name == in.record->id) return RecordedStages(*in.record);
-  return RecordedStages(in.text);  // one text, or one kernel of a tensor record
+RecordedStageTexts recorded_stages_of_input(const InputGraph& in) {
+  if (in.record && in.info.name == in.record->id) return RecordedStageTexts(*in.record);
+  return RecordedStageTexts(in.text);  // one text, or one kernel of a tensor record
 }
 
-std::vector<std::string> StageSelection::list_words() const {
+std::vector<std::string> StageSelection::words_of_list() const {
   std::vector<std::string> out;
   for (size_t at = 0; at <= list_text_.size();) {
     const size_t comma = end_of_word(list_text_, at);
-    out.emplace_back(trimmed(std::string_view(list_text_).substr(at, comma - at)));
+    out.emplace_back(trimmed_line(std::string_view(list_text_).substr(at, comma - at)));
     at = comma + 1;
   }
   return out;
 }
 
-Result<std::vector<bool>> StageSelection::select_recorded_stages(const RecordedStages& recorded) {
+Result<std::vector<bool>> StageSelection::select_recorded_stages(const RecordedStageTexts& recorded) {
   if (is_empty()) return std::vector<bool>(recorded.size(), true);
   std::vector<NameChoice> choices{{kAll, "", "", false}, {kChanged, "", "", false}, {kKernels, "schedule", "", false}};
   for (const RecordedStage& s : recorded) {
@@ -35,7 +35,7 @@ Result<std::vector<bool>> StageSelection::select_recorded_stages(const RecordedS
     stage_names_.insert(s.name);
   }
   std::set<std::string_view> chosen, named;  // the selected names; those that a word names, and not only a span
-  for (const std::string& word : list_words()) {
+  for (const std::string& word : words_of_list()) {
     const bool is_span = word.find("..") != word.npos;
     auto selected = select_stages(word.empty() ? std::string_view(list_text_) : std::string_view(word), choices);
     if (!selected && (word.empty() || selected.diag().message.starts_with("the span"))) return selected.diag();
@@ -58,8 +58,8 @@ Result<std::vector<bool>> StageSelection::select_recorded_stages(const RecordedS
 }
 
 std::string StageSelection::word_for_row(const StageRow& row) const {
-  for (const std::string& word : list_words())
-    if (find_row(word) == &row) return word;
+  for (const std::string& word : words_of_list())
+    if (find_stage_row(word) == &row) return word;
   return {};
 }
 
@@ -74,7 +74,7 @@ Result<SelectedRows> StageSelection::select_rows(bool (*offered)(const StageRow&
   for (std::string_view name : *selected)
     if (name == kAll) out.selects_all_rows = true;
     else if (name == kChanged) out.selects_changed_rows = true;
-    else out.rows.insert(find_row(name));
+    else out.rows.insert(find_stage_row(name));
   has_found_rows_ = true;
   return out;
 }
@@ -84,7 +84,7 @@ Status StageSelection::outcome() const {
   for (const std::string& word : unmatched_words_) {
     if (matched_words_.contains(word)) continue;
     std::vector<std::string_view> names(stage_names_.begin(), stage_names_.end());
-    if (const StageRow* row = find_row(word))
+    if (const StageRow* row = find_stage_row(word))
       return Diag{.message = "the recording has no '" + std::string(row->name) + "', a stage of tgc's own pipeline",
                   .expected = "a stage that `tgc stages RECORDING` lists; of a schedule's kernel: --kernel=N"};
     return unknown_word_error("stage", word, names, "a stage that `tgc stages RECORDING` lists");
@@ -92,7 +92,7 @@ Status StageSelection::outcome() const {
   return Unit{};
 }
 
-void StageSelectingWatcher::begin_compilation(Compilation& c) {
+void SelectedStageObserver::begin_compilation(Compilation& c) {
   changed_rows_.clear();
   auto copy = selected_rows_.selects_changed_rows ? c.fork() : Result<Compilation>(Diag{});
   while (copy && copy->next_row() && copy->next_row()->is_graph_stage()) {
@@ -100,16 +100,16 @@ void StageSelectingWatcher::begin_compilation(Compilation& c) {
     if (!step) break;
     if (step->has_changed()) changed_rows_.insert(step->row);
   }
-  watcher_.begin_compilation(c);
+  stage_observer_.begin_compilation(c);
 }
 
-void StageSelectingWatcher::begin_stage(const StageRow& row, UOp input) {
+void SelectedStageObserver::begin_stage(const StageRow& row, UOp input) {
   is_stage_selected_ = selected_rows_.has_row(row) || changed_rows_.contains(&row);
-  if (is_stage_selected_) watcher_.begin_stage(row, input);
+  if (is_stage_selected_) stage_observer_.begin_stage(row, input);
 }
 
-void StageSelectingWatcher::end_stage(const StageRow& row, UOp result) {
-  if (is_stage_selected_ || !result) watcher_.end_stage(row, result);
+void SelectedStageObserver::end_stage(const StageRow& row, UOp result) {
+  if (is_stage_selected_ || !result) stage_observer_.end_stage(row, result);
 }
 
 }  // namespace tgc

@@ -19,7 +19,7 @@ struct SelectedRows {
 };
 
 // Returns the recorded texts of `in`: those of its record, or the one text of an input that is not a whole record.
-RecordedStages recorded_stages_of(const InputGraph& in);
+RecordedStageTexts recorded_stages_of_input(const InputGraph& in);
 
 class StageSelection {
  public:
@@ -30,7 +30,7 @@ class StageSelection {
   // Returns for each entry of `recorded` whether the list selects it. An empty list selects all. Words that name no
   // stage of this record select nothing. Fails if the list is malformed, or names a stage whose result tinygrad could
   // not print.
-  Result<std::vector<bool>> select_recorded_stages(const RecordedStages& recorded);
+  Result<std::vector<bool>> select_recorded_stages(const RecordedStageTexts& recorded);
   // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. If the pipeline has
   // what the word names, it calls mark_matched_word(), so that outcome() does not report the word.
   std::string word_for_row(const StageRow& row) const;
@@ -44,7 +44,7 @@ class StageSelection {
   Status outcome() const;
 
  private:
-  std::vector<std::string> list_words() const;
+  std::vector<std::string> words_of_list() const;
 
   std::string list_text_;
   // words that named something in some recorded pipeline; words that named nothing in one
@@ -57,19 +57,20 @@ class StageSelection {
 
 // Passes the events of the selected stages, and the failure of any stage, to another watcher. If the list has the word
 // `changed`, forks each compilation to find out which stages change its graph.
-class StageSelectingWatcher : public Watcher {
+class SelectedStageObserver : public StageObserver {
  public:
-  StageSelectingWatcher(SelectedRows selected, Watcher& to) : selected_rows_(std::move(selected)), watcher_(to) {}
+  SelectedStageObserver(SelectedRows selected, StageObserver& to)
+      : selected_rows_(std::move(selected)), stage_observer_(to) {}
   void begin_compilation(Compilation& c) override;
   void begin_stage(const StageRow& row, UOp input) override;
   void end_stage(const StageRow& row, UOp result) override;
-  void end_compilation(Compilation& c) override { watcher_.end_compilation(c); }
+  void end_compilation(Compilation& c) override { stage_observer_.end_compilation(c); }
 
  private:
   SelectedRows selected_rows_;
   std::set<const StageRow*> changed_rows_;
   bool is_stage_selected_ = false;
-  Watcher& watcher_;
+  StageObserver& stage_observer_;
 };
 
 }  // namespace tgc

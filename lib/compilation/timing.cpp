@@ -20,7 +20,7 @@ size_t nodes_of(UOp root) { return toposort(root).size(); }
 
 // `observer` may be null.
 Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserver* observer = nullptr) {
-  auto loaded = load_text(in.settings, InputKind::Pyrender, in.text, in.file);
+  auto loaded = load_graph_text(in.settings, InputKind::Pyrender, in.text, in.file);
   if (!loaded) return loaded.diag();
   loaded->is_tensor_graph = in.is_tensor_graph;
   auto begun = Compilation::begin(std::move(*loaded), in.job_spec);
@@ -28,7 +28,7 @@ Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserve
   Compilation& c = *begun;
   if (observer) set_observer(c.graph(), observer);
   size_t nodes = what == RunPurpose::Nodes ? nodes_of(c.ast()) : 0;
-  StepTimes run(what);
+  StageTimer run(what);
   while (const StageRow* row = c.next_row()) {
     if (row->is(OutputKind::Compiled) || row->is(OutputKind::Source)) break;
     if (auto step = c.run_step(); !step) return step.diag();
@@ -36,30 +36,30 @@ Result<GraphTime> run_once(const TimedInput& in, RunPurpose what, RewriteObserve
     run.end_stage(schedule ? "kernels" : row->name,
                   [&] { return row->output ? c.list()->size() : nodes_of(c.current_graph()); });
   }
-  run.end_total();
+  run.end_total_time();
   run.graph_time.num_nodes = nodes;
   if (what == RunPurpose::Total || c.is_tensor_graph()) return std::move(run.graph_time);
   auto count = [&] { return c.list()->size(); };
   (void)c.source();  // some kernels cannot be rendered
   run.end_stage("source", count);
-  if (auto program = c.row_output(row_of(OutputKind::LaunchFacts)); !program) return program.diag();
+  if (auto program = c.row_output(get_stage_row(OutputKind::LaunchFacts)); !program) return program.diag();
   run.end_stage("program", count);
   return std::move(run.graph_time);
 }
 
 }  // namespace
 
-StepTimes::StepTimes(RunPurpose what, In in)
-    : run_purpose_(what), time_kind_(in), start_ms_(thread_ms()), last_ms_(now_ms()) {}
+StageTimer::StageTimer(RunPurpose what, ClockKind in)
+    : run_purpose_(what), time_kind_(in), start_time_ms_(thread_ms()), last_time_ms_(now_ms()) {}
 
-void StepTimes::end_total() {
-  graph_time.stages_ms = thread_ms() - start_ms_;
-  last_ms_ = now_ms();
+void StageTimer::end_total_time() {
+  graph_time.stages_ms = thread_ms() - start_time_ms_;
+  last_time_ms_ = now_ms();
 }
 
-double StepTimes::now_ms() const { return time_kind_ == In::Elapsed ? elapsed_ms() : thread_ms(); }
+double StageTimer::now_ms() const { return time_kind_ == ClockKind::Elapsed ? elapsed_ms() : thread_ms(); }
 
-Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job) {
+Result<TimedInput> make_timed_input(const InputGraph& in, const CompilationSpec& job) {
   auto text = write_graph(Format::Pyrender, in.root, {.name = in.info.name, .stage = in.info.stage});
   if (!text) return text.diag();
   return TimedInput{in.info.name, in.file, std::move(*text), in.graph->settings(), in.is_tensor_graph, job};
@@ -70,15 +70,15 @@ Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules
   RewriteObserver counting;
   counting.rule_stats = &stats;
   counting.is_counting_only = true;
-  double counted_ms = 0;
+  double counting_run_ms = 0;
   auto best = fastest_time(repeats, [&](RunPurpose what) {
     auto plain = run_once(in, what);
     if (!plain || what != RunPurpose::Total || !count_rules) return plain;
     if (auto counted = run_once(in, what, &counting))
-      counted_ms = counted_ms ? std::min(counted_ms, counted->stages_ms) : counted->stages_ms;
+      counting_run_ms = counting_run_ms ? std::min(counting_run_ms, counted->stages_ms) : counted->stages_ms;
     return plain;
   });
-  if (best) best->counted_ms = counted_ms;
+  if (best) best->counting_run_ms = counting_run_ms;
   return best;
 }
 

@@ -15,19 +15,19 @@ struct TimedInput {
   std::string name, file, text;  // `text` is pyrender text with a header that names the stage
   Settings settings;
   bool is_tensor_graph = false;
-  JobSpec job_spec;
+  CompilationSpec job_spec;
 };
 
 struct StageTime {
   std::string_view name;
   size_t num_nodes = 0;  // of the stage's result
-  double stage_ms = 0;   // wall time or processor time, as StepTimes::In says
+  double stage_ms = 0;   // wall time or processor time, as StageTimer::In says
 };
 
 struct GraphTime {
   size_t num_nodes = 0;           // of the AST
   double stages_ms = 0;           // processor time of the stages, for a kernel without `source` and `program`
-  double counted_ms = 0;          // processor time of a run that counts attempts of rules; 0 if not measured
+  double counting_run_ms = 0;     // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;
 };
 
@@ -35,10 +35,10 @@ struct GraphTime {
 // takes time itself, so each purpose needs a run of its own.
 enum class RunPurpose { Nodes, Total, Stages };
 
-class StepTimes {
+class StageTimer {
  public:
-  enum class In { Elapsed, ProcessorTime };  // wall time; processor time of this thread
-  explicit StepTimes(RunPurpose what, In in = In::Elapsed);
+  enum class ClockKind { Elapsed, ProcessorTime };  // wall time; processor time of this thread
+  explicit StageTimer(RunPurpose what, ClockKind in = ClockKind::Elapsed);
 
   // Unless the run is for RunPurpose::Total, records the time of the step `name`, which just ended. count() returns the
   // number of nodes of its result.
@@ -46,19 +46,19 @@ class StepTimes {
   void end_stage(std::string_view name, Count count) {
     if (run_purpose_ == RunPurpose::Total) return;
     double end = now_ms();
-    graph_time.stages.push_back({name, run_purpose_ == RunPurpose::Nodes ? count() : 0, end - last_ms_});
-    last_ms_ = run_purpose_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
+    graph_time.stages.push_back({name, run_purpose_ == RunPurpose::Nodes ? count() : 0, end - last_time_ms_});
+    last_time_ms_ = run_purpose_ == RunPurpose::Nodes ? now_ms() : end;  // do not time count()
   }
   // Steps that end later are not part of the total time.
-  void end_total();
+  void end_total_time();
 
   GraphTime graph_time;
 
  private:
   double now_ms() const;
   RunPurpose run_purpose_;
-  In time_kind_;
-  double start_ms_, last_ms_;
+  ClockKind time_kind_;
+  double start_time_ms_, last_time_ms_;
 };
 
 // Calls once(RunPurpose::Nodes) to count nodes and warm up, then `repeats` times once(RunPurpose::Total) and as often
@@ -80,7 +80,7 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
 }
 
 // Returns the input for time_graph(). Fails if the graph cannot be printed.
-Result<TimedInput> timed_input(const InputGraph& in, const JobSpec& job);
+Result<TimedInput> make_timed_input(const InputGraph& in, const CompilationSpec& job);
 
 // Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if a stage fails.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);

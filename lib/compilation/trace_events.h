@@ -27,15 +27,15 @@ inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
 // Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
-inline std::string places_of_rule(const TraceRule& rule) {
+inline std::string locations_of_rule(const TraceRule& rule) {
   if (rule.file.empty()) return std::string(rule.source);
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
 // Returns the name and the place of the rule; only the name if it is the place, as in recordings.
-inline std::string name_with_place(const TraceRule& rule) {
-  const std::string place = places_of_rule(rule);
+inline std::string name_with_location(const TraceRule& rule) {
+  const std::string place = locations_of_rule(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
 }
 
@@ -45,10 +45,11 @@ struct TraceRewrite {
   bool bottom_up = false;
 };
 
-// The rule created the nodes numbered first_made_number to end_made_number - 1, and took `time_ns` nanoseconds.
+// The rule created the nodes numbered first_made_node_number to end_made_node_number - 1, and took `time_ns`
+// nanoseconds.
 struct TraceCost {
   static constexpr uint64_t kUnknownTime = UINT64_MAX;
-  uint32_t first_made_number = 0, end_made_number = 0;
+  uint32_t first_made_node_number = 0, end_made_node_number = 0;
   uint64_t time_ns = kUnknownTime;
 };
 
@@ -58,7 +59,7 @@ class TraceConsumer {
 
   // The target of a tensor graph is empty. The kernel's Graph may be freed after end_kernel() or abandon_kernel().
   virtual void begin_kernel(std::string_view /*id*/, std::string_view /*target*/, UOp /*ast*/) {}
-  virtual void made_for(std::string_view /*what*/) {}  // the user's operation and its program line
+  virtual void user_operation(std::string_view /*what*/) {}  // the user's operation and its program line
   virtual void end_kernel() {}
   virtual void abandon_kernel() {}  // in place of end_kernel() if a stage failed
   virtual void begin_stage(std::string_view /*name*/, UOp /*input*/) {}
@@ -82,13 +83,13 @@ class TraceConsumer {
   const UOpMap<uint32_t>* node_numbers_ = nullptr;
 };
 
-class TraceTee : public TraceConsumer {
+class TraceForwarder : public TraceConsumer {
  public:
-  explicit TraceTee(std::vector<TraceConsumer*> to) : trace_consumers_(std::move(to)) {}
+  explicit TraceForwarder(std::vector<TraceConsumer*> to) : trace_consumers_(std::move(to)) {}
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
     for (auto* c : trace_consumers_) c->begin_kernel(id, target, ast);
   }
-  void made_for(std::string_view what) override { for (auto* c : trace_consumers_) c->made_for(what); }
+  void user_operation(std::string_view what) override { for (auto* c : trace_consumers_) c->user_operation(what); }
   void end_kernel() override { for (auto* c : trace_consumers_) c->end_kernel(); }
   void abandon_kernel() override { for (auto* c : trace_consumers_) c->abandon_kernel(); }
   void set_node_numbers(const UOpMap<uint32_t>* numbers) override {
@@ -115,36 +116,36 @@ class TraceTee : public TraceConsumer {
 };
 
 // Forwards the events of kernels, and those of stages for which `wants` returns true.
-class StageFilter : public TraceTee {
+class StageFilter : public TraceForwarder {
  public:
-  using Wants = std::function<bool(std::string_view stage)>;
-  StageFilter(Wants wants, TraceConsumer& to) : TraceTee({&to}), is_wanted_(std::move(wants)) {}
+  using StagePredicate = std::function<bool(std::string_view stage)>;
+  StageFilter(StagePredicate wants, TraceConsumer& to) : TraceForwarder({&to}), is_wanted_(std::move(wants)) {}
   void begin_stage(std::string_view name, UOp input) override {
     is_stage_wanted_ = is_wanted_(name);
-    if (is_stage_wanted_) TraceTee::begin_stage(name, input);
+    if (is_stage_wanted_) TraceForwarder::begin_stage(name, input);
   }
   void end_stage(UOp result) override {
-    if (is_stage_wanted_) TraceTee::end_stage(result);
+    if (is_stage_wanted_) TraceForwarder::end_stage(result);
     is_stage_wanted_ = false;
   }
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override {
-    if (is_stage_wanted_) TraceTee::begin_rewrite(rewrite, depth, input);
+    if (is_stage_wanted_) TraceForwarder::begin_rewrite(rewrite, depth, input);
   }
   void end_rewrite(int depth, UOp result) override {
-    if (is_stage_wanted_) TraceTee::end_rewrite(depth, result);
+    if (is_stage_wanted_) TraceForwarder::end_rewrite(depth, result);
   }
   void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override {
-    if (is_stage_wanted_) TraceTee::apply_rule(depth, rule, before, after, cost);
+    if (is_stage_wanted_) TraceForwarder::apply_rule(depth, rule, before, after, cost);
   }
   void rebuild_node(int depth, UOp before, UOp after) override {
-    if (is_stage_wanted_) TraceTee::rebuild_node(depth, before, after);
+    if (is_stage_wanted_) TraceForwarder::rebuild_node(depth, before, after);
   }
   void gate_node(int depth, UOp node) override {
-    if (is_stage_wanted_) TraceTee::gate_node(depth, node);
+    if (is_stage_wanted_) TraceForwarder::gate_node(depth, node);
   }
 
  private:
-  Wants is_wanted_;
+  StagePredicate is_wanted_;
   bool is_stage_wanted_ = false;
 };
 
@@ -167,7 +168,7 @@ class LiveTrace : public RewriteObserver {
     nesting_depth_--;
     if (is_enabled) trace_consumer_.end_rewrite(nesting_depth_, result);
   }
-  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (!is_enabled) return;
     const Rule& r = *hit.rule;
     trace_consumer_.apply_rule(nesting_depth_ - 1,

@@ -1,4 +1,4 @@
-// Watchers that send the rewrites of a Compilation as events or count the attempts of its rules, and ScopedWatch.
+// Watchers that send the rewrites of a Compilation as events or count the attempts of its rules, and ScopedObserver.
 #pragma once
 #include <functional>
 #include <optional>
@@ -12,13 +12,13 @@ namespace tgc {
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
 // If a stage fails, calls abandon_kernel() of the consumer.
-class TraceWatcher : public Watcher {
+class TraceObserver : public StageObserver {
  public:
-  explicit TraceWatcher(TraceConsumer& to) : trace_consumer_(to) {}
+  explicit TraceObserver(TraceConsumer& to) : trace_consumer_(to) {}
   void begin_compilation(Compilation& c) override {
     has_failed_ = false;
     trace_consumer_.begin_kernel(c.name(), c.is_tensor_graph() ? "" : c.target().name(), c.ast());
-    if (!c.input_graph().made_for.empty()) trace_consumer_.made_for(c.input_graph().made_for);
+    if (!c.input_graph().user_operation.empty()) trace_consumer_.user_operation(c.input_graph().user_operation);
     live_trace_.emplace(c.graph(), trace_consumer_);
     live_trace_->is_enabled = false;
   }
@@ -61,10 +61,10 @@ class RuleCounter : public RewriteObserver {
 };
 
 // Counts the attempts and matches of rules in stages for which `wants` returns true.
-class StatsWatcher : public Watcher {
+class StatsObserver : public StageObserver {
  public:
   // `stats` must outlive the watcher.
-  StatsWatcher(std::function<bool(const StageRow&)> wants, RuleStats& stats)
+  StatsObserver(std::function<bool(const StageRow&)> wants, RuleStats& stats)
       : rule_stats_(stats), is_wanted_(std::move(wants)) {}
   void begin_stage(const StageRow& row, UOp input) override {
     if (is_wanted_(row)) rule_counter_.emplace(input.graph(), rule_stats_);
@@ -79,26 +79,26 @@ class StatsWatcher : public Watcher {
   std::optional<RuleCounter> rule_counter_;
 };
 
-// The destructor removes the watcher, and drops exceptions of Watcher::end_compilation(). To get them, call
-// Compilation::set_watcher(nullptr) before.
-class ScopedWatch {
+// The destructor removes the watcher, and drops exceptions of StageObserver::end_compilation(). To get them, call
+// Compilation::set_stage_observer(nullptr) before.
+class ScopedObserver {
  public:
-  ScopedWatch(Compilation& compilation, Watcher& watcher) : compilation_(compilation) {
+  ScopedObserver(Compilation& compilation, StageObserver& stage_observer) : compilation_(compilation) {
     try {
-      compilation_.set_watcher(&watcher);
+      compilation_.set_stage_observer(&stage_observer);
     } catch (...) {
-      end_watch();
+      end_observation();
       throw;
     }
   }
-  ScopedWatch(const ScopedWatch&) = delete;
-  ScopedWatch& operator=(const ScopedWatch&) = delete;
-  ~ScopedWatch() { end_watch(); }
+  ScopedObserver(const ScopedObserver&) = delete;
+  ScopedObserver& operator=(const ScopedObserver&) = delete;
+  ~ScopedObserver() { end_observation(); }
 
  private:
-  void end_watch() noexcept {
+  void end_observation() noexcept {
     try {
-      compilation_.set_watcher(nullptr);
+      compilation_.set_stage_observer(nullptr);
     } catch (...) {
     }
   }

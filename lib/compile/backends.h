@@ -16,9 +16,9 @@ class RejectedSource : public Failure {
 inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
 // The target machine of a job for a CPU or an AMD GPU.
-Machine machine_of_job(const CompileJob& job);
+MachineSpec machine_of_job(const CompileJob& job);
 // Such as "x86_64" or "aarch64".
-std::string_view host_machine();
+std::string_view host_machine_name();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);
 // Loads the engines (shared objects with LLVM, clang or lld) that the job needs, so that a worker forked from this
@@ -38,7 +38,7 @@ std::string compile_opencl(const CompileJob& job);
 std::string llvm_identity(const CompileJob& job);
 std::string cuda_identity(const CompileJob& job, Artifact what);
 
-std::string compile_cuda_by_clang(const CompileJob& job, Form form);
+std::string compile_cuda_by_clang(const CompileJob& job, OutputForm form);
 
 // read_metal_code (metal/metal.h) reads the result.
 std::string compile_metal_by_clang(const CompileJob& job, Artifact what);

@@ -113,7 +113,7 @@ CompileCache& CompileCache::shared_cache() {
 }
 
 fs::path CompileCache::path_of_entry(const Sha256& key) const {
-  std::string name = to_hex(key);
+  std::string name = sha256_hex(key);
   return folder_ / name.substr(0, 2) / name;
 }
 
@@ -180,7 +180,7 @@ void CompileCache::shrink_to_limit() {
   }
 }
 
-CompileCache::CacheUsage CompileCache::usage() const {
+CompileCache::CacheUsage CompileCache::measure_usage() const {
   CacheUsage out;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
@@ -206,7 +206,7 @@ Result<uint64_t> CompileCache::clear() {
   return count;
 }
 
-Sha256 cache_key(std::initializer_list<std::string_view> parts) {
+Sha256 make_cache_key(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (std::string_view part : parts) all.append(std::to_string(part.size())).append(":").append(part);
   return sha256(all);

@@ -34,7 +34,7 @@ class CompileCache {
   struct CacheUsage {
     uint64_t entries = 0, bytes = 0;
   };
-  CacheUsage usage() const;
+  CacheUsage measure_usage() const;
   // Returns the number of removed entries. Fails if an entry cannot be removed.
   Result<uint64_t> clear();
 
@@ -47,6 +47,6 @@ class CompileCache {
 };
 
 // Each part is hashed with its length, so {"ab", "c"} and {"a", "bc"} differ.
-Sha256 cache_key(std::initializer_list<std::string_view> parts);
+Sha256 make_cache_key(std::initializer_list<std::string_view> parts);
 
 }  // namespace tgc

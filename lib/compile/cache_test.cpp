@@ -21,7 +21,7 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
 };
 
-Sha256 key(int i) { return cache_key({"test", std::to_string(i)}); }
+Sha256 key(int i) { return make_cache_key({"test", std::to_string(i)}); }
 std::string value(int i, size_t size = 2000) { return std::string(size, char('a' + i % 26)) + std::to_string(i); }
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -42,11 +42,11 @@ TEST_CASE("cache: a stored value is found by its own key only") {
   CHECK(cache.load_entry(key(1)) == value(1));
   CHECK(cache.load_entry(key(2)) == "");
   CHECK_FALSE(cache.load_entry(key(3)));
-  CHECK(cache.usage().entries == 2);
+  CHECK(cache.measure_usage().entries == 2);
   CHECK(*cache.clear() == 2);
   CHECK_FALSE(cache.load_entry(key(1)));
   CHECK_FALSE(CompileCache(folder.path, 0).is_enabled());
-  CHECK(cache_key({"ab", "c"}) != cache_key({"a", "bc"}));
+  CHECK(make_cache_key({"ab", "c"}) != make_cache_key({"a", "bc"}));
 }
 
 TEST_CASE("cache: a damaged entry is ignored and replaced") {
@@ -101,7 +101,7 @@ TEST_CASE("cache: the size stays within the limit, and the least recently used e
     cache.store_entry(key(i), value(i));
     CHECK(cache.load_entry(key(0)) == value(0));  // read in every round, so its entry is kept
     if (key(i)[0] != 0) continue;          // store_entry() checks the cache's size only for such keys
-    CHECK(cache.usage().bytes <= 100'000);
+    CHECK(cache.measure_usage().bytes <= 100'000);
     looks++;
   }
   CHECK(looks >= 2);

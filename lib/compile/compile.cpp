@@ -98,13 +98,13 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
 }
 
 Sha256 key_of(const CompileJob& job, Artifact what) {
-  Machine m = machine_of_job(job);
+  MachineSpec m = machine_of_job(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   CompileJob same = job;
   same.timeout_seconds = 0;
   ByteWriter bytes;
-  put_member(bytes, same);
-  return cache_key({kRevision, name_of(what), m.triple, m.cpu, m.features, identity, bytes.take_bytes()});
+  write_member(bytes, same);
+  return make_cache_key({kRevision, name_of(what), m.triple, m.cpu, m.cpu_features, identity, bytes.take_bytes()});
 }
 
 // No compiler runs: only the renderer's placeholders are filled in.
@@ -140,7 +140,7 @@ std::string_view name_of(Artifact artifact) {
 
 void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_thread() = std::move(fault); }
 
-Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
+Result<CompileJob> make_compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
   CompileJob job;
   job.arch = arch;
   job.llvm_fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
@@ -193,7 +193,7 @@ Result<std::string> compile(const CompileJob& job, Artifact what) {
   return made;
 }
 
-std::vector<CompilerInfo> compilers() {
+std::vector<CompilerInfo> list_compilers() {
   std::vector<CompilerInfo> out;
   add_llvm_compilers(out);
   add_opencl_compilers(out);

@@ -54,7 +54,7 @@ inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "sel
 
 // Returns the job for a target, without source and name. ("CPU", "CLANG", "") is C for this computer. Fails for targets
 // whose sources tgc cannot compile, such as Metal and WGSL.
-Result<CompileJob> compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
+Result<CompileJob> make_compile_job(std::string_view device, std::string_view renderer, std::string_view arch);
 
 // Compiles a job through the cache; binaries of OpenCL platforms are not cached. If the source does not compile, the
 // Diag has the compiler's message, the offending line, and the file in which the source was kept.
@@ -67,6 +67,6 @@ struct CompilerInfo {
   bool is_available = false;
   std::string version;   // or what is missing
 };
-std::vector<CompilerInfo> compilers();
+std::vector<CompilerInfo> list_compilers();
 
 }  // namespace tgc

@@ -34,13 +34,13 @@ struct Task {
 
 std::string packed(const CompileJob& job, Artifact what) {
   ByteWriter out;
-  put_member(out, what), put_member(out, job);
+  write_member(out, what), write_member(out, job);
   return out.take_bytes();
 }
 Task unpacked(std::string_view message) {
   ByteReader in(message);
   Task task;
-  get_member(in, task.what), get_member(in, task.job);
+  read_member(in, task.what), read_member(in, task.job);
   return task;
 }
 
@@ -152,8 +152,8 @@ class CompileWorker {
   CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : has_(has) {
     if (has.room) room_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
-      if (room_) room_->confine(worker, kMemory);
-      else worker.confine({.rights = Rights::Compile, .memory_bytes = kMemory});
+      if (room_) room_->confine_process(worker, kMemory);
+      else worker.confine_process({.rights = Rights::Compile, .memory_bytes = kMemory});
       for (double reported = 0;;) worker.send_answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
@@ -166,9 +166,9 @@ class CompileWorker {
 
   std::string compile(const CompileJob& job, Artifact what) {
     sources_++;
-    (void)process_->send(packed(job, what));  // if the worker is dead, receive() reports it
-    auto answer = process_->receive(job.timeout_seconds);
-    return unpack_answer(std::move(answer), job, process_->death().has_value());
+    (void)process_->send(packed(job, what));  // if the worker is dead, receive_answer() reports it
+    auto answer = process_->receive_answer(job.timeout_seconds);
+    return unpack_answer(std::move(answer), job, process_->worker_exit().has_value());
   }
 
  private:
@@ -246,7 +246,7 @@ Workers& own_workers() {
 }  // namespace
 
 std::string compile_by_worker(const CompileJob& job, Artifact what, Compiler compiler) {
-  if (kSanitized) return compiler(job, what);
+  if (kIsSanitized) return compiler(job, what);
   return own_workers().compile(job, what, compiler);
 }
 

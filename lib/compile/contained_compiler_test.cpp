@@ -40,7 +40,7 @@ std::string compiled(const std::string& source) {
 }  // namespace
 
 TEST_CASE("compile worker: reused for the next source, but not after a crash, a timeout or a rejection") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   std::string first = compiled("a");
   CHECK(first != std::to_string(getpid()));
   CHECK(compiled("b") == first);
@@ -57,7 +57,7 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
     apart = one != two;
   }
   CHECK(apart);
-  auto in_child = contain([](Worker&) -> Result<std::string> { return compiled("a"); });
+  auto in_child = run_in_sandbox([](Worker&) -> Result<std::string> { return compiled("a"); });
   REQUIRE(in_child);
   CHECK(*in_child != first);
   first = compiled("a");
@@ -82,12 +82,12 @@ TEST_CASE("compile worker: receives every member of a job") {
                  .uses_other_compiler = true,
                  .llvm_fault = "xor"};
   ByteWriter out;
-  put_member(out, job);
+  write_member(out, job);
   std::string bytes = out.take_bytes();
   CompileJob read;
   CHECK(members_of_job(read) != members_of_job(job));
   ByteReader in(bytes);
-  get_member(in, read);
+  read_member(in, read);
   CHECK(in.empty());
   CHECK(members_of_job(read) == members_of_job(job));
 }

@@ -202,9 +202,9 @@ std::string tool_version(const std::string& tool) {
 }  // namespace
 
 std::string compile_cuda(const CompileJob& job, Artifact what) {
-  if (what == Artifact::LlvmIr) return compile_cuda_by_clang(job, Form::Ir);
-  return artifact_of_ptx(nvrtc().file.empty() ? compile_cuda_by_clang(job, Form::Assembly) : ptx_by_nvrtc(job), job,
-                         what, kLinesOfSource);
+  if (what == Artifact::LlvmIr) return compile_cuda_by_clang(job, OutputForm::Ir);
+  return artifact_of_ptx(nvrtc().file.empty() ? compile_cuda_by_clang(job, OutputForm::Assembly) : ptx_by_nvrtc(job),
+                         job, what, kLinesOfSource);
 }
 
 bool has_ptxas() { return !find_tool("ptxas").empty(); }

@@ -73,7 +73,7 @@ std::string without_headers(std::string source) {
 
 }  // namespace
 
-std::string compile_cuda_by_clang(const CompileJob& job, Form form) {
+std::string compile_cuda_by_clang(const CompileJob& job, OutputForm form) {
   std::vector<std::string> args{"-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=" + job.arch, "-nocudainc",
                                 "-nocudalib", "-nogpuinc", "-O3", "-std=c++17", "-Wno-unknown-cuda-version",
                                 "--no-cuda-version-check"};

@@ -6,9 +6,9 @@ namespace tgc {
 
 DriverSandbox::DriverSandbox() : writable_paths_(driver_writable_paths(folder_.path())) {}
 
-void DriverSandbox::confine(Worker& worker, uint64_t memory) const {
+void DriverSandbox::confine_process(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);
-  worker.confine({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_paths_});
+  worker.confine_process({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_paths_});
 }
 
 }  // namespace tgc

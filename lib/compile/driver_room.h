@@ -17,7 +17,7 @@ class DriverSandbox {
   const TemporaryFolder& folder() const { return folder_; }
   // Confines the calling worker to this sandbox, and sets TMPDIR to its folder. `memory` is the memory limit in bytes.
   // Throws Failure if the worker cannot be confined.
-  void confine(Worker& worker, uint64_t memory) const;
+  void confine_process(Worker& worker, uint64_t memory) const;
 
  private:
   TemporaryFolder folder_;

@@ -8,13 +8,13 @@
 
 namespace tgc {
 
-struct Machine {
+struct MachineSpec {
   std::string triple;    // such as "x86_64-none-unknown-elf"
   std::string cpu;       // "native": this computer's CPU with all its features
-  std::string features;  // such as "+cumode", added to the CPU's own features
+  std::string cpu_features;  // such as "+cumode", added to the CPU's own features
 };
 
-enum class Form : uint8_t { Ir, Assembly, Object };
+enum class OutputForm : uint8_t { Ir, Assembly, Object };
 
 struct CompilerError {
   std::string message;
@@ -44,10 +44,10 @@ class LlvmEngine {
   virtual ~LlvmEngine() = default;
   // Optimizes LLVM IR like `opt -O2`, as `plan` asks, and compiles it to `form`. With `lines`, debug information maps
   // code to lines of `text`.
-  virtual EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
-                                    const PassPlan& plan = {}) = 0;
+  virtual EngineResult<std::string> compile(std::string_view text, const MachineSpec& machine, OutputForm form,
+                                            bool lines, const PassPlan& plan = {}) = 0;
   // Returns address, bytes and text of each instruction of an object or code object.
-  virtual EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) = 0;
+  virtual EngineResult<std::string> disassemble_object(std::string_view object, const MachineSpec& machine) = 0;
   virtual std::string version() const = 0;
 };
 
@@ -65,7 +65,7 @@ class ClangEngine {
   // `arguments` are those of the clang command, without options for input and output. `file` is the source's name in
   // messages.
   virtual EngineResult<std::string> compile(std::string_view source, const std::string& file,
-                                    const std::vector<std::string>& arguments, Form form) = 0;
+                                    const std::vector<std::string>& arguments, OutputForm form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.
   virtual EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) = 0;
   virtual std::string version() const = 0;

@@ -102,8 +102,8 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 // Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure
 // unless it is a known pragma, includes a known header, or defines a macro without parameters.
 std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
-  std::string_view rest = trimmed(line.substr(1));
-  auto argument = [&](std::string_view word) { return trimmed(rest.substr(word.size())); };
+  std::string_view rest = trimmed_line(line.substr(1));
+  auto argument = [&](std::string_view word) { return trimmed_line(rest.substr(word.size())); };
   if (rest.starts_with("pragma") && argument("pragma").starts_with("unroll")) return "";
   if (rest.starts_with("pragma") && argument("pragma").starts_with("OPENCL")) return std::string(line);
   if (rest.starts_with("include")) {
@@ -115,7 +115,7 @@ std::string directive(std::string_view line, size_t number, Words& words, bool& 
   if (rest.starts_with("define")) {
     const std::string_view macro = argument("define");
     const size_t end = size_t(std::ranges::find_if_not(macro, is_word_char) - macro.begin());
-    const std::string_view value = trimmed(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
+    const std::string_view value = trimmed_line(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
     const bool has_parameters = end < macro.size() && macro[end] == '(';
     if (end > 0 && !has_parameters && value.find('#') == value.npos && !value.ends_with('\\'))
       return words[std::string(macro.substr(0, end))] = with_words(value, words, in_comment), "";
@@ -140,10 +140,10 @@ constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict_
 
 // Parses the declaration of a parameter, such as "const float* __restrict__ a", "device float* a [[buffer(0)]]" or
 // "float* noalias align 32 %a".
-HandWrittenKernel::Parameter parameter_of(std::string text) {
-  HandWrittenKernel::Parameter out;
+HandWrittenKernel::KernelParameter parameter_of(std::string text) {
+  HandWrittenKernel::KernelParameter out;
   if (size_t attributes = text.find("[["); attributes != text.npos) {
-    out.is_builtin = !trimmed(text.substr(attributes + 2)).starts_with("buffer");
+    out.is_builtin = !trimmed_line(text.substr(attributes + 2)).starts_with("buffer");
     text.resize(attributes);
   }
   out.is_pointer = text.find('*') != text.npos || text.starts_with("ptr") || text.find('&') != text.npos;
@@ -178,7 +178,8 @@ HandWrittenKernel kernel_at(std::string_view source, size_t open) {
     const char c = source[i];
     depth += c == '(' || c == '[', depth -= c == ')' || c == ']';
     if ((depth == 1 && c == ',') || depth == 0) {
-      if (!trimmed(parameter).empty()) out.parameters.push_back(parameter_of(std::string(trimmed(parameter))));
+      if (!trimmed_line(parameter).empty())
+        out.parameters.push_back(parameter_of(std::string(trimmed_line(parameter))));
       parameter.clear();
       if (depth == 0) break;
     } else if (i > open) {
@@ -217,7 +218,7 @@ std::vector<std::string> language_names() {
   return out;
 }
 
-Result<std::string> default_target_of(const std::string& language) {
+Result<std::string> default_language_target(const std::string& language) {
   std::string all;
   for (const LanguageName& l : kNames) {
     if (language == l.name) return std::string(l.target);
@@ -226,7 +227,7 @@ Result<std::string> default_target_of(const std::string& language) {
   return Diag{.message = "unknown language '" + language + "'", .expected = "one of " + all};
 }
 
-Result<std::string> self_contained_source(Language language, std::string_view text) {
+Result<std::string> make_self_contained_source(Language language, std::string_view text) {
   if (language == Language::LlvmIr || language == Language::Ptx) return std::string(text);
   return catch_failures([&] {
     Words words;
@@ -236,8 +237,8 @@ Result<std::string> self_contained_source(Language language, std::string_view te
     bool in_comment = false;
     for (std::string_view line : lines_of(text)) {
       number++;
-      if (!in_comment && trimmed(line).starts_with('#')) {
-        out += directive(trimmed(line), number, words, in_comment) + "\n";
+      if (!in_comment && trimmed_line(line).starts_with('#')) {
+        out += directive(trimmed_line(line), number, words, in_comment) + "\n";
         continue;
       }
       std::string made = with_words(line, words, in_comment);

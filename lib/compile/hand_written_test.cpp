@@ -51,7 +51,7 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
 
 TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced, and lines keep their numbers") {
   auto made =
-      self_contained_source(Language::Hip,
+      make_self_contained_source(Language::Hip,
                             "#include <hip/hip_runtime.h>\n#define TILE 16  // elements\n#pragma unroll\n"
                             "__global__ void __launch_bounds__(TILE) k(float* a) { a[threadIdx.x * TILE] = 1; }\n");
   REQUIRE_MESSAGE(made, made.diag().text());
@@ -59,15 +59,16 @@ TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced
                  "k(float* a) { a[(int)__builtin_amdgcn_workitem_id_x() * 16] = 1; }\n");
   for (const char* line : {"#include \"/etc/passwd\"", "#define F(x) x", "#define A b##c", "#if 1", "#define A 1 \\"}) {
     INFO(line);
-    auto refused = self_contained_source(Language::Cuda, std::string("\n") + line + "\n");
+    auto refused = make_self_contained_source(Language::Cuda, std::string("\n") + line + "\n");
     REQUIRE_FALSE(refused);
     CHECK(refused.diag().line == 2);
   }
 }
 
 TEST_CASE("hand-written kernels: macros are not replaced in comments, also those of several lines") {
-  auto made = self_contained_source(Language::Hip, "#define N 4\n/* N threadIdx.x\n#if N */ int a = N; /* N */\n// N\n"
-                                                   "const char* s = \"/*\"; int b = N;\n");
+  auto made = make_self_contained_source(Language::Hip,
+                                         "#define N 4\n/* N threadIdx.x\n#if N */ int a = N; /* N */\n// N\n"
+                                         "const char* s = \"/*\"; int b = N;\n");
   REQUIRE_MESSAGE(made, made.diag().text());
   CHECK(*made == "\n \n  int a = 4;  \n// N\nconst char* s = \"/*\"; int b = 4;\n");
 }

@@ -12,24 +12,24 @@ auto members_of_job(auto& job) {
   return std::tie(language, machine, arch, source, name, lines, timeout_seconds, passes, by_other, fault);
 }
 
-inline void put_member(ByteWriter& out, const std::string& text) { out.write_text(text); }
-inline void put_member(ByteWriter& out, double number) { out.write_bytes(&number, sizeof number); }
+inline void write_member(ByteWriter& out, const std::string& text) { out.write_text(text); }
+inline void write_member(ByteWriter& out, double number) { out.write_bytes(&number, sizeof number); }
 template <class Number>
-void put_member(ByteWriter& out, Number number) {
+void write_member(ByteWriter& out, Number number) {
   out.write_number(uint64_t(number));
 }
-inline void put_member(ByteWriter& out, const CompileJob& job) {
-  std::apply([&](const auto&... member) { (put_member(out, member), ...); }, members_of_job(job));
+inline void write_member(ByteWriter& out, const CompileJob& job) {
+  std::apply([&](const auto&... member) { (write_member(out, member), ...); }, members_of_job(job));
 }
 
-inline void get_member(ByteReader& in, std::string& text) { text = in.read_text(); }
-inline void get_member(ByteReader& in, double& number) { in.read_bytes(&number, sizeof number); }
+inline void read_member(ByteReader& in, std::string& text) { text = in.read_text(); }
+inline void read_member(ByteReader& in, double& number) { in.read_bytes(&number, sizeof number); }
 template <class Number>
-void get_member(ByteReader& in, Number& number) {
+void read_member(ByteReader& in, Number& number) {
   number = Number(in.read_number());
 }
-inline void get_member(ByteReader& in, CompileJob& job) {
-  std::apply([&](auto&... member) { (get_member(in, member), ...); }, members_of_job(job));
+inline void read_member(ByteReader& in, CompileJob& job) {
+  std::apply([&](auto&... member) { (read_member(in, member), ...); }, members_of_job(job));
 }
 
 }  // namespace tgc

@@ -11,7 +11,7 @@ namespace {
 
 std::string_view comment_of(const CompileJob& job) {
   if (job.language == Language::Cuda || job.language == Language::Ptx) return "//";
-  std::string machine = job.machine.empty() ? std::string(host_machine()) : job.machine;
+  std::string machine = job.machine.empty() ? std::string(host_machine_name()) : job.machine;
   return machine == "amdgcn" ? ";" : machine == "aarch64" ? "//" : "#";
 }
 
@@ -55,7 +55,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
   int depth = 0;
   size_t shown = 0;
   for (std::string_view raw : lines_of(assembly)) {
-    std::string_view line = trimmed(raw);
+    std::string_view line = trimmed_line(raw);
     if (opens_debug_section(line)) debug = true, depth = 0;
     else if (debug && opens_section(line)) debug = false;
     if (debug) {
@@ -66,7 +66,7 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
     if (is_location(line)) {
       size_t number = line_of_location(line);
       if (job.annotates_lines && number && number != shown && number <= source.size())
-        out += comment + " " + std::to_string(number) + ": " + std::string(trimmed(source[number - 1])) + "\n";
+        out += comment + " " + std::to_string(number) + ": " + std::string(trimmed_line(source[number - 1])) + "\n";
       if (number) shown = number;
     } else if (!is_noise(line)) {
       out.append(raw).append("\n");

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Form form_of(Artifact what) {
-  if (what == Artifact::LlvmIr) return Form::Ir;
-  return what == Artifact::Assembly || what == Artifact::Resources ? Form::Assembly : Form::Object;
+OutputForm form_of(Artifact what) {
+  if (what == Artifact::LlvmIr) return OutputForm::Ir;
+  return what == Artifact::Assembly || what == Artifact::Resources ? OutputForm::Assembly : OutputForm::Object;
 }
 
 bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
@@ -34,7 +34,7 @@ bool is_huge(const CompileJob& job) {
 }
 
 std::vector<std::string> c_arguments(const CompileJob& job) {
-  Machine m = machine_of_job(job);
+  MachineSpec m = machine_of_job(job);
   bool arm = job.machine == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c", "-O2", "-fPIC",
                                 "-ffreestanding", "-fno-math-errno", "-nostdlib", "-fno-ident"};
@@ -43,7 +43,7 @@ std::vector<std::string> c_arguments(const CompileJob& job) {
 }
 
 std::vector<std::string> opencl_arguments(const CompileJob& job) {
-  Machine m = machine_of_job(job);
+  MachineSpec m = machine_of_job(job);
   return {(job.machine == "aarch64" ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "cl",
           "-cl-std=CL1.2", "-O2", "-fPIC"};
 }
@@ -119,7 +119,7 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
 std::string c_as_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
-  return result_or_throw(clang().compile(job.source, "kernel.c", args, Form::Ir));
+  return result_or_throw(clang().compile(job.source, "kernel.c", args, OutputForm::Ir));
 }
 
 std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
@@ -151,7 +151,7 @@ bool uses_llvm_engine(const CompileJob& job, Artifact what) {
 
 }  // namespace
 
-std::string_view host_machine() {
+std::string_view host_machine_name() {
   static const std::string machine = [] {
     utsname name;
     std::string text = ::uname(&name) == 0 ? name.machine : "x86_64";
@@ -160,21 +160,21 @@ std::string_view host_machine() {
   return machine;
 }
 
-Machine machine_of_job(const CompileJob& job) {
-  if (is_amd(job)) return {.triple = "amdgcn-amd-amdhsa", .cpu = job.arch, .features = "+cumode"};
-  std::string machine = job.machine.empty() ? std::string(host_machine()) : job.machine;
-  bool native = job.arch.empty() && machine == host_machine();
+MachineSpec machine_of_job(const CompileJob& job) {
+  if (is_amd(job)) return {.triple = "amdgcn-amd-amdhsa", .cpu = job.arch, .cpu_features = "+cumode"};
+  std::string machine = job.machine.empty() ? std::string(host_machine_name()) : job.machine;
+  bool native = job.arch.empty() && machine == host_machine_name();
   return {.triple = machine + "-none-unknown-elf",
           .cpu = !job.arch.empty()      ? job.arch
                  : native               ? "native"
                  : machine == "aarch64" ? "generic"
                                         : "x86-64",
-          .features = ""};
+          .cpu_features = ""};
 }
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
-    return result_or_throw(llvm().disassemble(compile_by_llvm(job, Artifact::Binary), machine_of_job(job)));
+    return result_or_throw(llvm().disassemble_object(compile_by_llvm(job, Artifact::Binary), machine_of_job(job)));
   std::string out =
       uses_llvm_engine(job, what) ? compile_in_llvm_engine(job, what) : compile_in_clang_engine(job, what);
   return what == Artifact::Binary && is_amd(job) ? result_or_throw(lld_engine().value_or_throw()->link_code_object(out))

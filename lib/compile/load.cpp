@@ -82,7 +82,7 @@ void* find_outside(const std::string& name) {
 
 class Loader {
  public:
-  Loader(std::string_view object, const Functions& own) : object_(object), own_(own) {}
+  Loader(std::string_view object, const FunctionTable& own) : object_(object), own_(own) {}
 
   std::shared_ptr<const LoadedCode> load() {
     read_headers();
@@ -318,8 +318,8 @@ class Loader {
     __builtin___clear_cache(code_memory_, code_memory_ + total_);
   }
 
-  Functions exported() {
-    Functions out;
+  FunctionTable exported() {
+    FunctionTable out;
     for (size_t i = 1; i < symbols_.size(); i++)
       if (ELF64_ST_TYPE(symbols_[i].st_info) == STT_FUNC && symbols_[i].st_shndx != SHN_UNDEF)
         out[name_of(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
@@ -329,7 +329,7 @@ class Loader {
   }
 
   std::string_view object_;
-  const Functions& own_;
+  const FunctionTable& own_;
   std::vector<Elf64_Shdr> sections_;
   std::vector<std::string> names_;
   std::vector<Elf64_Sym> symbols_;
@@ -345,7 +345,7 @@ LoadedCode::~LoadedCode() { ::munmap(code_memory_, size_bytes_); }
 
 void load_libraries() { libraries(); }
 
-Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own) {
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const FunctionTable& own) {
   return catch_failures([&] { return Loader(object, own).load(); });
 }
 

@@ -11,12 +11,12 @@
 
 namespace tgc {
 
-using Functions = std::map<std::string, void*, std::less<>>;
+using FunctionTable = std::map<std::string, void*, std::less<>>;
 
 class LoadedCode {
  public:
   // Takes ownership of `memory`, a mapping of `size` bytes that the destructor unmaps.
-  LoadedCode(void* memory, size_t size, Functions symbols)
+  LoadedCode(void* memory, size_t size, FunctionTable symbols)
       : code_memory_(memory), size_bytes_(size), symbols_(std::move(symbols)) {}
   ~LoadedCode();
   LoadedCode(const LoadedCode&) = delete;
@@ -32,7 +32,7 @@ class LoadedCode {
  private:
   void* code_memory_;
   size_t size_bytes_;
-  Functions symbols_;
+  FunctionTable symbols_;
 };
 
 // Must be called before the process gives up the right to open files.
@@ -41,6 +41,6 @@ void load_libraries();
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
 // such as memcpy, it may call the functions in `own`. Fails for any other file, an unsupported relocation, or an
 // unknown symbol.
-Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const Functions& own = {});
+Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const FunctionTable& own = {});
 
 }  // namespace tgc

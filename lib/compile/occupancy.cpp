@@ -46,7 +46,7 @@ Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t
   SmallestLimit blocks(UINT32_MAX);
   // the numbers of schedulers are assumed; each scheduler has an equal part of the registers
   const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;
-  const uint32_t of_warp = round_up(std::max(1u, *k.vector_registers) * kWarp, kRegisterPortion);
+  const uint32_t of_warp = round_up(std::max(1u, *k.num_vector_registers) * kWarp, kRegisterPortion);
   blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
   if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
     blocks.limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
@@ -67,8 +67,8 @@ Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, 
   if (waves > 1) groups.limit(kBarriers, "barriers");
   if (k.shared_bytes.value_or(0)) groups.limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
   SmallestLimit resident(p.max_waves);
-  resident.limit(p.fitting_waves(*k.vector_registers), "vector registers");
-  if (is_gfx9 && k.scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
+  resident.limit(p.fitting_waves(*k.num_vector_registers), "vector registers");
+  if (is_gfx9 && k.num_scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
   resident.limit(divide_up(groups.least() * waves, p.num_simds), groups.name());
   return {resident.least(), p.max_waves, "wave", resident.name()};
 }
@@ -80,12 +80,12 @@ std::string Occupancy::text() const {
   return limiting_resource.empty() ? out : out + ", by " + std::string(limiting_resource);
 }
 
-uint32_t AmdProcessor::fitting_waves(uint32_t vector_registers) const {
-  return std::max(1u,
-                  std::min(max_waves, num_lane_registers / round_up(std::max(1u, vector_registers), register_granule)));
+uint32_t AmdProcessor::fitting_waves(uint32_t num_vector_registers) const {
+  return std::max(
+      1u, std::min(max_waves, num_lane_registers / round_up(std::max(1u, num_vector_registers), register_granule)));
 }
 
-std::optional<AmdProcessor> amd_processor(std::string_view arch) {
+std::optional<AmdProcessor> find_amd_processor(std::string_view arch) {
   if (arch == "gfx90a" || arch.starts_with("gfx94") || arch == "gfx950")
     return AmdProcessor{.num_wave_lanes = 64,
                         .max_waves = 8,
@@ -101,11 +101,11 @@ std::optional<AmdProcessor> amd_processor(std::string_view arch) {
 }
 
 std::optional<Occupancy> occupancy_of_kernel(const KernelResources& kernel, std::string_view arch, uint32_t threads) {
-  if (!kernel.vector_registers || !threads) return std::nullopt;
+  if (!kernel.num_vector_registers || !threads) return std::nullopt;
   const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);
   if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))
     return on_nvidia(kernel, *p, threads);
-  if (auto p = amd_processor(arch)) return on_amd(kernel, *p, arch.starts_with("gfx9"), threads);
+  if (auto p = find_amd_processor(arch)) return on_amd(kernel, *p, arch.starts_with("gfx9"), threads);
   return std::nullopt;
 }
 

@@ -31,8 +31,8 @@ struct AmdProcessor {
   uint32_t num_lane_registers = 1024, register_granule = 16;
   uint32_t shared_bytes = 64 << 10;     // of a compute unit
 
-  uint32_t fitting_waves(uint32_t vector_registers) const;  // if each lane needs so many registers
+  uint32_t fitting_waves(uint32_t num_vector_registers) const;  // if each lane needs so many registers
 };
-std::optional<AmdProcessor> amd_processor(std::string_view arch);
+std::optional<AmdProcessor> find_amd_processor(std::string_view arch);
 
 }  // namespace tgc

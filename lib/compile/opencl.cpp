@@ -111,7 +111,7 @@ std::string compile_opencl(const CompileJob& job) {
 
 void add_opencl_compilers(std::vector<CompilerInfo>& to) {
   // query in a worker: a driver starts threads, which a process forked later from this process would lack
-  auto name = contain(
+  auto name = run_in_sandbox(
       [](Worker&) -> Result<std::string> {
         const Device& d = device();
         return d.missing.empty() ? Result<std::string>(d.name) : Diag{d.missing};

@@ -78,7 +78,7 @@ Result<std::string> keep_file_for_user(const std::string& name, const std::strin
     folder = *base + "/tgc-kept-" + std::to_string(geteuid());
     if (auto own = make_own_folder(folder); !own) return own.diag();
   }
-  std::string file = file_name_of(name.empty() ? "kernel" : name) + "-" + to_hex(sha256(text)).substr(0, 8);
+  std::string file = file_name_of(name.empty() ? "kernel" : name) + "-" + sha256_hex(sha256(text)).substr(0, 8);
   std::string path = folder + "/" + file + "." + extension;
   if (text.size() > kMostKeptBytes)
     return Diag{.message = "it has " + std::to_string(text.size()) + " bytes", .file = path};

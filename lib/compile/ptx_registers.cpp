@@ -55,7 +55,7 @@ class PtxKernel {
     }
     int64_t live = 0, most = 0;
     for (auto [line, change] : changes) most = std::max(most, live += change);
-    out_.vector_registers = uint32_t(most + kReserved);
+    out_.num_vector_registers = uint32_t(most + kReserved);
     return out_;
   }
 
@@ -77,7 +77,7 @@ class PtxKernel {
   // Stores the sizes of declared registers in words_. ".b32 %r<12>;" declares the registers with the prefix %r, and
   // ".f32 %acc_0, %b;" the registers with these names.
   void add_registers(std::string_view line) {
-    const std::string_view text = trimmed(line);
+    const std::string_view text = trimmed_line(line);
     const size_t space = text.find_first_of(" \t");
     if (space == text.npos) return;
     const std::string_view type = text.substr(0, space);
@@ -114,9 +114,9 @@ std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx) {
   std::optional<PtxKernel> kernel;
   uint32_t shared = 0;  // bytes that the module declares outside of kernels, as clang does
   for (std::string_view raw : lines_of(ptx)) {
-    const std::string_view line = trimmed(raw.substr(0, raw.find("//")));
+    const std::string_view line = trimmed_line(raw.substr(0, raw.find("//")));
     if (size_t at = line.find(".entry "); at != line.npos) {
-      const std::string_view name = trimmed(line.substr(at + 7));
+      const std::string_view name = trimmed_line(line.substr(at + 7));
       kernel.emplace(name.substr(0, name.find_first_of("( \t")));
     } else if (kernel && line == "}" && raw.starts_with("}")) {
       out.push_back(kernel->estimate());

@@ -14,7 +14,7 @@ namespace tgc {
 namespace {
 
 std::optional<uint32_t> number_in(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed_line(text);
   uint32_t out = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
@@ -86,7 +86,7 @@ class CpuFunction {
     const std::string_view note = comment == line.npos ? "" : line.substr(comment);
     spills_ += note.find("Spill") != note.npos;
     reloads_ += note.find("Reload") != note.npos;
-    line = trimmed(line.substr(0, comment));
+    line = trimmed_line(line.substr(0, comment));
     const size_t end = line.find_first_of(" \t");
     if (line.empty() || line[0] == '.' || end == line.npos) return;
     const std::string_view mnemonic = line.substr(0, end);
@@ -113,7 +113,7 @@ std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
                                     std::vector<KernelResources> (*read)(std::string_view assembly)) {
   auto out = read(run(job, Artifact::Resources).value_or_throw());
   const std::string object = run(job, Artifact::Binary).value_or_throw();
-  for (KernelResources& k : out) k.code_bytes = function_bytes(object, k.kernel);
+  for (KernelResources& k : out) k.code_bytes = function_size_bytes(object, k.kernel);
   return out;
 }
 
@@ -124,7 +124,7 @@ std::vector<KernelResources> of_nvidia(const CompileJob& job, Compile& run) {
   auto out = read_ptxas_log(run(job, Artifact::Resources).value_or_throw());
   const std::string cubin = run(job, Artifact::Cubin).value_or_throw();
   for (KernelResources& k : out) {
-    k.code_bytes = function_bytes(cubin, k.kernel);
+    k.code_bytes = function_size_bytes(cubin, k.kernel);
     auto same = std::ranges::find(estimated, k.kernel, &KernelResources::kernel);
     if (same != estimated.end()) k.max_threads = same->max_threads;
   }
@@ -139,9 +139,9 @@ std::vector<KernelResources> read_cpu_assembly(std::string_view assembly) {
   std::string_view name;
   bool in_sizes = false;
   for (std::string_view raw : lines_of(assembly)) {
-    const std::string_view line = trimmed(raw);
+    const std::string_view line = trimmed_line(raw);
     if (line.starts_with(".type") && line.find("@function") + line.find("%function") + 1 < 2 * line.npos) {
-      name = trimmed(line.substr(5, line.find(',') - 5));
+      name = trimmed_line(line.substr(5, line.find(',') - 5));
       function = CpuFunction();
     } else if (!name.empty() && line.starts_with(".size") && line.find(name) != line.npos) {
       out.push_back(function.read(name)), name = {};
@@ -172,11 +172,11 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
     const std::string_view line = raw.substr(4);
     const size_t colon = line.find(':');
     if (colon == line.npos) continue;
-    const std::string_view key = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+    const std::string_view key = line.substr(0, colon), value = trimmed_line(line.substr(colon + 1));
     KernelResources& k = out.back();
     if (key == ".name") k.kernel = value;
-    if (key == ".vgpr_count") k.vector_registers = number_in(value);
-    if (key == ".sgpr_count") k.scalar_registers = number_in(value);
+    if (key == ".vgpr_count") k.num_vector_registers = number_in(value);
+    if (key == ".sgpr_count") k.num_scalar_registers = number_in(value);
     if (key == ".vgpr_spill_count") k.num_spills = number_in(value);
     if (key == ".sgpr_spill_count") k.num_spill_loads = number_in(value);
     if (key == ".group_segment_fixed_size") k.shared_bytes = number_in(value);
@@ -207,13 +207,13 @@ std::vector<KernelResources> read_ptxas_log(std::string_view log) {
     if (auto n = number_before(line, " bytes stack frame")) k.scratch_bytes = n;
     if (auto n = number_before(line, " bytes spill stores")) k.num_spills = n;
     if (auto n = number_before(line, " bytes spill loads")) k.num_spill_loads = n;
-    if (auto n = number_before(line, " registers")) k.vector_registers = n;
+    if (auto n = number_before(line, " registers")) k.num_vector_registers = n;
     if (auto n = number_before(line, " bytes smem")) k.shared_bytes = n;
   }
   return out;
 }
 
-std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function) {
+std::optional<uint32_t> function_size_bytes(std::string_view elf, std::string_view function) {
   auto read = [&]<class T>(T& to, uint64_t at) {
     if (at > elf.size() || elf.size() - at < sizeof to) return false;
     std::memcpy(&to, elf.data() + at, sizeof to);
@@ -237,12 +237,12 @@ std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view fu
   return std::nullopt;
 }
 
-Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool use_cache) {
+Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool uses_cache) {
   return catch_failures([&]() -> std::vector<KernelResources> {
     if (job.language == Language::Metal)
       throw Failure(Diag{.message = "only Apple's compiler knows the registers of a Metal kernel",
                          .expected = "Xcode's shader profiler on macOS"});
-    Compile& run = use_cache ? compile : compile_without_cache;
+    Compile& run = uses_cache ? compile : compile_without_cache;
     if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job, run);
     return of_elf(job, run, job.machine == "amdgcn" ? read_amd_metadata : read_cpu_assembly);
   });

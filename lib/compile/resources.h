@@ -16,8 +16,8 @@ struct KernelResources {
   std::string kernel;
   std::string reporter_name;        // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
   bool is_estimate = false;
-  std::optional<uint32_t> vector_registers;         // GPU: of a thread
-  std::optional<uint32_t> scalar_registers;  // AMD: of a wave
+  std::optional<uint32_t> num_vector_registers;     // GPU: of a thread
+  std::optional<uint32_t> num_scalar_registers;  // AMD: of a wave
   // AMD: spilled vector registers and spilled scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
   // number of instructions that store a register to the stack and that load it again.
   std::optional<uint32_t> num_spills, num_spill_loads;
@@ -30,9 +30,9 @@ struct KernelResources {
   uint32_t max_threads = 0;             // of a work group, as the source states; 0: not stated
 };
 
-// Compiles the source, unless `use_cache` is set and it was compiled before, and returns the resources of its kernels,
+// Compiles the source, unless `uses_cache` is set and it was compiled before, and returns the resources of its kernels,
 // in the order of the compiler's report. Fails as compile() does, and for Metal.
-Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool use_cache = true);
+Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool uses_cache = true);
 
 std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // of an AMD GPU
 std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
@@ -43,6 +43,6 @@ std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // w
 std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx);
 
 // Unset if the file has no function of that name. Does not trust the file.
-std::optional<uint32_t> function_bytes(std::string_view elf, std::string_view function);
+std::optional<uint32_t> function_size_bytes(std::string_view elf, std::string_view function);
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ TEST_CASE("resources of a HIP kernel are those of LLVM's own report") {
   auto says = [&](std::string_view key, uint32_t n) {
     return assembly.find(std::string(key) + ": " + std::to_string(n) + "\n") != assembly.npos;
   };
-  CHECK(says("; NumVgprs", k.vector_registers.value_or(999)));
+  CHECK(says("; NumVgprs", k.num_vector_registers.value_or(999)));
   CHECK(assembly.find("; codeLenInByte = " + std::to_string(k.code_bytes.value_or(0)) + "\n") != assembly.npos);
   auto o = occupancy_of_kernel(k, "gfx1100", k.max_threads);
   REQUIRE(o);
@@ -81,7 +81,7 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   REQUIRE(log.size() == 1);
   KernelResources k = log[0];
   CHECK(k.kernel == "k");
-  CHECK(k.vector_registers == 128u);
+  CHECK(k.num_vector_registers == 128u);
   CHECK(k.num_spills == 16u);
   CHECK(k.num_spill_loads == 20u);
   CHECK(k.scratch_bytes == 24u);
@@ -89,10 +89,10 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
   k.shared_bytes = 0;
   CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
-  k.vector_registers = 144;  // for 14 warps, of which each of four schedulers takes 3
+  k.num_vector_registers = 144;  // for 14 warps, of which each of four schedulers takes 3
   CHECK(occupancy_of_kernel(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
   CHECK(occupancy_of_kernel(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
-  k.vector_registers = 32;
+  k.num_vector_registers = 32;
   CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "64 of 64 warps");
   CHECK(occupancy_of_kernel(k, "sm_80", 32)->text() == "32 of 64 warps, by resident blocks");
   CHECK_FALSE(occupancy_of_kernel(k, "sm_80", 0));
@@ -111,5 +111,5 @@ TEST_CASE("the registers of PTX are estimated from live ranges, which a loop ext
   CHECK(k[0].is_estimate);
   CHECK(k[0].max_threads == 128);
   CHECK(k[0].shared_bytes == 1024u);
-  CHECK(k[0].vector_registers == 6u + 1 + 2 + 1);  // reserved; f1 and rd1 are live throughout the loop; f2 or f3
+  CHECK(k[0].num_vector_registers == 6u + 1 + 2 + 1);  // reserved; f1 and rd1 are live throughout the loop; f2 or f3
 }

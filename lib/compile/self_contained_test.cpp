@@ -68,7 +68,7 @@ TEST_CASE("self-contained sources: compile rejects sources that read files") {
   for (auto [renderer, source] :
        {std::pair("CLANG", "#include \"/etc/hostname\"\nvoid f() {}"),
         std::pair("LLVM", "module asm \".incbin \\22/etc/hostname\\22\"\ndefine void @f() {\n  ret void\n}")}) {
-    auto job = compile_job("CPU", renderer, "");
+    auto job = make_compile_job("CPU", renderer, "");
     REQUIRE(job.ok());
     job->source = source, job->name = "closed";
     std::string why = compile_without_cache(*job, Artifact::Binary).diag().message;
@@ -78,7 +78,7 @@ TEST_CASE("self-contained sources: compile rejects sources that read files") {
 
 TEST_CASE("self-contained sources: code may call math and memory functions only") {
   auto load = [](std::string source) {
-    auto job = compile_job("CPU", "CLANG", "");
+    auto job = make_compile_job("CPU", "CLANG", "");
     job->source = std::move(source), job->name = "f";
     auto object = compile(*job, Artifact::Binary);
     if (!object) return object.diag().text();

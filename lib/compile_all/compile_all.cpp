@@ -21,7 +21,7 @@ namespace {
 bool compiler_works(std::string_view compiler) {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names;
-    for (const CompilerInfo& c : compilers())
+    for (const CompilerInfo& c : list_compilers())
       if (c.is_available) names.insert(c.name);
     return names;
   }();
@@ -102,7 +102,7 @@ Status BatchCompiler::run() {
 }
 
 Status BatchCompiler::add_hand_written_kernel(const std::string& file) {
-  auto source = source_job(session_, file, plan_.language, session_.overrides.target);
+  auto source = make_source_job(session_, file, plan_.language, session_.overrides.target);
   if (!source) return source.diag();
   target_counts_[source->target].num_kernels++;
   const size_t before = sources_.size();
@@ -121,11 +121,11 @@ Status BatchCompiler::add_graph(InputGraph graph) {
   auto& source = kernel->source();
   if (!source) return add_refused_kernel(target, kernel->name(), source.diag()), Unit{};
   if (auto list = kernel->list(); list)
-    if (auto allowed = check_custom(*list); !allowed)
+    if (auto allowed = check_custom_nodes(*list); !allowed)
       return add_refused_kernel(target, kernel->name(), allowed.diag()), Unit{};
-  auto info = kernel->list().ok() ? program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
+  auto info = kernel->list().ok() ? make_program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
   add_source(target, kernel->name(), *source, info ? threads_of(info->local_size) : 0,
-             [&] { return kernel->compile_job(); });
+             [&] { return kernel->make_compile_job(); });
   return Unit{};
 }
 
@@ -144,8 +144,8 @@ Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
                        {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
   add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
-    auto outputs = KernelOutputs::recorded_outputs(*record, settings);
-    return outputs ? compile_job_of(*outputs) : outputs.diag();
+    auto outputs = KernelOutputs::make_recorded_outputs(*record, settings);
+    return outputs ? compile_job_of_outputs(*outputs) : outputs.diag();
   });
   return Unit{};
 }
@@ -172,13 +172,13 @@ Status BatchCompiler::compile_sources() {
   auto one = [&](size_t i) -> Status {
     if (session_.is_cancelled()) return Diag{"cancelled"};
     CompiledSource& c = sources_[i];
-    if (!plan_.reports_resources) return compile_source(c, plan_.use_cache), Unit{};
-    return report_resources(c, plan_.num_group_threads, plan_.use_cache), Unit{};
+    if (!plan_.should_report_resources) return compile_source(c, plan_.uses_cache), Unit{};
+    return report_resources(c, plan_.num_group_threads, plan_.uses_cache), Unit{};
   };
   auto tell = [&](size_t i) {
     session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + " sources compiled");
   };
-  if (auto status = parallel_for(sources_.size(), session_.jobs, one, tell); !status) return status;
+  if (auto status = parallel_for(sources_.size(), session_.num_jobs, one, tell); !status) return status;
   for (const CompiledSource& c : sources_) {
     TargetCounts& group = target_counts_[c.target];
     group.times.push_back(c.milliseconds);
@@ -211,9 +211,9 @@ std::string BatchCompiler::totals_text() const {
 }
 
 std::string BatchCompiler::text() const {
-  std::string out = plan_.reports_resources ? resources_text(sources_) : totals_text();
+  std::string out = plan_.should_report_resources ? resources_text(sources_) : totals_text();
   for (const auto& [name, g] : target_counts_)
-    if (plan_.reports_resources && !g.no_source_reason.empty()) out += name + ": " + g.no_source_reason + "\n";
+    if (plan_.should_report_resources && !g.no_source_reason.empty()) out += name + ": " + g.no_source_reason + "\n";
   for (const CompiledSource& c : sources_)
     if (!c.failure.empty()) out += "\n" + c.target + " " + c.kernel + ": " + c.failure + "\n";
   for (const RefusedKernel& r : refused_kernels_) out += "\nno source: " + r.text() + "\n";
@@ -231,12 +231,12 @@ std::string BatchCompiler::json(bool times) const {
     });
     json.key("sources").array([&] {
       for (const CompiledSource& c : sources_)
-        if (times || plan_.reports_resources || !c.failure.empty())
+        if (times || plan_.should_report_resources || !c.failure.empty())
           json.start_line().object([&] {
             json.member("target", c.target).member("kernel", c.kernel).member("message", c.failure);
             json.key("ms").number(c.milliseconds, "%f").key("cpu_ms").number(c.cpu_milliseconds, "%f");
             json.member("bytes", c.output_bytes);
-            if (plan_.reports_resources) write_resources(json, c);
+            if (plan_.should_report_resources) write_resources(json, c);
           });
     });
     json.key("refused").array([&] {

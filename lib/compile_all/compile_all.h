@@ -18,10 +18,10 @@ class JsonWriter;
 struct CompilePlan {
   std::vector<std::string> inputs;
   std::string language;      // of hand-written kernels (hand_written.h); empty: each input is an INPUT
-  bool use_cache = true;
+  bool uses_cache = true;
   size_t sampling_interval = 1;    // compile only every n-th kernel of graphs
   double timeout_seconds = 600;    // for one source
-  bool reports_resources = false;
+  bool should_report_resources = false;
   // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
   uint32_t num_group_threads = 0;
 };
@@ -34,7 +34,7 @@ struct CompiledSource {
   size_t output_bytes = 0;
   uint32_t num_group_threads = 0;  // of a work group; 0: unknown
   std::string file;            // of a hand-written kernel
-  // of each kernel in the source, if CompilePlan::reports_resources
+  // of each kernel in the source, if CompilePlan::should_report_resources
   std::vector<KernelResources> resources;
 };
 
@@ -53,11 +53,11 @@ class BatchCompiler {
 
   bool has_failures() const;
   Status require_any_source() const;   // an error if kernels were refused and no source is left
-  // Returns a table with a row for each target or, with CompilePlan::reports_resources, for each kernel; then failures
-  // and refused kernels.
+  // Returns a table with a row for each target or, with CompilePlan::should_report_resources, for each kernel; then
+  // failures and refused kernels.
   std::string text() const;
   // Returns {"targets":{...},"sources":[...],"refused":[...]}. "sources" has only the failures unless `times` or
-  // CompilePlan::reports_resources is true.
+  // CompilePlan::should_report_resources is true.
   std::string json(bool times) const;
 
  private:

@@ -23,8 +23,8 @@ std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
 
 // Vector registers and, for an AMD GPU, "+" and scalar registers.
 std::string registers_text(const KernelResources& k) {
-  std::string out = cell(k.vector_registers, k.is_estimate ? "~" : "");
-  return k.scalar_registers ? out + "+" + std::to_string(*k.scalar_registers) : out;
+  std::string out = cell(k.num_vector_registers, k.is_estimate ? "~" : "");
+  return k.num_scalar_registers ? out + "+" + std::to_string(*k.num_scalar_registers) : out;
 }
 
 std::string spills_text(const KernelResources& k) {
@@ -70,7 +70,7 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
           if (n) json.member(name, *n);
         };
         json.member("kernel", k.kernel).member("from", k.reporter_name).member("estimate", k.is_estimate);
-        number("registers", k.vector_registers), number("scalar_registers", k.scalar_registers);
+        number("registers", k.num_vector_registers), number("scalar_registers", k.num_scalar_registers);
         if (k.spill_unit == "registers") {
           number("spilled_vector_registers", k.num_spills), number("spilled_scalar_registers", k.num_spill_loads);
         } else if (k.num_spills) {

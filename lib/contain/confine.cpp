@@ -76,7 +76,7 @@ void set_limits(const Confinement& what) {
   lower_limit(RLIMIT_CORE, 0);
   if (what.rights != Rights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
   if (what.cpu_seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
-  if (what.memory_bytes && !kSanitized) {
+  if (what.memory_bytes && !kIsSanitized) {
     // Drivers reserve terabytes of address space, so only their data segment is limited.
     bool driver = what.rights == Rights::Driver;
     lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory_bytes);
@@ -167,7 +167,7 @@ Status restrict_files(const Confinement&) { return Unit{}; }
 #endif
 
 #ifdef TGC_SECCOMP
-constexpr bool kSeccomp = !kSanitized;
+constexpr bool kSeccomp = !kIsSanitized;
 
 constexpr const char* kCompute[] = {
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "futex_waitv", "membarrier", "rseq", "set_robust_list",
@@ -426,11 +426,11 @@ void prepare_confinement() { (void)program_for(Rights::Compute); }
 
 constexpr std::string_view kRightsNames[] = {"memory and messages", "reading compilers' files", "what drivers need"};
 
-Status confine(const Confinement& what, int channel) {
+Status confine_process(const Confinement& what, int channel) {
   log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
     auto&& program = program_for(what.rights);  // before the memory limit is set
-    if (!kSanitized) close_inherited(channel).value_or_throw();
+    if (!kIsSanitized) close_inherited(channel).value_or_throw();
     set_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file
@@ -438,14 +438,14 @@ Status confine(const Confinement& what, int channel) {
 #if TGC_LINUX
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
 #endif
-    if (!kSanitized) restrict_files(what).value_or_throw();
+    if (!kIsSanitized) restrict_files(what).value_or_throw();
     restrict_calls(program, channel);
     return Unit{};
   });
 }
 
-std::string active_mechanisms() {
-  return std::string(kSeccomp ? "seccomp, " : "") + (!kSanitized && landlock_version() > 0 ? "Landlock, " : "") +
+std::string active_sandbox_mechanisms() {
+  return std::string(kSeccomp ? "seccomp, " : "") + (!kIsSanitized && landlock_version() > 0 ? "Landlock, " : "") +
          "limits";
 }
 

@@ -1,5 +1,5 @@
 // Confinement: a worker process permanently restricts itself before it runs untrusted code, by seccomp, Landlock and
-// resource limits. Some builds and systems have fewer mechanisms (active_mechanisms()).
+// resource limits. Some builds and systems have fewer mechanisms (active_sandbox_mechanisms()).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -31,13 +31,13 @@ struct Confinement {
 // parent process. Closes all other descriptors, except that 0 to 2 become /dev/null. A forbidden system call then
 // raises SIGSYS, or fails. Returns an error if a mechanism cannot be activated; then the caller must not run untrusted
 // code.
-Status confine(const Confinement& what, int channel);
+Status confine_process(const Confinement& what, int channel);
 
 // Builds the filter for Rights::Compute, so that workers inherit it through fork.
 void prepare_confinement();
 
 // Returns a text such as "seccomp, Landlock, limits".
-std::string active_mechanisms();
+std::string active_sandbox_mechanisms();
 
 // Returns a name such as "openat", or "call 425" if the call is unknown. `number` is that of SIGSYS's siginfo.
 std::string system_call_name(int number);

@@ -73,12 +73,12 @@ volatile sig_atomic_t trapped = 0;
 // Runs all attempts in one worker. Returns the attempts that were not refused, or the worker's error.
 std::string not_refused(const Confinement& what, const std::vector<Attempt>& attempts,
                         const std::function<void()>& before = [] {}) {
-  auto answer = contain(
+  auto answer = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
         become_unprivileged();
         before();
         signal(SIGSYS, [](int) { trapped = 1; });
-        worker.confine(what);
+        worker.confine_process(what);
         std::string out;
         for (const Attempt& a : attempts) {
           long n[7] = {};
@@ -98,8 +98,8 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
 
 // With this computer's Landlock, with ABI 2 (Linux 5.19 to 6.1), and without Landlock.
 void each_worker(const std::function<void(const Confinement&)>& check) {
-  if (kSanitized || active_mechanisms() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
+  if (kIsSanitized || active_sandbox_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_sandbox_mechanisms());
     return;
   }
   for (Rights rights : {Rights::Compute, Rights::Compile, Rights::Driver})
@@ -208,13 +208,13 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
     CHECK(byte == 'x');
     CHECK(std::filesystem::file_size(name) == 6);
   });
-  auto read_first = contain([&](Worker& worker) -> Result<std::string> {
+  auto read_first = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
     for (int fd : {0, 1, 2}) dup2(file, fd);
-    worker.confine({.rights = Rights::Driver});
+    worker.confine_process({.rights = Rights::Driver});
     char text[8];
     return std::to_string(pread(0, text, sizeof text, 0)) + " " + std::to_string(write(1, "x", 1));
   });
-  if (!kSanitized && active_mechanisms() != "limits") CHECK(read_first.value_or_throw() == "0 1");
+  if (!kIsSanitized && active_sandbox_mechanisms() != "limits") CHECK(read_first.value_or_throw() == "0 1");
   CHECK(std::filesystem::file_size(name) == 6);
   close(file), close(far), unlink(name.c_str());
 }
@@ -239,15 +239,16 @@ TEST_CASE("confine: no worker truncates a file of the user, also where Landlock 
 }
 
 TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock, and can start threads and programs") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms().find("Landlock") == std::string::npos, "no Landlock, or sanitizers");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms().find("Landlock") == std::string::npos,
+               "no Landlock, or sanitizers");
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   SKIP_TEST_IF(terminal < 0 || grantpt(terminal) || unlockpt(terminal), "there is no terminal");
   const std::string name = ptsname(terminal);
   if (geteuid() == 0) REQUIRE(chown(name.c_str(), kNobody, kNobody) == 0);
   for (int landlock : {1000, 2}) {
-    auto opened = contain([&](Worker& worker) -> Result<std::string> {
+    auto opened = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
       become_unprivileged();
-      worker.confine({.rights = Rights::Driver, .writable_paths = {"/dev/null"}, .max_landlock_abi = landlock});
+      worker.confine_process({.rights = Rights::Driver, .writable_paths = {"/dev/null"}, .max_landlock_abi = landlock});
       std::string out;
       for (const char* path : {name.c_str(), "/dev/ptmx", "/dev/null", "/dev/urandom", "/etc/passwd"}) {
         int fd = open(path, O_RDONLY | O_NOCTTY);
@@ -265,7 +266,8 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
 }
 
 TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda does, but reaches no server") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms() == "limits",
+               "sanitizers are on, or the sandbox has no walls here");
   sockaddr_un server{.sun_family = AF_UNIX}, own = server;
   std::string name = "tgc-confine-test-" + std::to_string(getpid());
   std::copy(name.begin(), name.end(), server.sun_path + 1);  // an abstract name
@@ -274,9 +276,9 @@ TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda 
   auto address = [](const sockaddr_un& a) { return reinterpret_cast<const sockaddr*>(&a); };
   REQUIRE(bind(listening, address(server), sizeof server) == 0);
   REQUIRE(listen(listening, 1) == 0);
-  auto tried = contain([&](Worker& worker) -> Result<std::string> {
+  auto tried = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
     become_unprivileged();
-    worker.confine({.rights = Rights::Driver});
+    worker.confine_process({.rights = Rights::Driver});
     std::string out;
     auto attempt = [&](const char* what, int result) {
       out += std::string(what) + (result < 0 ? std::string(": ") + strerrorname_np(errno) : " worked") + "; ";

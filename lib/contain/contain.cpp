@@ -312,7 +312,7 @@ bool write_message(int channel, Header header, std::string_view text) {
 void log_of_worker(const Header& header, const std::string& text, pid_t worker) {
   if (header.signal < 0 || size_t(header.signal) >= kNumLogTopics || text.size() > kMostLogged) return;
   const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
-  log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
+  write_log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
 }
 
 }  // namespace
@@ -378,8 +378,8 @@ WorkerProcess::WorkerProcess(WorkerProcess&& other) noexcept
     : child_pid_(std::exchange(other.child_pid_, 0)),
       owner_pid_(other.owner_pid_),
       channel_(std::exchange(other.channel_, -1)),
-      death_(other.death_),
-      death_cause_(std::move(other.death_cause_)) {}
+      worker_exit_(other.worker_exit_),
+      exit_cause_(std::move(other.exit_cause_)) {}
 
 int WorkerProcess::kill_and_wait() {
   if (!child_pid_ || !is_in_parent()) return child_pid_ = 0;
@@ -393,21 +393,21 @@ int WorkerProcess::kill_and_wait() {
   return status;
 }
 
-Diag WorkerProcess::record_death(WorkerDeath death, Diag diag) {
+Diag WorkerProcess::record_exit(WorkerExit worker_exit, Diag diag) {
   log_info(LogTopic::Contain, [&] { return "a worker died: " + diag.message; });
-  death_ = death;
-  return death_cause_ = std::move(diag);
+  worker_exit_ = worker_exit;
+  return exit_cause_ = std::move(diag);
 }
 
 Status WorkerProcess::send(std::string_view message) {
-  if (!child_pid_) return death_cause_;
+  if (!child_pid_) return exit_cause_;
   uint64_t bytes = message.size();
   if (send_all(channel_, &bytes, sizeof bytes) && send_all(channel_, message.data(), message.size())) return Unit{};
   return Diag{"cannot send to the worker process: it has ended"};
 }
 
-Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::function<uint64_t()>& progress) {
-  if (!child_pid_) return death_cause_;
+Result<std::string> WorkerProcess::receive_answer(double timeout_seconds, const std::function<uint64_t()>& progress) {
+  if (!child_pid_) return exit_cause_;
   Reader reader(channel_, child_pid_, timeout_seconds, progress);
   Header header;
   std::string text;
@@ -425,13 +425,13 @@ Result<std::string> WorkerProcess::receive(double timeout_seconds, const std::fu
     return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
   int status = kill_and_wait();
   if (got == ReadOutcome::TimedOut)
-    return record_death({SIGKILL, true}, out_of_time_error(reader.limit()));
+    return record_exit({SIGKILL, true}, out_of_time_error(reader.limit()));
   if (got == ReadOutcome::TooMany)
-    return record_death({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
-  if (believable && got == ReadOutcome::Done) return record_death({header.signal}, killed(header));
-  if (WIFSIGNALED(status)) return record_death({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
+    return record_exit({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
+  if (believable && got == ReadOutcome::Done) return record_exit({header.signal}, killed(header));
+  if (WIFSIGNALED(status)) return record_exit({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
   const std::string code = std::to_string(WEXITSTATUS(status));
-  return record_death({}, {"its process ended with exit code " + code + " and without an answer"});
+  return record_exit({}, {"its process ended with exit code " + code + " and without an answer"});
 }
 
 Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body) {
@@ -441,12 +441,12 @@ Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::str
   });
 }
 
-Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options,
-                            WorkerDeath* death) {
+Result<std::string> run_in_sandbox(const std::function<Result<std::string>(Worker&)>& body,
+                                   const ContainOptions& options, WorkerExit* worker_exit) {
   auto worker = begin_contained_worker(body);
   if (!worker) return worker.diag();
-  auto answer = worker->receive(options.timeout_seconds);
-  if (death) *death = worker->death().value_or(WorkerDeath{});
+  auto answer = worker->receive_answer(options.timeout_seconds);
+  if (worker_exit) *worker_exit = worker->worker_exit().value_or(WorkerExit{});
   return answer;
 }
 

@@ -16,7 +16,7 @@
 namespace tgc {
 
 // How a worker that sent no answer ended.
-struct WorkerDeath {
+struct WorkerExit {
   int signal = 0;              // 0: the worker exited by itself
   bool has_timed_out = false;
 };
@@ -32,7 +32,7 @@ class Worker {
   explicit Worker(int channel) : channel_(channel) {}
 
   // Throws Failure if the system refuses.
-  void confine(const Confinement& what) { tgc::confine(what, channel_).value_or_throw(); }
+  void confine_process(const Confinement& what) { tgc::confine_process(what, channel_).value_or_throw(); }
 
   // Fault reports name these ranges ("4 bytes after the end of data1, 32 bytes"). `memory` must stay unchanged.
   static void watch_memory(std::span<const NamedMemory> memory);
@@ -63,33 +63,33 @@ class WorkerProcess {
   // `progress` changes; current_deadline() may end the wait earlier. If the worker dies or is killed, this call and all
   // later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)" or "did not end within 5
   // seconds".
-  Result<std::string> receive(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
+  Result<std::string> receive_answer(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
-  const std::optional<WorkerDeath>& death() const { return death_; }
+  const std::optional<WorkerExit>& worker_exit() const { return worker_exit_; }
   // Returns false in a process forked from the one that started the worker.
   bool is_in_parent() const;
 
  private:
   WorkerProcess(pid_t child, int channel);
   int kill_and_wait();
-  Diag record_death(WorkerDeath death, Diag diag);
+  Diag record_exit(WorkerExit worker_exit, Diag diag);
 
   pid_t child_pid_ = 0, owner_pid_;
   int channel_ = -1;
-  std::optional<WorkerDeath> death_;
-  Diag death_cause_;
+  std::optional<WorkerExit> worker_exit_;
+  Diag exit_cause_;
 };
 
 struct ContainOptions {
   double timeout_seconds = 0;  // 0: no limit
 };
 
-// The worker sends the result of `body` as its only answer; call receive() to get it.
+// The worker sends the result of `body` as its only answer; call receive_answer() to get it.
 Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body);
 
-// If the worker died, returns a Diag that says how. Sets `death`, unless it is null, for a worker that started: to
-// WorkerDeath{} if the worker sent an answer.
-Result<std::string> contain(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
-                            WorkerDeath* death = nullptr);
+// If the worker died, returns a Diag that says how. Sets `worker_exit`, unless it is null, for a worker that started:
+// to WorkerExit{} if the worker sent an answer.
+Result<std::string> run_in_sandbox(const std::function<Result<std::string>(Worker&)>& body,
+                                   const ContainOptions& options = {}, WorkerExit* worker_exit = nullptr);
 
 }  // namespace tgc

@@ -29,15 +29,15 @@ namespace tgc {
 namespace {
 
 std::string message(const std::function<Result<std::string>(Worker&)>& body, const ContainOptions& options = {},
-                    WorkerDeath* death = nullptr) {
-  auto r = contain(body, options, death);
+                    WorkerExit* worker_exit = nullptr) {
+  auto r = run_in_sandbox(body, options, worker_exit);
   return r ? "answered" : r.diag().message;
 }
 
 TEST_CASE("contain: returns answers and errors; the worker's changes to memory stay in the worker") {
   int changed = 0;
   std::string big(5000000, 'x');
-  auto r = contain([&](Worker&) -> Result<std::string> {
+  auto r = run_in_sandbox([&](Worker&) -> Result<std::string> {
     changed = 1;
     return big + "end";
   });
@@ -51,35 +51,36 @@ TEST_CASE("contain: returns answers and errors; the worker's changes to memory s
   CHECK(message([](Worker&) -> Result<std::string> {
           throw std::system_error(EAGAIN, std::generic_category(), "no thread");
         }) == "no thread: Resource temporarily unavailable");
-  auto empty = contain([](Worker&) -> Result<std::string> { return std::string(); });
+  auto empty = run_in_sandbox([](Worker&) -> Result<std::string> { return std::string(); });
   CHECK((empty.ok() && empty->empty()));
 }
 
 TEST_CASE("contain: a worker's arenas do not use the parent's pooled huge pages") {
   auto fill = [](char with) {
     Arena arena;
-    for (int i = 0; i < 100; i++) std::memset(arena.allocate(Arena::kBlockSize / 8), with, Arena::kBlockSize / 8);
+    for (int i = 0; i < 100; i++)
+      std::memset(arena.allocate(Arena::kArenaBlockSize / 8), with, Arena::kArenaBlockSize / 8);
     for (int i = 0; i < 1000; i++) std::memset(arena.allocate(Arena::kLargeSize / 2), with, Arena::kLargeSize / 2);
     return std::to_string(arena.total_bytes());
   };
   const std::string here = fill('a');
   for (int round = 0; round < 3; round++) {
-    auto there = contain([&](Worker&) -> Result<std::string> { return fill('b'); });
+    auto there = run_in_sandbox([&](Worker&) -> Result<std::string> { return fill('b'); });
     CHECK(there.value_or_throw() == here);
     CHECK(fill('c') == here);
   }
 }
 
 TEST_CASE("contain: the error names how the worker died") {
-  if (kSanitized) {
+  if (kIsSanitized) {
     MESSAGE("SKIPPED: the sanitizers handle the signals themselves");
     return;
   }
-  WorkerDeath death;
+  WorkerExit worker_exit;
   volatile int zero = 0;
-  CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(7 / zero); }, {}, &death)
+  CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(7 / zero); }, {}, &worker_exit)
             .starts_with("killed by SIGFPE (integer division by zero at 0x"));
-  CHECK(death.signal == SIGFPE);
+  CHECK(worker_exit.signal == SIGFPE);
   int* volatile nowhere = reinterpret_cast<int*>(64);
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(*nowhere); }) ==
         "killed by SIGSEGV (access to unmapped memory at 0x40)");
@@ -95,8 +96,8 @@ TEST_CASE("contain: the error names how the worker died") {
               raise(SIGKILL);
               return std::string();
             },
-            {}, &death) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
-  CHECK((death.signal == SIGKILL && !death.has_timed_out));
+            {}, &worker_exit) == "killed by SIGKILL (from outside: most likely the system ran out of memory)");
+  CHECK((worker_exit.signal == SIGKILL && !worker_exit.has_timed_out));
   CHECK(message([](Worker&) -> Result<std::string> { _exit(3); }) ==
         "its process ended with exit code 3 and without an answer");
   auto begin = std::chrono::steady_clock::now();
@@ -104,8 +105,8 @@ TEST_CASE("contain: the error names how the worker died") {
             [](Worker&) -> Result<std::string> {
               for (;;) pause();
             },
-            {.timeout_seconds = 0.1}, &death) == "did not end within 0.1 seconds");
-  CHECK(death.has_timed_out);
+            {.timeout_seconds = 0.1}, &worker_exit) == "did not end within 0.1 seconds");
+  CHECK(worker_exit.has_timed_out);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
@@ -113,12 +114,12 @@ TEST_CASE("contain: all waits together end at the current deadline") {
   auto begin = Clock::now();
   DeadlineScope scope(0.3);
   for (double seconds : {10.0, 0.0, 10.0}) {
-    WorkerDeath death;
+    WorkerExit worker_exit;
     auto sleep = [](Worker&) -> Result<std::string> {
       for (;;) pause();
     };
-    CHECK(message(sleep, {.timeout_seconds = seconds}, &death) == "did not end within 0.3 seconds");
-    CHECK(death.has_timed_out);
+    CHECK(message(sleep, {.timeout_seconds = seconds}, &worker_exit) == "did not end within 0.3 seconds");
+    CHECK(worker_exit.has_timed_out);
   }
   CHECK(seconds_since(begin) < 5);
 }
@@ -136,7 +137,7 @@ TEST_CASE("contain: the timeout restarts whenever progress changes") {
       return Unit{};
     });
     REQUIRE(worker);
-    auto answer = worker->receive(allowed, [&] { return uint64_t(*steps); });
+    auto answer = worker->receive_answer(allowed, [&] { return uint64_t(*steps); });
     return answer ? *answer : answer.diag().message;
   };
   // Retry with longer times, as a busy machine may be late.
@@ -169,11 +170,11 @@ TEST_CASE("contain: a worker has no channel to another worker") {
           return sockets().contains(*to_first.begin()) ? Result<std::string>(Diag{"it has it"}) : std::string();
         }) == "answered");
   REQUIRE(first->send("still there"));
-  CHECK(*first->receive(5) == "still there");
+  CHECK(*first->receive_answer(5) == "still there");
 }
 
 TEST_CASE("contain: a worker that exhausts its memory returns an error") {
-  if (kSanitized) {
+  if (kIsSanitized) {
     MESSAGE("SKIPPED: the sanitizers reserve more address space than the limit");
     return;
   }
@@ -192,7 +193,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
 std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
   return message(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine({.rights = Rights::Compute, .memory_bytes = 256 << 20, .cpu_seconds = 5});
+        worker.confine_process({.rights = Rights::Compute, .memory_bytes = 256 << 20, .cpu_seconds = 5});
         work();
         return std::string("done");
       },
@@ -201,8 +202,8 @@ std::string confined(const std::function<void()>& work, const ContainOptions& op
 std::string may_not(const std::string& call) { return "killed by SIGSYS (it called '" + call + "', which it may not)"; }
 
 TEST_CASE("contain: a worker with Rights::Compute can only compute") {
-  if (kSanitized || active_mechanisms() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_mechanisms());
+  if (kIsSanitized || active_sandbox_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; active: " << active_sandbox_mechanisms());
     return;
   }
   CHECK(confined([] { std::vector<int> some(1000000, 1); }) == "answered");
@@ -230,7 +231,7 @@ TEST_CASE("contain: a worker with Rights::Compute can only compute") {
 }
 
 TEST_CASE("contain: a fault report names the nearest watched memory and the distance") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   auto page = size_t(sysconf(_SC_PAGESIZE));
   auto* two = static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(two + page, page, PROT_NONE);
@@ -245,13 +246,14 @@ TEST_CASE("contain: a fault report names the nearest watched memory and the dist
 }
 
 TEST_CASE("contain: a worker with Rights::Driver writes only where it may and cannot start many processes") {
-  SKIP_TEST_IF(kSanitized || active_mechanisms() == "limits", "sanitizers are on, or the sandbox has no walls here");
+  SKIP_TEST_IF(kIsSanitized || active_sandbox_mechanisms() == "limits",
+               "sanitizers are on, or the sandbox has no walls here");
   std::string folder = "/tmp/tgc-room-test-" + std::to_string(getpid()), outside = folder + "-outside";
   mkdir(folder.c_str(), 0700);
   auto driver = [&](const std::function<std::string()>& work) {
-    auto r = contain(
+    auto r = run_in_sandbox(
         [&](Worker& worker) -> Result<std::string> {
-          worker.confine({.rights = Rights::Driver, .writable_paths = {folder}});
+          worker.confine_process({.rights = Rights::Driver, .writable_paths = {folder}});
           return work();
         },
         {.timeout_seconds = 10});

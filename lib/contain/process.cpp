@@ -27,23 +27,23 @@ namespace tgc {
 Pipe::Pipe() {
   if (!make_pipe(ends_)) throw Failure(std::string("cannot make a pipe: ") + std::strerror(errno));
 }
-int Pipe::take_end(int end) { return std::exchange(ends_[end], -1); }
-void Pipe::close_end(int end) {
-  if (ends_[end] >= 0) ::close(take_end(end));
+int Pipe::take_pipe_end(int end) { return std::exchange(ends_[end], -1); }
+void Pipe::close_pipe_end(int end) {
+  if (ends_[end] >= 0) ::close(take_pipe_end(end));
 }
 
-Result<pid_t> start_process(const ProcessStart& start) {
+Result<pid_t> start_process(const ProcessOptions& start) {
   std::vector<char*> args;
   for (const std::string& a : start.argv) args.push_back(const_cast<char*>(a.c_str()));
   args.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   auto give = [&](int from, int to) {
-    if (from == ProcessStart::kNothing)
+    if (from == ProcessOptions::kNullDescriptor)
       posix_spawn_file_actions_addopen(&actions, to, "/dev/null", to == 0 ? O_RDONLY : O_WRONLY, 0);
     else if (from >= 0) posix_spawn_file_actions_adddup2(&actions, from, to);
   };
-  give(start.in, 0), give(start.out, 1), give(start.err, 2), give(start.alive_descriptor, 3);
+  give(start.in, 0), give(start.out, 1), give(start.err, 2), give(start.liveness_descriptor, 3);
   if (!start.working_folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -51,7 +51,7 @@ Result<pid_t> start_process(const ProcessStart& start) {
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes,
-                           short(POSIX_SPAWN_SETSIGDEF | (start.has_own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+                           short(POSIX_SPAWN_SETSIGDEF | (start.has_own_process_group ? POSIX_SPAWN_SETPGROUP : 0)));
   pid_t pid = 0;
   const int error = ::posix_spawnp(&pid, args[0], &actions, &attributes, args.data(), environ);
   posix_spawnattr_destroy(&attributes);
@@ -149,13 +149,13 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
     Pipe alive;  // when it closes, the guard kills the processes that are left
-    const int output = options.is_quiet ? ProcessStart::kNothing : ProcessStart::kInheritDescriptor;
+    const int output = options.is_quiet ? ProcessOptions::kNullDescriptor : ProcessOptions::kInheritDescriptor;
     const pid_t pid = start_process({.argv = guarded_shell_argv(command),
-                                     .in = ProcessStart::kNothing,
+                                     .in = ProcessOptions::kNullDescriptor,
                                      .out = output,
                                      .err = output,
-                                     .alive_descriptor = alive.read_end(),
-                                     .has_own_group = true})
+                                     .liveness_descriptor = alive.read_end(),
+                                     .has_own_process_group = true})
                           .value_or_throw();
     const Deadline deadline = deadline_within(options.limit_seconds);
     bool stopped = false;

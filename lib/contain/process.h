@@ -19,33 +19,33 @@ class Pipe {
   Pipe(const Pipe&) = delete;
   int read_end() const { return ends_[0]; }    // -1 if it was closed or taken
   int write_end() const { return ends_[1]; }
-  int take_read_end() { return take_end(0); }      // the caller must close it
-  int take_write_end() { return take_end(1); }
-  void close_read_end() { close_end(0); }
-  void close_write_end() { close_end(1); }
+  int take_read_end() { return take_pipe_end(0); }  // the caller must close it
+  int take_write_end() { return take_pipe_end(1); }
+  void close_read_end() { close_pipe_end(0); }
+  void close_write_end() { close_pipe_end(1); }
 
  private:
-  int take_end(int end);
-  void close_end(int end);
+  int take_pipe_end(int end);
+  void close_pipe_end(int end);
   int ends_[2] = {-1, -1};
 };
 
-struct ProcessStart {
-  static constexpr int kInheritDescriptor = -1, kNothing = -2;  // this process's descriptor; /dev/null
+struct ProcessOptions {
+  static constexpr int kInheritDescriptor = -1, kNullDescriptor = -2;  // this process's descriptor; /dev/null
   std::vector<std::string> argv;  // argv[0] is looked up in PATH
   std::string working_folder = {};        // empty: this process's
   // become the program's descriptors 0, 1 and 2
   int in = kInheritDescriptor, out = kInheritDescriptor, err = kInheritDescriptor;
-  int alive_descriptor = -1;          // becomes the program's descriptor 3; -1: none
+  int liveness_descriptor = -1;       // becomes the program's descriptor 3; -1: none
   // kill(-pid) ends the program and the processes that it started. Ctrl-C in the terminal does not reach this group.
-  bool has_own_group = false;
+  bool has_own_process_group = false;
 };
 // SIGPIPE and SIGXFSZ have their default actions. The caller waits for the process's end. Fails if the program cannot
 // be started.
-Result<pid_t> start_process(const ProcessStart& start);
+Result<pid_t> start_process(const ProcessOptions& start);
 
-// Start this shell with has_own_group, and with the read end of a pipe as `alive_descriptor`: when the pipe's write end
-// is closed, for example because this process ended, a guard beside the command kills the group.
+// Start this shell with has_own_process_group, and with the read end of a pipe as `liveness_descriptor`: when the
+// pipe's write end is closed, for example because this process ended, a guard beside the command kills the group.
 std::vector<std::string> guarded_shell_argv(const std::string& command);
 
 // Returns the exit code, or 128 + the number of the signal that killed the program.

@@ -77,7 +77,7 @@ class Printer {
       if (!is_renumbering(c)) {
         if (shown++ < style_.max_changes) change(c);
       } else if (renumbered++ < kMaxNumbers) {
-        const Difference& d = c.differences[0];
+        const PropertyDifference& d = c.differences[0];
         numbers += (numbers.empty() ? "" : ", ") + number_in(d.before) + " -> " + number_in(d.after);
       }
     }
@@ -94,7 +94,7 @@ class Printer {
 
  private:
   void line(std::string_view prefix, std::string_view text, std::string_view color = {}) {
-    bool painted = style_.use_color && !color.empty();
+    bool painted = style_.uses_color && !color.empty();
     if (painted) out_ += color;
     out_ += prefix;
     out_ += text.substr(0, kMaxWidth);
@@ -104,7 +104,7 @@ class Printer {
   }
 
   void lines(const std::string& before, const std::string& after) {
-    std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .use_color = style_.use_color});
+    std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .uses_color = style_.uses_color});
     if (text.empty()) text = "the texts differ in the ends of their lines\n";
     if (text == last_lines_) return line("    ", "the same lines differ");
     last_lines_ = text;
@@ -113,14 +113,14 @@ class Printer {
 
   void change(const NodeChange& c) {
     constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
-    const Difference* text = nullptr;  // the first difference between texts of several lines
+    const PropertyDifference* text = nullptr;  // the first difference between texts of several lines
     std::string head =
         std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
     for (size_t i = 0; i < c.differences.size(); i++) {
-      const Difference& d = c.differences[i];
+      const PropertyDifference& d = c.differences[i];
       const bool is_text = !lines_in(d.before).empty() && !lines_in(d.after).empty();
       auto [before, after] = near_difference(d.before, d.after);
-      head += (i ? ", " : ": ") + d.property + (is_text ? ", these lines:" : " " + before + " -> " + after);
+      head += (i ? ", " : ": ") + d.property_name + (is_text ? ", these lines:" : " " + before + " -> " + after);
       if (is_text && !text) text = &d;
     }
     if (!c.grouped_lines.empty())
@@ -137,7 +137,7 @@ class Printer {
       line(added ? "  +   " : "  -   ", c.grouped_lines[i], added ? kGreen : kRed);
     if (c.grouped_lines.size() > kMaxWithLines)
       line("      ", "... and " + std::to_string(c.grouped_lines.size() - kMaxWithLines) + " more");
-    if (!c.usage_place.empty()) line("    ", c.usage_place);
+    if (!c.usage_text.empty()) line("    ", c.usage_text);
   }
 
   DiffStyle style_;
@@ -146,9 +146,9 @@ class Printer {
 
 }  // namespace
 
-std::string to_text(const GraphDiff& diff, const DiffStyle& style) { return Printer(style).print(diff); }
+std::string diff_as_text(const GraphDiff& diff, const DiffStyle& style) { return Printer(style).print(diff); }
 
-std::string to_json(const GraphDiff& diff) {
+std::string diff_as_json(const GraphDiff& diff) {
   return json_object([&](JsonWriter& json) {
     auto change = [&](const NodeChange& c) {
       json.member("kind", kind_name(c.kind));
@@ -156,12 +156,13 @@ std::string to_json(const GraphDiff& diff) {
       if (c.b >= 0) json.member("after", c.after);
       if (!c.differences.empty()) {
         json.key("differences").array([&] {
-          for (const Difference& d : c.differences)
-            json.object([&] { json.member("what", d.property).member("before", d.before).member("after", d.after); });
+          for (const PropertyDifference& d : c.differences)
+            json.object(
+                [&] { json.member("what", d.property_name).member("before", d.before).member("after", d.after); });
         });
       }
       if (!c.grouped_lines.empty()) json.member("with", c.grouped_lines);
-      if (!c.usage_place.empty()) json.member("place", c.usage_place);
+      if (!c.usage_text.empty()) json.member("place", c.usage_text);
     };
     json.member("same", diff.is_same).member("nodes", std::array{diff.num_nodes_a, diff.num_nodes_b});
     json.key("changes").array([&] {

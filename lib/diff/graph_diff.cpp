@@ -102,9 +102,9 @@ class GraphDiffer {
     compare_sources(u, v, add);
     compare_inner(u, v, add);
     if (c.differences.empty()) return;
-    c.before = node_line(a_, x);
-    c.after = node_line(b_, y);
-    c.usage_place = place(x, y);
+    c.before = node_as_line(a_, x);
+    c.after = node_as_line(b_, y);
+    c.usage_text = place(x, y);
     out_.changes.push_back(std::move(c));
   }
 
@@ -138,7 +138,7 @@ class GraphDiffer {
   template <class Add>
   void compare_sources(UOp u, UOp v, Add add) {
     auto su = u.src(), sv = v.src();
-    if (labels_.ignores_source_order(u)) return compare_gathered(u, v, add);
+    if (labels_.should_ignore_source_order(u)) return compare_gathered(u, v, add);
     if (su.size() == sv.size()) {
       std::vector<size_t> wrong;
       for (size_t i = 0; i < su.size(); i++)
@@ -194,7 +194,7 @@ class GraphDiffer {
     GraphDiff inner = diff_graphs(s, t, labels_.options());
     for (const NodeChange& c : inner.changes) {
       if (c.kind == NodeChange::Kind::Changed)
-        for (const Difference& d : c.differences) add("kernel: " + d.property, c.before, c.after);
+        for (const PropertyDifference& d : c.differences) add("kernel: " + d.property_name, c.before, c.after);
       else add(c.kind == NodeChange::Kind::Added ? "kernel: added" : "kernel: removed", c.before, c.after);
     }
   }
@@ -209,7 +209,7 @@ class GraphDiffer {
     bool added = kind == NodeChange::Kind::Added;
     NodeChange c{.kind = kind};
     (added ? c.b : c.a) = int32_t(top);
-    (added ? c.after : c.before) = node_line(side, top);
+    (added ? c.after : c.before) = node_as_line(side, top);
     auto& covered = added ? covered_b_ : covered_a_;
     covered.resize(side.nodes.size());
     std::vector<uint32_t> todo{top};
@@ -217,7 +217,7 @@ class GraphDiffer {
     while (!todo.empty()) {
       uint32_t i = todo.back();
       todo.pop_back();
-      if (i != top) c.grouped_lines.push_back(node_line(side, i));
+      if (i != top) c.grouped_lines.push_back(node_as_line(side, i));
       for (UOp s : side.nodes[i].src()) {
         uint32_t k = side.at(s);
         if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
@@ -227,12 +227,12 @@ class GraphDiffer {
     }
     for (uint32_t user : side.users[top]) {
       if (side.matched_positions[user] < 0) continue;
-      if (!c.usage_place.empty()) {
-        c.usage_place += ", ...";
+      if (!c.usage_text.empty()) {
+        c.usage_text += ", ...";
         break;
       }
-      c.usage_place = "used by " + text_in_sentence(side, side.nodes[user]);
-      append_counterpart(side, top, user, added, c.usage_place);
+      c.usage_text = "used by " + text_in_sentence(side, side.nodes[user]);
+      append_counterpart(side, top, user, added, c.usage_text);
     }
     out_.changes.push_back(std::move(c));
   }
@@ -267,7 +267,7 @@ class GraphDiffer {
     if (!a_.is_value(x) && !b_.is_value(y)) return;
     if (a_.is_value(x) && b_.is_value(y) && a_.structure_hashes[x] == b_.structure_hashes[y]) return;
     if (a_.is_value(x) && !b_.is_value(y) && b_.matched_positions[y] < 0) {
-      out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_line(a_, x)});
+      out_.changes.push_back({.kind = NodeChange::Kind::Removed, .a = int32_t(x), .before = node_as_line(a_, x)});
       return;
     }
     auto [before, after] =
@@ -275,8 +275,8 @@ class GraphDiffer {
     out_.changes.push_back({.kind = NodeChange::Kind::Changed,
                             .a = int32_t(x),
                             .b = int32_t(y),
-                            .before = node_line(a_, x),
-                            .after = node_line(b_, y),
+                            .before = node_as_line(a_, x),
+                            .after = node_as_line(b_, y),
                             .differences = {{"value", before, after}}});
   }
 
@@ -290,7 +290,7 @@ class GraphDiffer {
 }  // namespace
 
 bool is_renumbering(const NodeChange& c) {
-  if (c.kind != NodeChange::Kind::Changed || c.differences.size() != 1 || c.differences[0].property != "arg")
+  if (c.kind != NodeChange::Kind::Changed || c.differences.size() != 1 || c.differences[0].property_name != "arg")
     return false;
   const size_t name = c.after.find("= ") + 2;
   const std::string_view op = std::string_view(c.after).substr(name, c.after.find(' ', name) - name);
@@ -309,7 +309,7 @@ size_t GraphDiff::count_changes(NodeChange::Kind kind) const {
   return size_t(std::count_if(changes.begin(), changes.end(), [&](const NodeChange& c) { return c.kind == kind; }));
 }
 
-std::string node_line(const DiffSide& side, uint32_t i) {
+std::string node_as_line(const DiffSide& side, uint32_t i) {
   UOp u = side.nodes[i];
   std::string out = "%" + std::to_string(i) + " = " + op_name(u);
   if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
@@ -329,7 +329,7 @@ GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options) {
   match_graphs(side_a, side_b, labels);
   GraphDiffer(side_a, side_b, labels, out).run();
   std::ranges::stable_partition(out.changes, [](const NodeChange& c) { return !is_renumbering(c); });
-  out.is_same = out.changes.empty() && !options.compare_order;
+  out.is_same = out.changes.empty() && !options.compares_order;
   return out;
 }
 

@@ -7,10 +7,10 @@
 
 namespace tgc {
 
-// One changed property of a node. `property` is "op", "dtype", "arg", "source 1" or the like. If the node belongs to
-// the graph inside a KERNEL, "kernel: " precedes it.
-struct Difference {
-  std::string property;
+// One changed property of a node. `property_name` is "op", "dtype", "arg", "source 1" or the like. If the node belongs
+// to the graph inside a KERNEL, "kernel: " precedes it.
+struct PropertyDifference {
+  std::string property_name;
   std::string before, after;
 };
 
@@ -19,10 +19,10 @@ struct NodeChange {
   Kind kind;
   int32_t a = -1, b = -1;  // positions in the two graphs, or -1
   std::string before, after;            // the node as a line of text
-  std::vector<Difference> differences;
+  std::vector<PropertyDifference> differences;
   // nodes below this node that were added or removed together with it
   std::vector<std::string> grouped_lines;
-  std::string usage_place;                    // an index expression or users of the node; may be empty
+  std::string usage_text;                     // an index expression or users of the node; may be empty
 };
 
 // Returns true if only the number of a buffer or parameter differs.
@@ -40,16 +40,16 @@ struct GraphDiff {
 GraphDiff diff_graphs(UOp a, UOp b, const DiffOptions& options = {});
 
 // Returns node `i` of the toposort as a line of text: "%12 = MUL dtypes.index (%10, 4)".
-std::string node_line(const DiffSide& side, uint32_t i);
+std::string node_as_line(const DiffSide& side, uint32_t i);
 
 struct DiffStyle {
-  bool use_color = false;
+  bool uses_color = false;
   size_t max_changes = 40;
 };
 // Returns the diff as text; "" if `diff.is_same`.
-std::string to_text(const GraphDiff& diff, const DiffStyle& style = {});
+std::string diff_as_text(const GraphDiff& diff, const DiffStyle& style = {});
 // Returns the diff as JSON: {"same":..,"nodes":[a,b],
 //  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
-std::string to_json(const GraphDiff& diff);
+std::string diff_as_json(const GraphDiff& diff);
 
 }  // namespace tgc

@@ -42,8 +42,8 @@ std::string kernel(std::string_view axis = "AxisType.LOOP", std::string_view ind
 bool has(const GraphDiff& d, NodeChange::Kind kind, std::string_view what, std::string_view before,
          std::string_view after) {
   for (const NodeChange& c : d.changes)
-    for (const Difference& x : c.differences)
-      if (c.kind == kind && x.property == what && x.before == before && x.after == after) return true;
+    for (const PropertyDifference& x : c.differences)
+      if (c.kind == kind && x.property_name == what && x.before == before && x.after == after) return true;
   return false;
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("diff: of two sources, the lines that differ are printed, also far fro
            "\\n}')\n"
            "ast = UOp(Ops.PROGRAM, dtypes.void, (c0,))";
   };
-  const std::string report = to_text(diff(text("return a-(b-c);"), text("return a-b-c;")));
+  const std::string report = diff_as_text(diff(text("return a-(b-c);"), text("return a-b-c;")));
   CHECK(report.find("-   return a-(b-c);") != std::string::npos);
   CHECK(report.find("+   return a-b-c;") != std::string::npos);
   CHECK(report.find("line30") == std::string::npos);
@@ -67,7 +67,7 @@ TEST_CASE("diff: a long line is printed from before its difference") {
   auto text = [](const std::string& end) {
     return "ast = UOp(Ops.SOURCE, dtypes.void, (), '" + std::string(500, 'x') + end + "')";
   };
-  const std::string report = to_text(diff(text("left"), text("right")));
+  const std::string report = diff_as_text(diff(text("left"), text("right")));
   CHECK(report.find("xleft'") != std::string::npos);
   CHECK(report.find("xright'") != std::string::npos);
 }
@@ -83,7 +83,7 @@ TEST_CASE("diff: renumbered buffers are one line after the change that caused th
   };
   const GraphDiff d = diff(text(0, "ADD"), text(3, "MUL"));
   CHECK(has(d, kChanged, "op", "ADD", "MUL"));
-  const std::string report = to_text(d);
+  const std::string report = diff_as_text(d);
   CHECK(report.starts_with("changed MUL: op ADD -> MUL"));
   CHECK(report.find("3 buffers with another number: 0 -> 3, 1 -> 4, 2 -> 5\n") != std::string::npos);
   CHECK(report.find("changed DEFINE_GLOBAL") == std::string::npos);
@@ -96,7 +96,7 @@ TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
   };
   GraphDiff d = diff(text("dtypes.index"), text("dtypes.int"));
   CHECK(has(d, kChanged, "source 1", "8 dtypes.index", "8 dtypes.int"));
-  const std::string report = to_text(d);
+  const std::string report = diff_as_text(d);
   CHECK(report.find("\n  - ") == std::string::npos);
   CHECK(report.find("\n    %") != std::string::npos);
 }
@@ -140,8 +140,8 @@ TEST_CASE("diff: a changed axis type, size, reduce op or index is the only repor
   d = diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 9)+c5"));
   REQUIRE(d.changes.size() == 1);
   CHECK(has(d, kChanged, "source 1", "8", "9"));
-  CHECK(d.changes[0].usage_place.find("r0*8+r1") != std::string::npos);
-  CHECK(d.changes[0].usage_place.find("r0*9+r1") != std::string::npos);
+  CHECK(d.changes[0].usage_text.find("r0*8+r1") != std::string::npos);
+  CHECK(d.changes[0].usage_text.find("r0*9+r1") != std::string::npos);
 }
 
 TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
@@ -154,16 +154,16 @@ TEST_CASE("diff: swapped operands are reported unless --ignore names them") {
   };
   GraphDiff d = diff(a, replace(a, "x//y", "y//x"));
   REQUIRE(d.changes.size() == 1);
-  CHECK(d.changes[0].differences[0].property == "order of sources");
+  CHECK(d.changes[0].differences[0].property_name == "order of sources");
   std::string commuted = replace(a, "x*y", "y*x"), named = replace(a, "'a'", "'b'"),
               tagged = replace(a, "rtag(3)", "rtag(4)");
   std::string variable = replace(a, "\"y\"", "\"z\"");
   for (auto [text, word] : {std::pair(commuted, "order"), std::pair(named, "names"), std::pair(tagged, "tags"),
                             std::pair(variable, "names")}) {
     CHECK(!diff(a, text).is_same);
-    CHECK_MESSAGE(diff(a, text, *DiffOptions::options_ignoring(word)).is_same, word);
+    CHECK_MESSAGE(diff(a, text, *DiffOptions::parse_ignore_list(word)).is_same, word);
   }
-  CHECK(!DiffOptions::options_ignoring("nmaes").ok());
+  CHECK(!DiffOptions::parse_ignore_list("nmaes").ok());
 }
 
 TEST_CASE("diff: the number that distinguishes kernels of one name in a process is no difference") {
@@ -213,7 +213,7 @@ TEST_CASE("diff: each kernel in a schedule has its own range numbers") {
   CHECK(diff(schedule(3, "sqrt"), schedule(5, "sqrt")).is_same);
   GraphDiff d = diff(schedule(3, "sqrt"), schedule(5, "log2"));
   REQUIRE(d.changes.size() == 1);
-  CHECK(d.changes[0].differences[0].property == "kernel: op");
+  CHECK(d.changes[0].differences[0].property_name == "kernel: op");
 }
 
 TEST_CASE("diff: two unrelated graphs, as text and JSON") {
@@ -221,12 +221,12 @@ TEST_CASE("diff: two unrelated graphs, as text and JSON") {
   CHECK(!d.is_same);
   CHECK(!d.changes.empty());
   d = diff(kernel(), kernel("AxisType.GLOBAL"));
-  std::string text = to_text(d);
+  std::string text = diff_as_text(d);
   CHECK(text.find("changed RANGE: axis type AxisType.LOOP -> AxisType.GLOBAL") == 0);
   CHECK(text.find("1 changed, 0 added, 0 removed") != std::string::npos);
-  CHECK(to_json(d).find(R"({"what":"axis type","before":"AxisType.LOOP","after":"AxisType.GLOBAL"})") !=
+  CHECK(diff_as_json(d).find(R"({"what":"axis type","before":"AxisType.LOOP","after":"AxisType.GLOBAL"})") !=
         std::string::npos);
-  CHECK(to_text(diff(kernel(), kernel())).empty());
+  CHECK(diff_as_text(diff(kernel(), kernel())).empty());
 }
 
 TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
@@ -256,7 +256,7 @@ TEST_CASE("diff: 10,000 nodes against 10,000 in under 200 ms") {
     CHECK(d.changes.size() == 10);
   }
   MESSAGE("10,000 nodes: " << best << " ms");
-  CHECK(best < (kSanitized ? 2000 : 200));
+  CHECK(best < (kIsSanitized ? 2000 : 200));
 }
 
 std::vector<std::string> golden_texts(size_t wanted) {
@@ -302,8 +302,8 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
     graphs++;
     if (diff_graphs(*root, *again).is_same) same++;
     else MESSAGE("not the same as itself scrambled:\n", text.substr(0, 2000));
-    for (int tries = 0; tries < testing::kNumMutations; tries++) {
-      auto kind = testing::Mutation((graphs + size_t(tries)) % testing::kNumMutations);
+    for (int tries = 0; tries < testing::kNumMutationKinds; tries++) {
+      auto kind = testing::MutationKind((graphs + size_t(tries)) % testing::kNumMutationKinds);
       auto mutated = testing::mutate_graph(*root, kind, random);
       if (!mutated) continue;
       auto begin = std::chrono::steady_clock::now();
@@ -314,7 +314,7 @@ TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is r
       auto& [good, all] = tally[testing::name_of(kind)];
       good += shown;
       all++;
-      if (!shown && count) MESSAGE(testing::name_of(kind), " is not what is shown:\n", to_text(d));
+      if (!shown && count) MESSAGE(testing::name_of(kind), " is not what is shown:\n", diff_as_text(d));
       break;
     }
   }

@@ -36,7 +36,7 @@ Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
 
 std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide& side) {
   std::vector<UOp> out(u.src().begin(), u.src().end());
-  if (labels.ignores_source_order(u))
+  if (labels.should_ignore_source_order(u))
     std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) {
       return side.structure_hashes[side.at(x)] < side.structure_hashes[side.at(y)];
     });
@@ -53,17 +53,17 @@ std::optional<size_t> position_of_kernel_name(const Arg& arg) {
 
 }  // namespace
 
-Result<DiffOptions> DiffOptions::options_ignoring(std::string_view list) {
+Result<DiffOptions> DiffOptions::parse_ignore_list(std::string_view list) {
   DiffOptions o;
   while (!list.empty()) {
     size_t comma = std::min(list.find(','), list.size());
     std::string_view word = list.substr(0, comma);
     list.remove_prefix(std::min(comma + 1, list.size()));
-    if (word == "names") o.compare_names = false;
-    else if (word == "tags") o.compare_tags = false;
-    else if (word == "metadata") o.compare_metadata = false;
-    else if (word == "buffers") o.compare_buffers = false;
-    else if (word == "order") o.compare_order = false;
+    if (word == "names") o.compares_names = false;
+    else if (word == "tags") o.compares_tags = false;
+    else if (word == "metadata") o.compares_metadata = false;
+    else if (word == "buffers") o.compares_buffers = false;
+    else if (word == "order") o.compares_order = false;
     else if (!word.empty())
       return Diag{.message = "cannot ignore '" + std::string(word) + "'",
                   .expected = "names, tags, metadata, buffers or order"};
@@ -87,9 +87,9 @@ Arg NodeLabels::compared_arg(UOp u) const {
       if (items.size() > 2) items[2] = Arg();
       return graph_.record(RecordClass::Open, items);
     }
-    case Op::DEFINE_GLOBAL: return options_.compare_buffers ? arg : Arg();
+    case Op::DEFINE_GLOBAL: return options_.compares_buffers ? arg : Arg();
     case Op::DEFINE_VAR:
-      return options_.compare_names || !arg.is_tuple() || arg.items().size() != 3 ? arg
+      return options_.compares_names || !arg.is_tuple() || arg.items().size() != 3 ? arg
                                                                             : graph_.tuple({Arg(), arg[1], arg[2]});
     case Op::UNROLL:
     case Op::CONTRACT:
@@ -103,19 +103,19 @@ Arg NodeLabels::compared_arg(UOp u) const {
       }
       return renumber_axes(graph_, arg, seen);
     }
-    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (options_.compare_metadata ? arg[1] : Arg()) : arg;
+    case Op::KERNEL: return arg.is(RecordClass::Kernel) ? (options_.compares_metadata ? arg[1] : Arg()) : arg;
     default: break;
   }
   const auto name_at = position_of_kernel_name(arg);
   if (!name_at) return arg;
   std::vector<Arg> items(arg.items().begin(), arg.items().end());
   Arg& name = items[*name_at];
-  name = options_.compare_names ? Arg(graph_.str(remove_name_counters(name.text()))) : Arg();
+  name = options_.compares_names ? Arg(graph_.str(remove_name_counters(name.text()))) : Arg();
   return graph_.record(arg.record_class(), items);
 }
 
-bool NodeLabels::ignores_source_order(UOp u) const {
-  return !options_.compare_order && u.in(ops::Commutative | kGathers);
+bool NodeLabels::should_ignore_source_order(UOp u) const {
+  return !options_.compares_order && u.in(ops::Commutative | kGathers);
 }
 
 uint64_t NodeLabels::hash_labels(UOp u) const {
@@ -166,7 +166,7 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
       if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
     }
     is_value_[i] = value;
-    if (labels.ignores_source_order(u)) std::sort(below.begin(), below.end());
+    if (labels.should_ignore_source_order(u)) std::sort(below.begin(), below.end());
     uint64_t h = labels.hash_labels(u);
     for (uint64_t s : below) h = mix(h, s);
     if (UOp inner = NodeLabels::inner_ast(u)) h = mix(h, DiffSide(inner, labels).structure_hashes.back());

@@ -10,14 +10,14 @@
 namespace tgc {
 
 struct DiffOptions {
-  bool compare_names = true;     // names of kernels and variables
-  bool compare_tags = true;
-  bool compare_metadata = true;  // metadata of kernels
-  bool compare_buffers = true;   // numbers of a kernel's arguments (DEFINE_GLOBAL)
-  bool compare_order = true;     // order of sources of commutative ops and of SINK, GROUP, BARRIER, AFTER and END
+  bool compares_names = true;    // names of kernels and variables
+  bool compares_tags = true;
+  bool compares_metadata = true;  // metadata of kernels
+  bool compares_buffers = true;  // numbers of a kernel's arguments (DEFINE_GLOBAL)
+  bool compares_order = true;    // order of sources of commutative ops and of SINK, GROUP, BARRIER, AFTER and END
 
   // Parses a list of properties to ignore, such as "names,tags". Returns an error for an unknown word.
-  static Result<DiffOptions> options_ignoring(std::string_view list);
+  static Result<DiffOptions> parse_ignore_list(std::string_view list);
 };
 
 // A node's label: its op, dtype, arg and tag without the properties that the options exclude, and without numbers such
@@ -32,10 +32,10 @@ class NodeLabels {
   }
   uint64_t hash_labels(UOp u) const;
   Arg compared_arg(UOp u) const;
-  Arg compared_tag(UOp u) const { return options_.compare_tags ? u.tag() : Arg(); }
+  Arg compared_tag(UOp u) const { return options_.compares_tags ? u.tag() : Arg(); }
   // Returns the graph in the arg of a KERNEL, whose numbers are local to it; the empty UOp for other nodes.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
-  bool ignores_source_order(UOp u) const;
+  bool should_ignore_source_order(UOp u) const;
   const DiffOptions& options() const { return options_; }
 
  private:

@@ -42,8 +42,8 @@ Shown changed(size_t a, std::string what) {
   return [=](const GraphDiff& d) {
     if (d.changes.size() > 2) return false;
     for (const NodeChange& c : d.changes)
-      for (const Difference& x : c.differences)
-        if (c.a == int32_t(a) && x.property.starts_with(what)) return true;
+      for (const PropertyDifference& x : c.differences)
+        if (c.a == int32_t(a) && x.property_name.starts_with(what)) return true;
     return false;
   };
 }
@@ -74,20 +74,20 @@ class Mutator {
     for (size_t i = 0; i < nodes_.size(); i++) index_[nodes_[i]] = i;
   }
 
-  std::optional<MutatedGraph> make(Mutation kind) {
+  std::optional<MutatedGraph> make(MutationKind kind) {
     switch (kind) {
-      case Mutation::AxisType: return axis_type();
-      case Mutation::Constant: return constant();
-      case Mutation::SwappedSources: return swapped();
-      case Mutation::DroppedStore: return dropped_store();
-      case Mutation::OtherOp: return other_op();
-      case Mutation::OtherDType: return other_dtype();
-      case Mutation::RangeSize: return range_size();
-      case Mutation::OtherArg: return other_arg();
-      case Mutation::OtherSource: return other_source();
-      case Mutation::Inserted: return inserted();
-      case Mutation::Removed: return removed();
-      case Mutation::Validity: return validity();
+      case MutationKind::AxisType: return axis_type();
+      case MutationKind::Constant: return constant();
+      case MutationKind::SwappedSources: return swapped();
+      case MutationKind::DroppedStore: return dropped_store();
+      case MutationKind::OtherOp: return other_op();
+      case MutationKind::OtherDType: return other_dtype();
+      case MutationKind::RangeSize: return range_size();
+      case MutationKind::OtherArg: return other_arg();
+      case MutationKind::OtherSource: return other_source();
+      case MutationKind::Inserted: return inserted();
+      case MutationKind::Removed: return removed();
+      case MutationKind::Validity: return validity();
     }
     return {};
   }
@@ -275,14 +275,14 @@ bool is_word(char c) { return std::isalnum(uint8_t(c)) || c == '_'; }
 
 }  // namespace
 
-std::string_view name_of(Mutation m) {
+std::string_view name_of(MutationKind m) {
   constexpr std::string_view kNames[] = {"axis type",    "constant",    "swapped sources", "dropped store",
                                          "other op",     "other dtype", "range size",      "other arg",
                                          "other source", "inserted",    "removed",         "validity"};
   return kNames[int(m)];
 }
 
-std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random) {
+std::optional<MutatedGraph> mutate_graph(UOp root, MutationKind kind, std::mt19937& random) {
   return Mutator(root, random).make(kind);
 }
 

@@ -110,7 +110,7 @@ UOp lengths(UOp begin, UOp end) {
 
 }  // namespace
 
-struct Renames::Parts {
+struct RenameTable::NodeParts {
   Op op;
   DType dtype;
   std::vector<UOp> src;
@@ -120,7 +120,7 @@ struct Renames::Parts {
   UOp replacement = {};  // if set, replaces the node
 };
 
-void Renames::to_common_form(Graph& graph, Parts& node) const {
+void RenameTable::convert_to_common_form(Graph& graph, NodeParts& node) const {
   auto has = [&](std::string_view form) { return forms_.find(form) != forms_.end(); };
   if (has("pointer") && node.dtype.is_ptr()) node.dtype = node.dtype.base();
   if (has("CONST") && !node.src.empty()) {
@@ -223,8 +223,8 @@ std::string remove_name_counters(std::string_view text) {
 
 std::string plain_kernel_name(std::string_view name) { return ansistrip(remove_name_counters(name)); }
 
-Renames Renames::between(Release a, Release b) {
-  Renames out;
+RenameTable RenameTable::for_releases(Release a, Release b) {
+  RenameTable out;
   for (const Row& row : kRows) {
     const Release since = release_of("tinygrad " + std::string(row.since));
     if (since > std::min(a, b) && since <= std::max(a, b)) out.add_rename(row.kind, row.from, row.to);
@@ -232,12 +232,12 @@ Renames Renames::between(Release a, Release b) {
   return out;
 }
 
-Result<Renames> Renames::read(std::string_view text, std::string_view file) {
-  Renames out;
+Result<RenameTable> RenameTable::read(std::string_view text, std::string_view file) {
+  RenameTable out;
   uint32_t number = 0;
   for (std::string_view line : lines_of(text)) {
     number++;
-    line = trimmed(line);
+    line = trimmed_line(line);
     if (line.empty() || line.starts_with('#')) continue;
     auto kind = take_word(line), from = take_word(line), to = take_word(line);
     if (kind == "form") to.emplace();
@@ -250,18 +250,18 @@ Result<Renames> Renames::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-Result<std::optional<Renames>> requested_renames(const std::string& option) {
-  if (option.empty()) return std::optional<Renames>();
-  if (option == "none") return std::optional(Renames());
+Result<std::optional<RenameTable>> requested_renames(const std::string& option) {
+  if (option.empty()) return std::optional<RenameTable>();
+  if (option == "none") return std::optional(RenameTable());
   auto text = read_file(option);
   if (!text) return text.diag();
-  auto read = Renames::read(*text, option);
+  auto read = RenameTable::read(*text, option);
   if (!read) return read.diag();
   return std::optional(std::move(*read));
 }
 
 // Returns false if the kind or form is unknown. Earlier renames to `from` become renames to `to`.
-bool Renames::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
+bool RenameTable::add_rename(std::string_view kind, std::string_view from, std::string_view to) {
   auto* table = kind == "op"      ? &ops_
                 : kind == "dtype" ? &dtypes_
                 : kind == "value" ? &values_
@@ -276,12 +276,12 @@ bool Renames::add_rename(std::string_view kind, std::string_view from, std::stri
   return true;
 }
 
-std::string Renames::renamed_stage(std::string_view name) const {
+std::string RenameTable::stage_after_renames(std::string_view name) const {
   auto known = stages_.find(name);
   return known == stages_.end() ? std::string(name) : known->second;
 }
 
-DType Renames::renamed_dtype(DType d) const {
+DType RenameTable::renamed_dtype(DType d) const {
   if (dtypes_.empty() || d.is_image()) return d;
   if (d.is_ptr()) {
     DType base = renamed_dtype(d.base());
@@ -291,17 +291,17 @@ DType Renames::renamed_dtype(DType d) const {
   return known == dtypes_.end() ? d : dtypes::parse_any_release(known->second).vec(d.count());
 }
 
-Arg Renames::renamed_arg(Graph& graph, Arg a) const {
+Arg RenameTable::renamed_arg(Graph& graph, Arg a) const {
   auto renamed = [&](const std::string& text) -> Arg {
     auto known = values_.find(text);
-    return known == values_.end() ? a : graph.raw(known->second);
+    return known == values_.end() ? a : graph.raw_arg(known->second);
   };
   switch (a.kind()) {
     case Arg::Kind::Op: {
       auto known = ops_.find(name_of(a.op()));
       if (known == ops_.end()) return a;
       const Op op = op_of(known->second);
-      return op == Op::OTHER ? graph.raw("Ops." + known->second) : Arg(op);
+      return op == Op::OTHER ? graph.raw_arg("Ops." + known->second) : Arg(op);
     }
     case Arg::Kind::DType: return renamed_dtype(a.dtype());
     case Arg::Kind::Raw:
@@ -333,12 +333,12 @@ Arg Renames::renamed_arg(Graph& graph, Arg a) const {
   }
 }
 
-UOp Renames::rename_graph(UOp root, bool is_older) const {
+UOp RenameTable::rename_graph(UOp root, bool is_older) const {
   rename_graph(std::array{&root}, is_older);
   return root;
 }
 
-void Renames::rename_graph(std::span<UOp* const> roots, bool is_older) const {
+void RenameTable::rename_graph(std::span<UOp* const> roots, bool is_older) const {
   if (roots.empty()) return;
   UOpMap<UOp> made(roots[0]->graph());
   for (UOp* root : roots) {
@@ -348,19 +348,19 @@ void Renames::rename_graph(std::span<UOp* const> roots, bool is_older) const {
 }
 
 // Maps each node under `root` to the renamed node.
-void Renames::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const {
+void RenameTable::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
-  Parts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
+  NodeParts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};
   for (UOp u : toposort(root, [&](UOp s) { return !made.contains(s); })) {
     node.src.clear(), node.replacement = {};
     for (UOp s : u.src()) node.src.push_back(*made.find(s));
-    auto known = ops_.empty() ? ops_.end() : ops_.find(shown_op(u));
+    auto known = ops_.empty() ? ops_.end() : ops_.find(printed_op_name(u));
     node.op = known == ops_.end() ? u.op() : op_of(known->second);
     node.dtype = renamed_dtype(u.dtype());
     node.arg = u.arg().kind() >= Arg::Kind::Tuple || u.arg().kind() == Arg::Kind::DType ? renamed_arg(graph, u.arg())
                                                                                         : u.arg();
-    if (known != ops_.end() && node.op == Op::OTHER) node.arg = other_arg(graph, known->second, node.arg);
-    if (!forms_.empty()) to_common_form(graph, node);
+    if (known != ops_.end() && node.op == Op::OTHER) node.arg = other_node_arg(graph, known->second, node.arg);
+    if (!forms_.empty()) convert_to_common_form(graph, node);
     if (node.replacement) {
       made[u] = node.replacement;
       continue;

@@ -16,19 +16,19 @@
 
 namespace tgc {
 
-class Renames {
+class RenameTable {
  public:
-  Renames() = default;
+  RenameTable() = default;
   // Returns the renames between two releases, given in either order.
-  static Renames between(Release a, Release b);
+  static RenameTable for_releases(Release a, Release b);
   // Parses lines in the format above. `file` names them in messages. Fails if a line is malformed.
-  static Result<Renames> read(std::string_view text, std::string_view file);
+  static Result<RenameTable> read(std::string_view text, std::string_view file);
 
   bool empty() const {
     return ops_.empty() && dtypes_.empty() && values_.empty() && stages_.empty() && new_fields_.empty() &&
            forms_.empty();
   }
-  std::string renamed_stage(std::string_view name) const;
+  std::string stage_after_renames(std::string_view name) const;
   // Returns the graph under `root` with the later release's names and plain kernel names, in the form that both
   // releases have in common. `is_older`: the graph is of the earlier release.
   UOp rename_graph(UOp root, bool is_older = false) const;
@@ -39,8 +39,8 @@ class Renames {
   bool add_rename(std::string_view kind, std::string_view from, std::string_view to);
   DType renamed_dtype(DType d) const;
   Arg renamed_arg(Graph& graph, Arg a) const;
-  struct Parts;  // a node that is being converted
-  void to_common_form(Graph& graph, Parts& node) const;
+  struct NodeParts;  // a node that is being converted
+  void convert_to_common_form(Graph& graph, NodeParts& node) const;
   void rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const;
 
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
@@ -48,7 +48,7 @@ class Renames {
 
 // Returns the renames for a value of the option --renames: none for "none", nullopt for "", else those of the file of
 // this name. Fails if the file cannot be read or is malformed.
-Result<std::optional<Renames>> requested_renames(const std::string& option);
+Result<std::optional<RenameTable>> requested_renames(const std::string& option);
 
 // Removes the suffixes by which tinygrad distinguishes kernels of one name, from a name or text: "E_4n1" becomes "E_4".
 std::string remove_name_counters(std::string_view text);

@@ -25,10 +25,10 @@ TEST_CASE("Renames: a graph of 0.12 with 0.13's names equals 0.13's graph") {
       graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
     {"op":"INDEX","dtype":"dtypes.float","src":[0,1]})j",
       "tinygrad 0.13.0");
-  Renames renames = Renames::between(Release::v0_13, Release::v0_12);
+  RenameTable renames = RenameTable::for_releases(Release::v0_13, Release::v0_12);
   CHECK(renames.rename_graph(old) == now);
   CHECK(renames.rename_graph(now) == now);
-  CHECK(renames.renamed_stage("bufferize to store") == "stage to store");
+  CHECK(renames.stage_after_renames("bufferize to store") == "stage to store");
 }
 
 TEST_CASE("Renames: only a KernelInfo with default fields is dropped") {
@@ -42,7 +42,7 @@ TEST_CASE("Renames: only a KernelInfo with default fields is dropped") {
             R"j(","axis_types":[],"dont_use_locals":false,"applied_opts":[],"opts_to_apply":null,"estimates":null,"beam":0}}})j",
         "tinygrad 0.13.0");
   };
-  Renames renames = Renames::between(Release::v0_12, Release::v0_13);
+  RenameTable renames = RenameTable::for_releases(Release::v0_12, Release::v0_13);
   CHECK(renames.rename_graph(info("test")) == read(graph, nodes + "}", "tinygrad 0.13.0"));
   CHECK_FALSE(renames.rename_graph(info("mine")).arg().is_none());
 }
@@ -54,7 +54,7 @@ TEST_CASE("Renames: a vector constant of 0.12 equals a STACK of 0.13") {
       read(graph, R"j({"op":"CONST","dtype":"dtypes.weakint","arg":0},{"op":"CONST","dtype":"dtypes.weakint","arg":4},
     {"op":"STACK","dtype":"dtypes.weakint.vec(2)","src":[0,1]})j",
            "tinygrad 0.13.0");
-  CHECK(Renames::between(Release::v0_12, Release::v0_13).rename_graph(old) == now);
+  CHECK(RenameTable::for_releases(Release::v0_12, Release::v0_13).rename_graph(old) == now);
 }
 
 TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element dtype") {
@@ -65,7 +65,7 @@ TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element
                            R"j(","src":[0,1]})j",
                 "tinygrad 0.13.0");
   };
-  Renames renames = Renames::between(Release::v0_12, Release::v0_13);
+  RenameTable renames = RenameTable::for_releases(Release::v0_12, Release::v0_13);
   CHECK(renames.rename_graph(place("dtypes.float.ptr(8)", "0")) == renames.rename_graph(place("dtypes.float", "0")));
   CHECK(renames.rename_graph(place("dtypes.float.ptr(8).vec(4)", "0")) ==
         renames.rename_graph(place("dtypes.float.vec(4)", "0")));
@@ -94,11 +94,11 @@ TEST_CASE("Renames: the forms of 0.14 are no difference") {
     {"op":"CAST","dtype":"dtypes.half","src":[5],"arg":{"value":"dtypes.half"}},
     {"op":"REDUCE","dtype":"dtypes.half","src":[6],"arg":[{"value":"Ops.ADD"},2]})j",
                  "tinygrad 0.14.0");
-  Renames renames = Renames::between(Release::v0_13, Release::v0_14);
+  RenameTable renames = RenameTable::for_releases(Release::v0_13, Release::v0_14);
   CHECK(renames.rename_graph(old) == renames.rename_graph(now));
-  CHECK(Renames().rename_graph(old) == old);
-  CHECK_FALSE(Renames::read("form NOTHING\n", "t"));
-  CHECK(Renames::read("form REDUCE\n", "t"));
+  CHECK(RenameTable().rename_graph(old) == old);
+  CHECK_FALSE(RenameTable::read("form NOTHING\n", "t"));
+  CHECK(RenameTable::read("form REDUCE\n", "t"));
 }
 
 TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converted to the forms of 0.14") {
@@ -131,13 +131,13 @@ TEST_CASE("Renames: shapes, positions, constants and buffer numbers are converte
     {"op":"CALL","dtype":"dtypes.void","src":[16],"arg":{"CallInfo":{"*":[null,"f",false,false]}}}
     )j",
                  "tinygrad 0.14.0");
-  Renames renames = Renames::between(Release::v0_13, Release::v0_14);
+  RenameTable renames = RenameTable::for_releases(Release::v0_13, Release::v0_14);
   CHECK(renames.rename_graph(old, true) == renames.rename_graph(now));
   CHECK(renames.rename_graph(old) != renames.rename_graph(now));  // without is_older, the sources of SHRINK differ
 }
 
 TEST_CASE("Renames: chains are followed, and an invalid line is an error with its number") {
-  Renames far = Renames::between(Release::v0_12, Release::v0_14);
+  RenameTable far = RenameTable::for_releases(Release::v0_12, Release::v0_14);
   Graph graph;
   graph.set_release(Release::v0_14);
   UOp loop = graph.node(Op::RANGE, dtypes::index, graph.node(Op::CONST, dtypes::index, {}, 4),
@@ -145,10 +145,10 @@ TEST_CASE("Renames: chains are followed, and an invalid line is an error with it
   UOp now = far.rename_graph(loop);
   CHECK(now.dtype().repr() == "dtypes.weakint");
   CHECK(now.arg().repr() == "(0, AxisType.WEAK)");
-  auto own = Renames::read("# ours\nop OLD NEW\nstage \"a b\" \"c d\"\n", "t");
+  auto own = RenameTable::read("# ours\nop OLD NEW\nstage \"a b\" \"c d\"\n", "t");
   REQUIRE(own);
-  CHECK(own->renamed_stage("a b") == "c d");
-  auto wrong = Renames::read("op OLD NEW\nnothing\n", "t");
+  CHECK(own->stage_after_renames("a b") == "c d");
+  auto wrong = RenameTable::read("op OLD NEW\nnothing\n", "t");
   REQUIRE_FALSE(wrong);
   CHECK(wrong.diag().line == 2);
 }

@@ -50,7 +50,7 @@ class MakerRecorder : public RewriteObserver {
   void end_rewrite(std::string_view, UOp) override {
     if (is_recording_) where_.pop_back();
   }
-  void apply_rule(const Hit& hit, UOp before, UOp after, Cost cost) override {
+  void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
     for (auto id = cost.num_nodes_before; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
@@ -105,31 +105,31 @@ UOp reduce_to_pyrender(UOp root) {
   return read ? *read : root;
 }
 
-std::string place_of_text(const Run& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
+std::string place_of_text(const CompileRun& run, const RunText& text) { return run.file + " (" + text.stage + ")"; }
 
-Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const Run& a, const RunText& in_a, const Run& b,
-                                       const RunText& in_b, const Renames* asked = nullptr) {
+Result<std::pair<UOp, UOp>> read_sides(Graph& graph, const CompileRun& a, const RunText& in_a, const CompileRun& b,
+                                       const RunText& in_b, const RenameTable* asked_renames = nullptr) {
   const std::string file_a = place_of_text(a, in_a), file_b = place_of_text(b, in_b);
-  return read_renamed_pair(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked);
+  return read_renamed_pair(graph, {in_a.text, file_a, a.producer}, {in_b.text, file_b, b.producer}, asked_renames);
 }
 
 std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
 
-void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
+void find_blame(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b, const RunText& in_b,
                 const Settings& settings) {
   if (release_of(a.producer) != release_of(b.producer)) return;
-  const Run* known = &a;
+  const CompileRun* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
   if (known->texts.empty() || known->texts[0].stage != kAst) return;
   Graph graph(settings);  // a new Graph: makers are recorded only for new nodes
-  ReadReport report{.producer = known->producer};
+  GraphReadReport report{.producer = known->producer};
   auto ast = read_graph(graph, detect_input_kind(known->texts[0].text), known->texts[0].text, known->file, &report);
   if (!ast) return;
   MakerRecorder makers(graph);
   const bool is_tensor_graph = known->target.empty();
-  const StageRow* stage = find_row(out.first_different_stage);
+  const StageRow* stage = find_stage_row(out.first_different_stage);
   if (!stage || !(is_tensor_graph ? stage->tensor != nullptr : stage->kernel != nullptr)) return;
   InputGraph in{.graph = borrow_graph(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
   auto compilation = Compilation::begin(std::move(in), {.target = known->target});
@@ -159,8 +159,8 @@ void find_blame(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, c
   }
 }
 
-Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b, const RunText& in_b,
-                  const DiffOptions& options, const Renames* asked) {
+Status diff_stage(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b, const RunText& in_b,
+                  const DiffOptions& options, const RenameTable* asked_renames) {
   if (in_a.text == in_b.text) return Unit{};
   if (!in_a.is_graph || !in_b.is_graph) {
     out.line_difference = line_diff(remove_name_counters(without_header(in_a.text)),
@@ -172,7 +172,7 @@ Status diff_stage(RunDiff& out, const Run& a, const RunText& in_a, const Run& b,
   // ignore errors: the settings of other releases may be unknown
   for (auto& [key, value] : a.settings) (void)settings.set_value(key, value);
   Graph graph(settings);
-  auto sides = read_sides(graph, a, in_a, b, in_b, asked);
+  auto sides = read_sides(graph, a, in_a, b, in_b, asked_renames);
   if (!sides) return sides.diag();
   out.graph_difference = diff_graphs(sides->first, sides->second, options);
   out.is_same = out.graph_difference.is_same;
@@ -190,7 +190,7 @@ struct Sides {
 Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
     // malformed nodes may be the difference that is searched for
-    ReadReport report{.accepts_malformed_graphs = true, .producer = t.producer};
+    GraphReadReport report{.accepts_malformed_graphs = true, .producer = t.producer};
     return read_graph(graph, detect_input_kind(t.text), t.text, t.file, &report);
   };
   auto a = read(text_a), b = read(text_b);
@@ -204,9 +204,9 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
 
 }  // namespace
 
-const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames) {
+const RunText* find_text(const CompileRun& run, std::string_view stage, size_t index, const RenameTable& renames) {
   for (const RunText& t : run.texts)
-    if (renames.renamed_stage(t.stage) == stage && index-- == 0) return &t;
+    if (renames.stage_after_renames(t.stage) == stage && index-- == 0) return &t;
   return nullptr;
 }
 
@@ -217,37 +217,38 @@ Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a,
 }
 
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
-                                         const Renames* asked) {
+                                         const RenameTable* asked_renames) {
   auto sides = read_both(graph, text_a, text_b);
   if (!sides) return sides.diag();
   auto [a, b, of_a, of_b] = *sides;
   const bool is_known = of_a != Release::Other && of_b != Release::Other;
-  const Renames usual = is_known ? Renames::between(of_a, of_b) : Renames(), &renames = asked ? *asked : usual;
+  const RenameTable usual = is_known ? RenameTable::for_releases(of_a, of_b) : RenameTable(),
+                    &renames = asked_renames ? *asked_renames : usual;
   const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
-  if (renames.empty() && (!asked || are_of_0_12)) return std::pair(a, b);
+  if (renames.empty() && (!asked_renames || are_of_0_12)) return std::pair(a, b);
   return std::pair(renames.rename_graph(a, of_a < of_b), renames.rename_graph(b, of_b < of_a));
 }
 
 std::string stage_name(std::string_view text) {
-  const StageRow* row = find_row(text);
+  const StageRow* row = find_stage_row(text);
   return std::string(row ? row->name : text);
 }
 
-Run run_of_record(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
-  Run run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
-  for (const RecordedStage& s : RecordedStages(r))
+CompileRun run_of_record(const GoldenRecord& r, const GoldenHeader& header, std::string file) {
+  CompileRun run{r.id, r.target, std::move(file), settings_of(header, r), {}, header.producer};
+  for (const RecordedStage& s : RecordedStageTexts(r))
     if (s.text) run.texts.push_back({stage_name(s.name), std::string(*s.text), s.is_graph()});
   return run;
 }
 
-Result<std::vector<Run>> runs_of_folder(const std::string& path) {
+Result<std::vector<CompileRun>> runs_of_folder(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> files;
   for (auto& entry : fs::directory_iterator(path, error))
     if (entry.is_regular_file(error)) files.push_back(entry.path());
   if (error) return Diag{.message = "cannot read the folder: " + error.message(), .file = path};
   std::sort(files.begin(), files.end());
-  std::map<std::string, Run> runs;
+  std::map<std::string, CompileRun> runs;
   for (const fs::path& file : files) {
     // Split KERNEL.NN.STAGE.EXT from the end, because the name of a kernel may have dots.
     fs::path stem = file.stem();
@@ -258,7 +259,7 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
     if (!text) return text.diag();
     std::string extension = file.extension().string();
     bool is_graph = extension == ".uop" || extension == ".json" || extension == ".repr";
-    Run& run = runs[kernel];
+    CompileRun& run = runs[kernel];
     run.id = kernel, run.file = path;
     run.texts.push_back({stage_name(stage.substr(1)), std::move(*text), is_graph});
   }
@@ -266,23 +267,24 @@ Result<std::vector<Run>> runs_of_folder(const std::string& path) {
     return Diag{.message = "no files of a run in this folder",
                 .file = path,
                 .expected = "KERNEL.NN.STAGE.EXT, as `tgc dump -o` writes them"};
-  std::vector<Run> out;
+  std::vector<CompileRun> out;
   for (auto& [kernel, run] : runs) out.push_back(std::move(run));
   return out;
 }
 
-Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options, const Renames* asked) {
+Result<RunDiff> diff_runs(const CompileRun& a, const CompileRun& b, const DiffOptions& options,
+                          const RenameTable* asked_renames) {
   RunDiff out;
   const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
-  const Renames renames = asked ? *asked : Renames::between(of_a, of_b);
+  const RenameTable renames = asked_renames ? *asked_renames : RenameTable::for_releases(of_a, of_b);
   // number of texts so far by stage: compares the n-th text of a stage in `a` with the n-th in `b`
   std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
-    const std::string stage = renames.renamed_stage(in_a.stage);
+    const std::string stage = renames.stage_after_renames(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);
     if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.num_compared++;
-    if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked); !status) return status.diag();
+    if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked_renames); !status) return status.diag();
     out.first_different_stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
     if (!out.is_same) return out;
     out.last_same_stage = in_a.stage;
@@ -292,13 +294,13 @@ Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options
   return out;
 }
 
-std::string to_text(const RunDiff& d, const DiffStyle& style) {
+std::string diff_as_text(const RunDiff& d, const DiffStyle& style) {
   if (d.is_same) return {};
   std::string out = "the first stage that differs is '" + d.first_different_stage + "'";
   if (d.num_compared > 1)
     out += ", after " + std::to_string(d.num_compared - 1) +
            (d.num_compared == 2 ? " that is the same" : " that are the same");
-  out += "\n" + (d.line_difference.empty() ? to_text(d.graph_difference, style) : d.line_difference);
+  out += "\n" + (d.line_difference.empty() ? diff_as_text(d.graph_difference, style) : d.line_difference);
   if (d.reproduced_run.empty()) return out;
   out += "tgc makes " + d.reproduced_run + " of this stage" +
          (d.blamed_rewrites.empty() ? "; what differs was there before it" : ", by these rules:") + "\n";
@@ -310,13 +312,13 @@ std::string to_text(const RunDiff& d, const DiffStyle& style) {
   return out;
 }
 
-std::string to_json(const RunDiff& d, const Run& run) {
+std::string diff_as_json(const RunDiff& d, const CompileRun& run) {
   return json_object([&](JsonWriter& json) {
     json.member("id", run.id).member("target", run.target).member("same", d.is_same).member("compared", d.num_compared);
     if (d.is_same) return;
     json.member("stage", d.first_different_stage);
     if (!d.last_same_stage.empty()) json.member("before", d.last_same_stage);
-    if (d.line_difference.empty()) json.key("diff").raw(to_json(d.graph_difference));
+    if (d.line_difference.empty()) json.key("diff").raw_json(diff_as_json(d.graph_difference));
     else json.member("lines", d.line_difference);
     if (d.reproduced_run.empty()) return;
     json.member("ours", d.reproduced_run).key("blame").array([&] {
@@ -329,7 +331,7 @@ std::string to_json(const RunDiff& d, const Run& run) {
   });
 }
 
-CiReport diff_ci_report() {
+CiReport make_diff_ci_report() {
   static constexpr CiRule kRules[] = {
       {"graph-differs", "Two graphs differ in structure."},
       {"kernel-differs", "A kernel or schedule differs after a stage."},
@@ -338,22 +340,22 @@ CiReport diff_ci_report() {
   return CiReport("diff", kRules);
 }
 
-CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff) {
+CiCase make_ci_case(const std::string& name, const std::string& file, const GraphDiff& diff) {
   CiCase out{.name = name, .file = file};
   if (diff.is_same) return out;
   out.verdict = CiVerdict::Failed, out.rule = "graph-differs";
-  out.message = counted(diff.changes.size(), "change"), out.details = to_text(diff);
+  out.message = counted(diff.changes.size(), "change"), out.details_text = diff_as_text(diff);
   return out;
 }
 
-CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff) {
+CiCase make_ci_case(const CompileRun& run, const std::string& file, const RunDiff& diff) {
   CiCase out{.name = run.id + (run.target.empty() ? "" : " (" + run.target + ")"), .file = file};
   if (diff.is_same) return out;
   out.verdict = CiVerdict::Failed, out.rule = "kernel-differs";
   out.message = "'" + diff.first_different_stage + "' differs";
   if (!diff.blamed_rewrites.empty() && !diff.blamed_rewrites[0].rule.empty())
     out.message += ", by the rule " + diff.blamed_rewrites[0].rule;
-  out.details = to_text(diff);
+  out.details_text = diff_as_text(diff);
   return out;
 }
 

@@ -18,7 +18,7 @@ struct RunText {
   bool is_graph;      // false if texts are compared line by line
 };
 
-struct Run {
+struct CompileRun {
   std::string id, target;  // `target` is empty for a tensor graph or a folder
   std::string file;        // a recording or folder
   std::map<std::string, std::string> settings;
@@ -29,13 +29,13 @@ struct Run {
 // Returns the name of the stage that `text`, a name, alias or slug, denotes; `text` itself if tgc does not know it.
 std::string stage_name(std::string_view text);
 
-Run run_of_record(const GoldenRecord& record, const GoldenHeader& header, std::string file);
+CompileRun run_of_record(const GoldenRecord& record, const GoldenHeader& header, std::string file);
 // Returns text number `index` (from 0) among those whose stage is called `stage` after `renames`; null if there is
 // none.
-const RunText* find_text(const Run& run, std::string_view stage, size_t index, const Renames& renames);
+const RunText* find_text(const CompileRun& run, std::string_view stage, size_t index, const RenameTable& renames);
 // Reads the runs of a folder that `tgc dump -o` wrote, one per kernel, from the files KERNEL.NN.STAGE.EXT. Fails if
 // the folder or a file cannot be read, or if there are no such files.
-Result<std::vector<Run>> runs_of_folder(const std::string& path);
+Result<std::vector<CompileRun>> runs_of_folder(const std::string& path);
 
 // A text to compare. `file` is for messages; `producer` is the release of a text that names none.
 struct ComparedText {
@@ -46,10 +46,10 @@ struct ComparedText {
 // removes these facts from the other graph, too. Fails if a text cannot be read.
 Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a, const ComparedText& b);
 
-// Like read_graph_pair(), but also converts both graphs to the names of the later release. `asked`, if given, replaces
-// the known renames between the releases.
+// Like read_graph_pair(), but also converts both graphs to the names of the later release. `asked_renames`, if given,
+// replaces the known renames between the releases.
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& a, const ComparedText& b,
-                                         const Renames* asked = nullptr);
+                                         const RenameTable* asked_renames = nullptr);
 
 // The origin of a node that differs: a rule of tgc, or other code of the stage if `rule` is empty.
 struct BlamedRewrite {
@@ -73,18 +73,19 @@ struct RunDiff {
 
 // Compares two runs, up to the first stage whose results differ. If they are of two releases, compares only graphs and
 // sources. Fails if the runs have no stage in common, or if a graph cannot be read.
-Result<RunDiff> diff_runs(const Run& a, const Run& b, const DiffOptions& options = {}, const Renames* asked = nullptr);
+Result<RunDiff> diff_runs(const CompileRun& a, const CompileRun& b, const DiffOptions& options = {},
+                          const RenameTable* asked_renames = nullptr);
 
-std::string to_text(const RunDiff& diff, const DiffStyle& style = {});
+std::string diff_as_text(const RunDiff& diff, const DiffStyle& style = {});
 // Returns the result as JSON: {"id","target" (of `run`),"same","compared","stage","before","diff":{...}|"lines":"...",
 // "ours","blame":[{"rule","file","line","rewrite","node"}]}. Members after "compared" are omitted if they have no
 // value, or if the runs are the same.
-std::string to_json(const RunDiff& diff, const Run& run);
+std::string diff_as_json(const RunDiff& diff, const CompileRun& run);
 
-CiReport diff_ci_report();  // an empty report of `tgc diff`
+CiReport make_diff_ci_report();  // an empty report of `tgc diff`
 
 // Return the CI case of one comparison. A difference is reported in `file`.
-CiCase ci_case(const std::string& name, const std::string& file, const GraphDiff& diff);
-CiCase ci_case(const Run& run, const std::string& file, const RunDiff& diff);
+CiCase make_ci_case(const std::string& name, const std::string& file, const GraphDiff& diff);
+CiCase make_ci_case(const CompileRun& run, const std::string& file, const RunDiff& diff);
 
 }  // namespace tgc

@@ -31,11 +31,11 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
 }
 
 // Runs tgc on the kernel of the record. Graphs are JSON, which omits no facts.
-Run complete_run(const GoldenRecord& record, const GoldenHeader& header) {
-  Run run{record.id, record.target, "ours", settings_of(header, record), {}};
+CompileRun complete_run(const GoldenRecord& record, const GoldenHeader& header) {
+  CompileRun run{record.id, record.target, "ours", settings_of(header, record), {}};
   Settings settings;
   for (auto& [key, value] : run.settings) REQUIRE(settings.set_value(key, value).ok());
-  auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
+  auto in = load_graph_text(settings, InputKind::Pyrender, record.ast, record.id);
   REQUIRE(in.ok());
   auto begun = Compilation::begin(std::move(*in), {.target = record.target});
   REQUIRE(begun.ok());
@@ -59,11 +59,12 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
     REQUIRE(record.ok());
     if (!*record) break;
     if ((*record)->error) continue;
-    Run theirs = run_of_record(**record, reader->header(), "theirs"), ours = complete_run(**record, reader->header());
+    CompileRun theirs = run_of_record(**record, reader->header(), "theirs"),
+               ours = complete_run(**record, reader->header());
     auto diff = diff_runs(theirs, ours);
     INFO((*record)->id);
     REQUIRE(diff.ok());
-    REQUIRE_MESSAGE(diff->is_same, to_text(*diff));
+    REQUIRE_MESSAGE(diff->is_same, diff_as_text(*diff));
     compared += diff->num_compared;
     for (RunText& t : ours.texts)
       if (size_t at = t.text.find("\"op\":\"REDUCE\",\"dtype\":\"dtypes.float");
@@ -81,7 +82,7 @@ TEST_CASE("diff of runs: facts that pyrender omits are no difference, and other 
 TEST_CASE("diff of runs: the first stage that differs is reported with the rules of tgc that made it") {
   GoldenHeader header;
   GoldenRecord record = first_record(header);
-  Run a = run_of_record(record, header, "a"), b = a;
+  CompileRun a = run_of_record(record, header, "a"), b = a;
   auto diff = diff_runs(a, b);
   REQUIRE(diff.ok());
   CHECK(diff->is_same);
@@ -99,8 +100,8 @@ TEST_CASE("diff of runs: the first stage that differs is reported with the rules
   CHECK(diff->reproduced_run == "A");
   REQUIRE(!diff->blamed_rewrites.empty());
   CHECK(diff->blamed_rewrites[0].file.starts_with("passes/"));
-  CHECK(to_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
-  CHECK(to_json(*diff, a).find(R"("stage":"lower all index dtypes")") != std::string::npos);
+  CHECK(diff_as_text(*diff).find("the first stage that differs is 'lower all index dtypes'") == 0);
+  CHECK(diff_as_json(*diff, a).find(R"("stage":"lower all index dtypes")") != std::string::npos);
 }
 
 TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite") {
@@ -111,7 +112,7 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     REQUIRE(record.ok());
     REQUIRE(*record);
     if ((*record)->id != "convT") continue;
-    Run a = run_of_record(**record, reader->header(), "a"), b = a;
+    CompileRun a = run_of_record(**record, reader->header(), "a"), b = a;
     for (RunText& t : b.texts)  // a constant that the rules of a reshape created
       if (t.stage == "apply rangeify") replace(t.text, "UOp.const(dtypes.index, -10)", "UOp.const(dtypes.index, -11)");
     auto diff = diff_runs(a, b);
@@ -122,15 +123,15 @@ TEST_CASE("diff of runs: the rule of an inner rewrite is named with that rewrite
     CHECK(blame.rule == "add-const-last");
     CHECK(blame.file == "passes/symbolic/symbolic.cpp");
     CHECK(blame.rewrite.starts_with("apply rangeify > "));
-    CHECK(to_text(*diff).find("in apply rangeify > ") != std::string::npos);
-    CHECK(to_json(*diff, a).find(R"("rewrite":"apply rangeify > )") != std::string::npos);
+    CHECK(diff_as_text(*diff).find("in apply rangeify > ") != std::string::npos);
+    CHECK(diff_as_json(*diff, a).find(R"("rewrite":"apply rangeify > )") != std::string::npos);
     break;
   }
 }
 
 TEST_CASE("diff of runs: sources are compared line by line") {
   GoldenHeader header;
-  Run a = run_of_record(first_record(header), header, "a"), b = a;
+  CompileRun a = run_of_record(first_record(header), header, "a"), b = a;
   REQUIRE(a.texts.back().stage == "program");
   b.texts.back().text += "more: 1\n";
   auto diff = diff_runs(a, b);

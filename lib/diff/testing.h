@@ -9,12 +9,12 @@
 
 namespace tgc::testing {
 
-enum class Mutation {
+enum class MutationKind {
   AxisType, Constant, SwappedSources, DroppedStore, OtherOp, OtherDType, RangeSize, OtherArg, OtherSource, Inserted,
   Removed, Validity
 };
-inline constexpr int kNumMutations = 12;
-std::string_view name_of(Mutation m);
+inline constexpr int kNumMutationKinds = 12;
+std::string_view name_of(MutationKind m);
 
 struct MutatedGraph {
   UOp root;
@@ -23,7 +23,7 @@ struct MutatedGraph {
 };
 
 // Makes one random change of kind `kind`; nullopt if it finds no such change.
-std::optional<MutatedGraph> mutate_graph(UOp root, Mutation kind, std::mt19937& random);
+std::optional<MutatedGraph> mutate_graph(UOp root, MutationKind kind, std::mt19937& random);
 
 // Returns the pyrender text of a kernel with other names and range numbers, and with its lines in a random order.
 std::string scramble_text(const std::string& text, std::mt19937& random);

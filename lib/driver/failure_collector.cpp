@@ -11,14 +11,14 @@ namespace tgc {
 void FailureCollector::note_failure(const std::string& name, bool expected, const Diag& diag) {
   constexpr size_t kMostWarnings = 3;
   if (!first_failure_) first_failure_ = diag;
-  if (expected) return void(num_expected_++);
+  if (expected) return void(num_expected_errors_++);
   if (num_failures_++ >= kMostWarnings) return;
   Diag named = diag;
   named.message = name + ": " + diag.message;
-  session_.warn(named);
+  session_.send_warning(named);
 }
 
-Status FailureCollector::for_each(const std::string& spec, const std::string& kernel,
+Status FailureCollector::for_each_input(const std::string& spec, const std::string& kernel,
                           const std::function<Status(InputGraph)>& each) {
   Status all = for_each_graph(session_, spec, kernel, [&](InputGraph graph) -> Status {
     const std::string name = graph.info.name;
@@ -30,16 +30,16 @@ Status FailureCollector::for_each(const std::string& spec, const std::string& ke
   });
   if (!all || !first_failure_) return all;
   if (!num_graphs_done_) return *first_failure_;
-  const size_t refused = num_failures_ + num_expected_;
-  session_.report_note(std::to_string(refused) + " of " + std::to_string(refused + num_graphs_done_) +
-                       " graphs were refused" +
-                       (num_expected_ ? ", " + std::to_string(num_expected_) + " of them by tinygrad too" : ""));
+  const size_t refused = num_failures_ + num_expected_errors_;
+  session_.report_note(
+      std::to_string(refused) + " of " + std::to_string(refused + num_graphs_done_) + " graphs were refused" +
+      (num_expected_errors_ ? ", " + std::to_string(num_expected_errors_) + " of them by tinygrad too" : ""));
   return Unit{};
 }
 
 Status FailureCollector::for_each_pipeline(const std::string& spec, const std::string& kernel,
                                            const std::function<Status(Pipeline&)>& each) {
-  return for_each(spec, kernel, [&](InputGraph graph) -> Status {
+  return for_each_input(spec, kernel, [&](InputGraph graph) -> Status {
     auto pipeline = session_.pipeline(std::move(graph));
     return pipeline ? each(**pipeline) : Status(pipeline.diag());
   });
@@ -49,7 +49,7 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
                                  const Settings& settings) {
   InputGraph copy{.graph = std::make_shared<Graph>(settings), .info = in.info, .file = in.file};
   copy.root = copy_into(*copy.graph, in.root);
-  auto job = session.job_for(in);
+  auto job = session.job_for_input(in);
   if (!job) return job.diag();
   job->target = target;
   return Compilation::begin(std::move(copy), std::move(*job));

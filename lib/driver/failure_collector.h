@@ -19,8 +19,9 @@ class FailureCollector {
 
   // Calls `each` with every graph of an INPUT (see for_each_graph), and notes the number of failures. Fails if the
   // input cannot be read, if `each` failed on all graphs, or if the session is cancelled.
-  Status for_each(const std::string& spec, const std::string& kernel, const std::function<Status(InputGraph)>& each);
-  // As for_each(), but calls `each` with the pipeline of each graph.
+  Status for_each_input(const std::string& spec, const std::string& kernel,
+                        const std::function<Status(InputGraph)>& each);
+  // As for_each_input(), but calls `each` with the pipeline of each graph.
   Status for_each_pipeline(const std::string& spec, const std::string& kernel,
                            const std::function<Status(Pipeline&)>& each);
   // Returns true if `each` failed on a graph whose record has no error of tinygrad.
@@ -30,7 +31,7 @@ class FailureCollector {
   void note_failure(const std::string& name, bool expected, const Diag& diag);
 
   const Session& session_;
-  size_t num_graphs_done_ = 0, num_failures_ = 0, num_expected_ = 0;
+  size_t num_graphs_done_ = 0, num_failures_ = 0, num_expected_errors_ = 0;
   std::optional<Diag> first_failure_;
 };
 

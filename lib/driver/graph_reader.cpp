@@ -19,9 +19,9 @@ namespace {
 // Returns the recorded text after `stage`, or of the AST if `stage` is empty, as a view of `record`. `stage` is the
 // record's name of the stage, its slug, or tgc's alias.
 Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
-  const RecordedStages stages(record);
+  const RecordedStageTexts stages(record);
   const RecordedStage* found = stages.find_stage(stage.empty() ? "ast" : stage);
-  const StageRow* row = found ? nullptr : find_row(stage);
+  const StageRow* row = found ? nullptr : find_stage_row(stage);
   if (row) found = stages.find_stage(row->name);
   else if (!found) return unknown_stage_error(stage);
   using enum RecordedStage::Kind;
@@ -69,7 +69,7 @@ class RecordReader : public GraphReader {
       auto more = records_.next_line(line);
       if (!more) return more.diag();
       if (!*more) {
-        if (records_.truncation_error()) session_.warn(*records_.truncation_error());
+        if (records_.truncation_error()) session_.send_warning(*records_.truncation_error());
         note_runtime_kernels();
         break;
       }
@@ -157,7 +157,7 @@ class RecordReader : public GraphReader {
       if (id.starts_with(wanted_id_.substr(0, wanted_id_.rfind('@') + 1)))
         same.append(same.empty() ? "" : " or ").append(id);
     if (wanted_id_.find('@') != wanted_id_.npos && !same.empty()) return same;
-    if (std::string near = nearest_names(wanted_id_, ids); !near.empty())
+    if (std::string near = nearest_names_text(wanted_id_, ids); !near.empty())
       return near + ", or another of the " + std::to_string(ids.size()) + " ids that `tgc records` lists";
     constexpr size_t kShown = 5;
     std::string out = "one of the " + std::to_string(ids.size()) + " ids that `tgc records` lists: ";
@@ -189,8 +189,8 @@ class RecordReader : public GraphReader {
                            header.level == "tensor" && !is_kernel_of_record);
     if (!graph) return graph;
     graph->info.name = name, graph->info.target = record->target;
-    graph->made_for = methods_text(is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_name_)].metadata
-                                                        : record->metadata);
+    graph->user_operation = methods_text(
+        is_kernel_of_record ? record->kernels[*parse_number<size_t>(kernel_name_)].metadata : record->metadata);
     graph->record = std::move(record);
     return graph;
   }
@@ -213,15 +213,15 @@ class TextReader : public GraphReader {
   TextReader(const Session& session, const InputName& name, const std::string& kernel, InputKind kind, std::string text)
       : GraphReader(session, name, kernel), input_kind_(kind), text_(std::move(text)) {
     if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
-    if (texts_.has_other_lines && !texts_.graphs.empty())
-      session.report_note(counted(texts_.graphs.size(), "graph") + " found in " + input_name_.display_name() +
+    if (texts_.has_other_lines && !texts_.graph_texts.empty())
+      session.report_note(counted(texts_.graph_texts.size(), "graph") + " found in " + input_name_.display_name() +
                           "; other lines skipped");
   }
 
-  std::string kernel_of_schedule() const override { return texts_.graphs.size() < 2 ? kernel_name_ : ""; }
+  std::string kernel_of_schedule() const override { return texts_.graph_texts.size() < 2 ? kernel_name_ : ""; }
 
   Result<std::optional<InputGraph>> next_graph() override {
-    if (!texts_.graphs.empty()) return next_of_several();
+    if (!texts_.graph_texts.empty()) return next_of_several();
     if (std::exchange(done_, true)) return std::optional<InputGraph>();
     auto graph = read_text(input_kind_, text_, input_name_.display_name());
     if (!graph) return graph.diag();
@@ -233,9 +233,9 @@ class TextReader : public GraphReader {
 
  private:
   Result<std::optional<InputGraph>> next_of_several() {
-    const size_t count = texts_.graphs.size();
+    const size_t count = texts_.graph_texts.size();
     while (number_ < count) {
-      const GraphText& part = texts_.graphs[number_++];
+      const GraphText& part = texts_.graph_texts[number_++];
       const std::string name = count == 1 ? input_name_.stem() : input_name_.stem() + "." + std::to_string(number_ - 1);
       const bool is_wanted =
           kernel_name_.empty() || kernel_name_ == std::to_string(number_ - 1) || kernel_name_ == name;
@@ -254,7 +254,7 @@ class TextReader : public GraphReader {
 
   const InputKind input_kind_;
   const std::string text_;
-  GraphTexts texts_;    // empty if text_ as a whole is one graph
+  FoundGraphTexts texts_;  // empty if text_ as a whole is one graph
   size_t number_ = 0;   // graphs of texts_ that were read or skipped so far
   bool done_ = false;
 };
@@ -302,7 +302,7 @@ class ModelReader : public GraphReader {
   Result<InputGraph> build() const {
     return catch_failures([&] {
       InputGraph out;
-      Settings settings = session_.settings_for().value_or_throw();
+      Settings settings = session_.merge_settings().value_or_throw();
       std::string device = parse_target(session_.default_target(), settings).value_or_throw().device;
       out.graph = std::make_unique<Graph>(settings);
       tensor_state(*out.graph).device = device;
@@ -354,25 +354,25 @@ Result<InputGraph> GraphReader::read_text(InputKind kind, std::string_view text,
     if (auto named = read_graph_info(kind, text).settings; !named.empty())
       return read_text(kind, text, file, named, {}, is_tensor_graph);
   const auto compiler = session_.compiler();
-  auto settings = compiler->settings_for(recorded, producer);
+  auto settings = compiler->merge_settings(recorded, producer);
   if (!settings) return settings.diag();
-  auto out = load_text(*settings, kind, text, file, accepts_malformed_graphs, producer);
+  auto out = load_graph_text(*settings, kind, text, file, accepts_malformed_graphs, producer);
   if (!out) return out;
   if (recorded.empty() && !out->info.settings.empty())  // settings came after the graph: read it again under them
     return read_text(kind, text, file, out->info.settings, {}, is_tensor_graph);
   if (is_tensor_graph) out->is_tensor_graph = true;
-  return compiler->take(std::move(*out), recorded);
+  return compiler->finish_input(std::move(*out), recorded);
 }
 
-std::unique_ptr<GraphReader> record_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                           GoldenReader records) {
+std::unique_ptr<GraphReader> make_record_reader(const Session& session, const InputName& name,
+                                                const std::string& kernel, GoldenReader records) {
   return std::make_unique<RecordReader>(session, name, kernel, std::move(records));
 }
-std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName& name, const std::string& kernel,
+std::unique_ptr<GraphReader> make_text_reader(const Session& session, const InputName& name, const std::string& kernel,
                                          InputKind kind, std::string text) {
   return std::make_unique<TextReader>(session, name, kernel, kind, std::move(text));
 }
-std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
+std::unique_ptr<GraphReader> make_model_reader(const Session& session, const InputName& name, const std::string& kernel,
                                           OnnxModel model) {
   return std::make_unique<ModelReader>(session, name, kernel, std::move(model));
 }

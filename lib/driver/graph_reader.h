@@ -46,11 +46,11 @@ class GraphReader {
 };
 
 // Make the readers of golden records, of a text with one or several graphs, and of an ONNX model.
-std::unique_ptr<GraphReader> record_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                           GoldenReader records);
-std::unique_ptr<GraphReader> text_reader(const Session& session, const InputName& name, const std::string& kernel,
+std::unique_ptr<GraphReader> make_record_reader(const Session& session, const InputName& name,
+                                                const std::string& kernel, GoldenReader records);
+std::unique_ptr<GraphReader> make_text_reader(const Session& session, const InputName& name, const std::string& kernel,
                                          InputKind kind, std::string text);
-std::unique_ptr<GraphReader> model_reader(const Session& session, const InputName& name, const std::string& kernel,
+std::unique_ptr<GraphReader> make_model_reader(const Session& session, const InputName& name, const std::string& kernel,
                                           OnnxModel model);
 
 }  // namespace tgc

@@ -54,7 +54,7 @@ std::string InputName::schedules() const {
 
 Result<bool> is_model_file(const std::string& path) {
   if (path == "-") return false;
-  int file = open_input(path);
+  int file = open_input_file(path);
   if (file < 0) return false;  // the code that reads the file reports it
   char head[16];
   ssize_t size = ::read(file, head, sizeof head);
@@ -77,13 +77,13 @@ Result<VariableValues> parse_variables(const std::vector<std::string>& texts) {
   return out;
 }
 
-Result<NamedRecords> NamedRecords::open(const InputName& name) {
+Result<NamedRecordReader> NamedRecordReader::open(const InputName& name) {
   auto reader = GoldenReader::open(name.file);
   if (!reader) return reader.diag();
-  return NamedRecords(std::move(*reader), name.id);
+  return NamedRecordReader(std::move(*reader), name.id);
 }
 
-Result<bool> NamedRecords::next_line(GoldenLine& line) {
+Result<bool> NamedRecordReader::next_line(GoldenLine& line) {
   for (;;) {
     auto more = golden_reader_.next_line(line);
     if (!more || !*more || record_id_.empty()) return more;
@@ -94,9 +94,9 @@ Result<bool> NamedRecords::next_line(GoldenLine& line) {
       in.object([&](std::string_view key) {
         if (key == "id") id = in.string();
         else if (key == "target") target = in.string();
-        else in.skip();
+        else in.skip_any();
       });
-      return is_name_of_record(record_id_, line.distinct_id(std::move(id)), target);
+      return is_name_of_record(record_id_, line.make_distinct_id(std::move(id)), target);
     });
     if (!is_named) return is_named.diag();
     if (*is_named) return true;

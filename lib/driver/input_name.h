@@ -29,11 +29,12 @@ Result<bool> is_model_file(const std::string& path);
 // Parses the values of --var, each such as "n=3". Fails if a text is not NAME=INTEGER or if a name occurs twice.
 Result<VariableValues> parse_variables(const std::vector<std::string>& texts);
 
-class NamedRecords {
+class NamedRecordReader {
  public:
   // Selects the records that `id` names (is_name_of_record), or all records if `id` is empty.
-  NamedRecords(GoldenReader reader, std::string id) : golden_reader_(std::move(reader)), record_id_(std::move(id)) {}
-  static Result<NamedRecords> open(const InputName& name);
+  NamedRecordReader(GoldenReader reader, std::string id)
+      : golden_reader_(std::move(reader)), record_id_(std::move(id)) {}
+  static Result<NamedRecordReader> open(const InputName& name);
 
   const GoldenReader& reader() const { return golden_reader_; }
   // Reads the line of the next selected record into `line`; returns false at the end. Lines that may_name_record

@@ -61,7 +61,7 @@ bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer) {
   // do not parse a record without these words: it cannot be a kernel of the runtime
   if (record.target.empty() || !(has("CALL") || has("volatile") || has("signal_prog"))) return false;
   Graph graph;
-  ReadReport report{.accepts_malformed_graphs = true, .producer = producer};
+  GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer};
   auto read = read_graph(graph, detect_input_kind(ast), ast, record.id, &report);
   if (!read) return false;
   const std::vector<UOp> nodes = toposort(read->root);

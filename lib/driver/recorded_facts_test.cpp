@@ -46,7 +46,7 @@ std::string line_of(const std::string& id, const std::string& ast, bool marked) 
          }) + "\n";
 }
 
-struct Notes : Events {
+struct Notes : EventListener {
   void on_note(const std::string& what) override { all += what + "\n"; }
   std::string all;
 };
@@ -73,7 +73,7 @@ TEST_CASE("a mark makes a record a kernel of the runtime") {
 TEST_CASE("find_call_of_value finds calls of a loaded address, but not calls of kernels") {
   auto callee = [](const std::string& text) {
     Graph graph;
-    ReadReport report{.producer = kProducer};
+    GraphReadReport report{.producer = kProducer};
     auto read = read_graph(graph, InputKind::Pyrender, text, "f", &report);
     REQUIRE_MESSAGE(read.ok(), read.diag().text());
     UOp call = find_call_of_value(read->root);

@@ -21,21 +21,22 @@ std::shared_ptr<const GraphCompiler> Session::compiler() const {
   };
   CompilerChoices choices{
       .overrides = overrides, .default_target = default_target(), .compile_options = compile_options, .note = note};
-  return live_pool ? live_compiler(std::move(choices), live_pool) : native_compiler(std::move(choices));
+  return tinygrad_pool ? make_live_compiler(std::move(choices), tinygrad_pool)
+                       : make_native_compiler(std::move(choices));
 }
 
-Result<Settings> Session::settings_for(const std::map<std::string, std::string>& recorded) const {
-  return compiler()->settings_for(recorded);
+Result<Settings> Session::merge_settings(const std::map<std::string, std::string>& recorded) const {
+  return compiler()->merge_settings(recorded);
 }
 
 Status Session::start_live_pipeline() {
   if (overrides.live_command.empty()) return Unit{};
   auto named = resolve_tinygrad(overrides.live_command);
   if (!named) return named.diag();
-  Cancel* stop = cancel;
-  live_pool = std::make_shared<TinygradPool>(*named, std::max(jobs, 1u),
+  CancelRequest* stop = cancel;
+  tinygrad_pool = std::make_shared<TinygradPool>(*named, std::max(num_jobs, 1u),
                                              [stop] { return stop && stop->is_cancel_requested(); });
-  auto& facts = live_pool->facts();
+  auto& facts = tinygrad_pool->facts();
   return facts ? Status(Unit{}) : Status(facts.diag());
 }
 
@@ -46,7 +47,7 @@ std::string Session::default_target() const {
 }
 
 std::string Session::target_for_input(const InputGraph& in) const { return compiler()->target_for_input(in); }
-Result<JobSpec> Session::job_for(const InputGraph& in) const { return compiler()->job_for(in); }
+Result<CompilationSpec> Session::job_for_input(const InputGraph& in) const { return compiler()->job_for_input(in); }
 
 Result<Compilation> Session::begin(InputGraph in) const { return compiler()->begin(std::move(in)); }
 Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { return compiler()->pipeline(std::move(in)); }
@@ -110,7 +111,7 @@ namespace {
 
 Status unknown_name_error(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
   constexpr size_t kFew = 12;
-  std::string near = nearest_names(name, names);
+  std::string near = nearest_names_text(name, names);
   if (near.empty() && names.size() <= kFew)
     for (std::string_view one : names) near += (near.empty() ? "" : ", ") + std::string(one);
   return Diag{.message = "TGC_FAULT: no " + std::string(what) + " is called '" + std::string(name) + "'",
@@ -139,7 +140,7 @@ Status check_fault(const FaultSpec& fault) {
     names.assign(std::begin(kLlvmFaults), std::end(kLlvmFaults));
   } else if (fault.kind == Kind::Shortcut) {
     what = "shortcut";
-    for (const Shortcut* s : shortcuts()) names.push_back(s->name);
+    for (const Shortcut* s : all_shortcuts()) names.push_back(s->name);
   } else {
     for (const CatalogRule& r : catalog_rules()) names.push_back(r.rule->name);
   }
@@ -165,6 +166,6 @@ std::vector<std::string> fault_warnings() {
   return extract_fault_warnings();
 }
 
-bool tracks_match_stats() { return is_set("TRACK_MATCH_STATS"); }
+bool should_track_match_stats() { return is_set("TRACK_MATCH_STATS"); }
 
 }  // namespace tgc

@@ -17,9 +17,9 @@
 namespace tgc {
 
 // Receives the messages of an operation. Several threads may call the methods at the same time.
-class Events {
+class EventListener {
  public:
-  virtual ~Events() = default;
+  virtual ~EventListener() = default;
   virtual void on_progress(std::string_view /*what*/) {}  // such as "412 records, 412 identical"
   virtual void on_warning(const Diag& /*what*/) {}
   virtual void on_note(const std::string& /*what*/) {}
@@ -28,15 +28,15 @@ class Events {
 };
 
 // A request to stop, made by any thread or a signal handler, which long operations check between their steps.
-class Cancel {
+class CancelRequest {
  public:
-  Cancel() = default;
+  CancelRequest() = default;
   // Stops a part of an operation `seconds` after the construction, or when `whole` stops, the Cancel of the whole
   // operation (may be null). TimeKind::Wall counts wall-clock time. TimeKind::Thread counts the CPU time of the
   // constructing thread; only this thread may call is_cancel_requested(). Because that thread may also wait for other
   // processes, a TimeKind::Thread cancel also stops after 10 * `seconds` of wall-clock time.
   enum class TimeKind : uint8_t { Wall, Thread };
-  Cancel(const Cancel* whole, double seconds, TimeKind kind = TimeKind::Wall)
+  CancelRequest(const CancelRequest* whole, double seconds, TimeKind kind = TimeKind::Wall)
       : outer_cancel_(whole),
         end_time_(Clock::now() +
                   std::chrono::milliseconds(int64_t((kind == TimeKind::Thread ? 10'000 : 1000) * seconds))),
@@ -51,23 +51,23 @@ class Cancel {
 
  private:
   std::atomic<bool> is_cancel_requested_{false};
-  const Cancel* outer_cancel_ = nullptr;
+  const CancelRequest* outer_cancel_ = nullptr;
   Clock::time_point end_time_ = Clock::time_point::max();
   double thread_end_seconds_ = INFINITY;  // the value of thread_seconds() at which to stop
 };
 
 struct Session {
-  Overrides overrides = {};
-  unsigned jobs = 1;
+  CompileOverrides overrides = {};
+  unsigned num_jobs = 1;
   CompileOptions compile_options = {};
-  Events* events = nullptr;    // null: messages are dropped
-  Cancel* cancel = nullptr;
-  std::shared_ptr<TinygradPool> live_pool = {};  // compiles all graphs; null: tgc compiles
+  EventListener* events = nullptr;  // null: messages are dropped
+  CancelRequest* cancel = nullptr;
+  std::shared_ptr<TinygradPool> tinygrad_pool = {};  // compiles all graphs; null: tgc compiles
 
   // Returns the live pipeline's compiler, if there is one, else tgc's own. It keeps a copy of `overrides`.
   std::shared_ptr<const GraphCompiler> compiler() const;
-  // See GraphCompiler::settings_for().
-  Result<Settings> settings_for(const std::map<std::string, std::string>& recorded = {}) const;
+  // See GraphCompiler::merge_settings().
+  Result<Settings> merge_settings(const std::map<std::string, std::string>& recorded = {}) const;
   // Starts the live pipeline that overrides.live_command names, if any. Fails if the command runs no tinygrad.
   Status start_live_pipeline();
   // Returns the target of a graph that names no target: the user's override, else target_of_environment(), else CPU.
@@ -75,14 +75,14 @@ struct Session {
   // See GraphCompiler::target_for_input().
   std::string target_for_input(const InputGraph& in) const;
   // Fails for an unknown target.
-  Result<JobSpec> job_for(const InputGraph& in) const;
+  Result<CompilationSpec> job_for_input(const InputGraph& in) const;
   // Returns the pipeline of `in`, a graph that a GraphSource returned: the live pipeline if the session has one; else
   // the native pipeline if tgc's own stages compile `in` (GraphCompiler::can_compile), or the recorded pipeline.
   Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const;
   Result<Compilation> begin(InputGraph in) const;
 
   void report_progress(std::string_view what) const { if (events) events->on_progress(what); }
-  void warn(const Diag& what) const { if (events) events->on_warning(what); }
+  void send_warning(const Diag& what) const { if (events) events->on_warning(what); }
   void report_note(const std::string& what) const { if (events) events->on_note(what); }
   bool is_cancelled() const { return cancel && cancel->is_cancel_requested(); }
   // The session must outlive the callback.
@@ -104,6 +104,6 @@ Status check_fault_of_environment();
 std::vector<std::string> fault_warnings();
 
 // If TRACK_MATCH_STATS is set, the command prints the rules' match statistics when it ends.
-bool tracks_match_stats();
+bool should_track_match_stats();
 
 }  // namespace tgc

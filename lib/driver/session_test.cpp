@@ -60,14 +60,14 @@ TEST_CASE("Session: settings and target are computed for each graph, and overrid
   InputGraph one = first_of(plain, a.path()), other = first_of(plain, b.path());
   CHECK(one.graph->settings().NOOPT == 1);
   CHECK(other.graph->settings().NOOPT == 0);
-  CHECK(plain.job_for(one)->target == "CUDA:PTX:sm_80");
-  CHECK(plain.job_for(other)->target == "CPU");
+  CHECK(plain.job_for_input(one)->target == "CUDA:PTX:sm_80");
+  CHECK(plain.job_for_input(other)->target == "CPU");
   Session asks{.overrides = {.target = "METAL", .settings_texts = {"NOOPT=0"}}};
   InputGraph over = first_of(asks, a.path());
   CHECK(over.graph->settings().NOOPT == 0);
-  CHECK(asks.job_for(over)->target == "METAL");
+  CHECK(asks.job_for_input(over)->target == "METAL");
   Session wrong{.overrides = {.target = "METL"}};
-  CHECK(wrong.job_for(other).diag().message.find("METL") != std::string::npos);
+  CHECK(wrong.job_for_input(other).diag().message.find("METL") != std::string::npos);
 }
 
 TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from a recorded stage") {
@@ -102,7 +102,7 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   Session later{.overrides = {.start_stage = "expand"}};
   InputGraph recorded = first_of(later, kKernels + "#bin_add_half.0");
   CHECK(recorded.info.stage == "expander");
-  CHECK(*pyrender(recorded.root) == RecordedStages(*recorded.record).find_stage("expander")->text);
+  CHECK(*pyrender(recorded.root) == RecordedStageTexts(*recorded.record).find_stage("expander")->text);
   Session unknown{.overrides = {.start_stage = "expandr"}};
   CHECK(GraphSource::open(unknown, kKernels)->next_graph().diag().message == "unknown stage 'expandr'");
 }
@@ -120,16 +120,17 @@ TEST_CASE("Source: a record's metadata is shown in schedules and traces") {
   Session session;
   auto c = session.begin(first_of(session, file.path()));
   REQUIRE(c.ok());
-  CHECK(c->row_output(row_of(StageRow::Kind::Schedule))->find("relu at model:7") != std::string::npos);
+  CHECK(c->row_output(get_stage_row(StageRow::Kind::Schedule))->find("relu at model:7") != std::string::npos);
   CHECK(c->schedule_as_json()->find("\"made_for\":\"relu at model:7") != std::string::npos);
-  CHECK(c->kernel(c->kernel_numbers()[0])->input_graph().made_for.starts_with("relu at model:7"));
+  CHECK(c->kernel(c->kernel_numbers()[0])->input_graph().user_operation.starts_with("relu at model:7"));
 }
 
 TEST_CASE("Cancel: a CPU time limit does not count other processes, and the outer Cancel stops it too") {
-  Cancel whole;
+  CancelRequest whole;
   const auto begin = Clock::now();
   const double own = thread_seconds();
-  Cancel limit(&whole, 0.02, Cancel::TimeKind::Thread), other(&whole, 1000, Cancel::TimeKind::Thread);
+  CancelRequest limit(&whole, 0.02, CancelRequest::TimeKind::Thread),
+      other(&whole, 1000, CancelRequest::TimeKind::Thread);
   while (!limit.is_cancel_requested()) std::this_thread::sleep_for(std::chrono::microseconds(50));
   CHECK((thread_seconds() - own >= 0.02 || seconds_since(begin) >= 0.2));
   CHECK_FALSE(other.is_cancel_requested());

@@ -45,7 +45,7 @@ Result<GraphSource> GraphSource::open_any_input(const Session& session, const st
     auto model = OnnxModel::open(file, session.overrides.weights_file);
     if (!model) return model.diag();
     out.input_kind_ = InputKind::Onnx;
-    out.graph_reader_ = model_reader(session, out.input_name_, kernel, std::move(*model));
+    out.graph_reader_ = make_model_reader(session, out.input_name_, kernel, std::move(*model));
     return out;
   }
   auto lines = LineReader::open(file);
@@ -54,9 +54,9 @@ Result<GraphSource> GraphSource::open_any_input(const Session& session, const st
   if (auto more = (*lines)->next_line_text(first); !more) return more.diag();
   out.input_kind_ = detect_input_kind(first);
   if (out.input_kind_ == InputKind::Golden) {
-    auto records = GoldenReader::from_lines(std::move(*lines), {first, 1}, shown);
+    auto records = GoldenReader::make_from_lines(std::move(*lines), {first, 1}, shown);
     if (!records) return records.diag();
-    out.graph_reader_ = record_reader(session, out.input_name_, kernel, std::move(*records));
+    out.graph_reader_ = make_record_reader(session, out.input_name_, kernel, std::move(*records));
     return out;
   }
   std::string text = std::move(first) + ((*lines)->has_line_end() ? "\n" : "");
@@ -66,7 +66,7 @@ Result<GraphSource> GraphSource::open_any_input(const Session& session, const st
   out.input_kind_ = detect_input_kind(text);
   if (out.input_kind_ == InputKind::Onnx)
     return Diag{.message = "this is an ONNX model", .file = shown, .expected = "the text of a graph"};
-  out.graph_reader_ = text_reader(session, out.input_name_, kernel, out.input_kind_, std::move(text));
+  out.graph_reader_ = make_text_reader(session, out.input_name_, kernel, out.input_kind_, std::move(text));
   if (out.input_name_.id.empty()) return out;
   return picks_no_record(out.input_name_, out.input_kind_);
 }

@@ -45,7 +45,7 @@ class Const {
   void append_str(std::string& out) const;
 
   // the value's 8 bytes; of a BigInt, a pointer to its digits
-  uint64_t raw() const { return uint64_t(i_); }
+  uint64_t raw_bits() const { return uint64_t(i_); }
 
  private:
   friend class Arg;
@@ -63,9 +63,11 @@ bool py_equal_of_any(Const a, Const b);
 bool py_less_of_any(Const a, Const b);
 // Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and py_less(a, b) is
 // true if exactly one of `a` and `b` is Invalid.
-inline bool py_equal(Const a, Const b) { return are_small_ints(a, b) ? a.raw() == b.raw() : py_equal_of_any(a, b); }
+inline bool py_equal(Const a, Const b) {
+  return are_small_ints(a, b) ? a.raw_bits() == b.raw_bits() : py_equal_of_any(a, b);
+}
 inline bool py_less(Const a, Const b) {
-  return are_small_ints(a, b) ? int64_t(a.raw()) < int64_t(b.raw()) : py_less_of_any(a, b);
+  return are_small_ints(a, b) ? int64_t(a.raw_bits()) < int64_t(b.raw_bits()) : py_less_of_any(a, b);
 }
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false if a or b is NaN
 // Python's min and max: return `a` if the two compare equal.

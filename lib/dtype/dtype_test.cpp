@@ -47,7 +47,7 @@ Const const_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("dtypes: promotion, casts, limits, names and order equal tinygrad's") {
-  auto lines = test_lines("expect/dtype.txt");
+  auto lines = read_test_lines("expect/dtype.txt");
   REQUIRE(lines.size() > 700);
   for (const std::string& line : lines) {
     INFO(line);
@@ -71,7 +71,7 @@ TEST_CASE("dtypes: promotion, casts, limits, names and order equal tinygrad's") 
 }
 
 TEST_CASE("dtypes: truncate equals tinygrad's") {
-  auto lines = test_lines("expect/truncate.txt");
+  auto lines = read_test_lines("expect/truncate.txt");
   REQUIRE(lines.size() > 1400);
   for (const std::string& line : lines) {
     INFO(line);
@@ -82,7 +82,7 @@ TEST_CASE("dtypes: truncate equals tinygrad's") {
 }
 
 TEST_CASE("dtypes: every fp8 value converts to tinygrad's float") {
-  for (const std::string& line : test_lines("expect/fp8.txt")) {
+  for (const std::string& line : read_test_lines("expect/fp8.txt")) {
     INFO(line);
     auto w = words_of(line);
     Scalar kind = dtype_of(w[0]).scalar_kind();

@@ -11,7 +11,7 @@ namespace tgc::emulate {
 
 enum class AtomicOp : uint8_t { Add, Sub, Min, Max, And, Or, Xor, Exchange, CompareAndSwap, Increment, Decrement };
 
-// A 16-bit float; + and < convert to float. PairOf (below) packs two SmallFloats into 32 bits.
+// A 16-bit float; + and < convert to float. HalfPair (below) packs two SmallFloats into 32 bits.
 template <float kDecode(uint16_t), uint16_t kEncode(float)>
 struct SmallFloat {
   uint16_t bits;
@@ -22,14 +22,14 @@ struct SmallFloat {
 using AtomicHalf = SmallFloat<half_to_float, float_to_half>;
 using AtomicBfloat = SmallFloat<bf16_to_float, float_to_bf16>;
 template <class T>
-struct PairOf {
+struct HalfPair {
   uint32_t bits;
-  friend PairOf operator+(PairOf a, PairOf b) {
+  friend HalfPair operator+(HalfPair a, HalfPair b) {
     T low = T{uint16_t(a.bits)} + T{uint16_t(b.bits)}, high = T{uint16_t(a.bits >> 16)} + T{uint16_t(b.bits >> 16)};
     return {uint32_t(low.bits) | uint32_t(high.bits) << 16};
   }
-  friend bool operator<(PairOf, PairOf) { return false; }
-  friend bool operator==(PairOf a, PairOf b) { return a.bits == b.bits; }
+  friend bool operator<(HalfPair, HalfPair) { return false; }
+  friend bool operator==(HalfPair a, HalfPair b) { return a.bits == b.bits; }
 };
 
 // Returns the new value of a memory cell that holds `old_value`; `old_value` if T does not have the operation.

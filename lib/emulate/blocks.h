@@ -20,8 +20,8 @@ namespace tgc::emulate {
 
 // A size or a position in three dimensions. Linear numbers count along x first, then y, then z.
 using Triple = std::array<uint32_t, 3>;
-inline uint64_t volume(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
-inline Triple position_of(uint64_t number, const Triple& size) {
+inline uint64_t num_positions(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
+inline Triple position_of_number(uint64_t number, const Triple& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
 // Returns a text such as "thread (3,0,0) of block (1,0,0)". `thread` is a linear number.
@@ -29,7 +29,7 @@ inline std::string thread_text(uint32_t thread, const Triple& size, const Triple
   auto text = [](const Triple& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
   };
-  return "thread " + text(position_of(thread, size)) + " of block " + text(block);
+  return "thread " + text(position_of_number(thread, size)) + " of block " + text(block);
 }
 
 struct AlignedDeleter {
@@ -37,7 +37,7 @@ struct AlignedDeleter {
 };
 // Returns at least `bytes` zero bytes, aligned to 64 bytes. Throws bad_alloc.
 template <class T>
-std::unique_ptr<T, AlignedDeleter> allocate_zeroed(size_t bytes) {
+std::unique_ptr<T, AlignedDeleter> allocate_zeroed_bytes(size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
   void* p = std::aligned_alloc(64, bytes);
   if (!p) throw std::bad_alloc();
@@ -48,7 +48,7 @@ std::unique_ptr<T, AlignedDeleter> allocate_zeroed(size_t bytes) {
 // every warp waits at a barrier. If one warp has returned while another waits, calls refuse(done, waiting), which must
 // throw.
 template <class Warp, class Run, class Refuse, class Pass>
-void run_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
+void run_warps_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
   for (;;) {
     const Warp *done = nullptr, *waiting = nullptr;
     for (Warp& w : warps) {
@@ -66,16 +66,16 @@ void run_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pass) {
 // Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may throw
 // Fault.
 template <class Runner, class Launch>
-std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
+std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kKernelThreadsPerHostThread = 256;
   std::atomic<uint64_t> next_group = 0, total = 0;
   std::atomic<bool> must_stop = false;
   std::mutex mutex;
-  std::optional<Fault> fault;
-  uint64_t fault_group = UINT64_MAX;
-  auto record_fault = [&](uint64_t group, Fault f) {
+  std::optional<KernelFault> fault;
+  uint64_t fault_group_number = UINT64_MAX;
+  auto record_fault = [&](uint64_t group, KernelFault f) {
     std::lock_guard lock(mutex);
-    if (group < fault_group || !fault) fault_group = group, fault = std::move(f);
+    if (group < fault_group_number || !fault) fault_group_number = group, fault = std::move(f);
     must_stop = true;
   };
   auto run_groups = [&] {
@@ -85,13 +85,14 @@ std::optional<Fault> run_blocks(const Launch& launch, uint64_t& executed) {
       // groups are taken in ascending order, so all groups before a failing group run
       while (!must_stop && (group = next_group++) < runner.groups()) runner.run(group);
       total += runner.executed();
-    } catch (Fault& f) { record_fault(group, std::move(f)); } catch (const std::bad_alloc&) {
+    } catch (KernelFault& f) { record_fault(group, std::move(f)); } catch (const std::bad_alloc&) {
       record_fault(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }
   };
-  uint64_t useful_threads = volume(launch.grid) * volume(launch.block) / kKernelThreadsPerHostThread + 1;
+  uint64_t num_useful_threads =
+      num_positions(launch.grid) * num_positions(launch.block) / kKernelThreadsPerHostThread + 1;
   std::vector<std::thread> other_threads;
-  for (uint64_t n = 1; n < std::min<uint64_t>(launch.num_host_threads, useful_threads); n++)
+  for (uint64_t n = 1; n < std::min<uint64_t>(launch.num_host_threads, num_useful_threads); n++)
     other_threads.emplace_back(run_groups);
   run_groups();
   for (std::thread& t : other_threads) t.join();

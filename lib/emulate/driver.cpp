@@ -27,7 +27,7 @@ uint64_t physical_bytes() { return uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(
 
 }  // namespace
 
-Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
+EmulatedDriver::EmulatedDriver(std::string prefix, std::span<const ErrorText> errors)
     : setting_prefix_(std::move(prefix)), error_table_(errors), memory_(physical_bytes() / 2) {
   if (const char* race = setting_value("_RACE"); race && std::strcmp(race, "report") == 0) std::atexit(report_races);
   const char* threads = setting_value("_THREADS");
@@ -35,24 +35,26 @@ Driver::Driver(std::string prefix, std::span<const ErrorText> errors)
       threads ? std::clamp(unsigned(std::atoi(threads)), 1u, 256u) : std::max(1u, std::thread::hardware_concurrency());
 }
 
-const char* Driver::setting_value(const char* name) const { return std::getenv((setting_prefix_ + name).c_str()); }
+const char* EmulatedDriver::setting_value(const char* name) const {
+  return std::getenv((setting_prefix_ + name).c_str());
+}
 
-bool Driver::has_setting(const char* name) const {
+bool EmulatedDriver::has_setting(const char* name) const {
   const char* value = setting_value(name);
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
-const ErrorText* Driver::find_error(int code) const {
+const ErrorText* EmulatedDriver::find_error(int code) const {
   auto found = std::ranges::find(error_table_, code, &ErrorText::code);
   return found == error_table_.end() ? nullptr : &*found;
 }
 
-const char* Driver::name_of(int code) const {
+const char* EmulatedDriver::name_of(int code) const {
   const ErrorText* e = find_error(code);
   return e ? e->name : nullptr;
 }
 
-int Driver::set_error(int code, std::string text) {
+int EmulatedDriver::set_error(int code, std::string text) {
   constexpr size_t kMostTexts = 1000;
   std::lock_guard lock(mutex_);
   const ErrorText* e = find_error(code);
@@ -62,20 +64,20 @@ int Driver::set_error(int code, std::string text) {
   return code;
 }
 
-const char* Driver::text_of(int code) {
+const char* EmulatedDriver::text_of_error(int code) {
   std::lock_guard lock(mutex_);
   if (code != kSuccess && code == last_error_code_) return error_texts_.back().c_str();
   const ErrorText* e = find_error(code);
   return e ? e->text : nullptr;
 }
 
-int Driver::check_range(const char* function, uint64_t at, size_t bytes) {
+int EmulatedDriver::check_range(const char* function, uint64_t at, size_t bytes) {
   if (memory_.contains(at, bytes)) return kSuccess;
   return set_error(kInvalidValue, std::string(function) + ": " + std::to_string(bytes) + " bytes at " + hex_text(at) +
                                       " are not all allocated");
 }
 
-int Driver::check_processor() {
+int EmulatedDriver::check_processor() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
     return set_error(kNotSupported, "the emulator needs a processor with AVX2 and FMA");
@@ -83,17 +85,17 @@ int Driver::check_processor() {
   return kSuccess;
 }
 
-int Driver::check_size(const Triple& grid, const Triple& block, const LaunchLimits& most) {
+int EmulatedDriver::check_size(const Triple& grid, const Triple& block, const LaunchLimits& most) {
   for (size_t n = 0; n < 3; n++) {
     if (grid[n] == 0) return set_error(kInvalidValue, "the grid is empty");
     if (grid[n] > most.grid[n]) return set_error(kInvalidValue, "the grid is too large");
   }
-  bool fits = volume(block) > 0 && volume(block) <= most.threads;
+  bool fits = num_positions(block) > 0 && num_positions(block) <= most.threads;
   for (size_t n = 0; n < 3; n++) fits = fits && block[n] <= most.block[n];
-  return fits ? kSuccess : set_error(kInvalidValue, "a block of " + std::to_string(volume(block)) + " threads");
+  return fits ? kSuccess : set_error(kInvalidValue, "a block of " + std::to_string(num_positions(block)) + " threads");
 }
 
-int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
+int EmulatedDriver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
   constexpr size_t kPointer = 1, kBytes = 2;
   for (; extra && *extra != end; extra += 2) {
     size_t what = reinterpret_cast<size_t>(*extra);
@@ -104,12 +106,12 @@ int Driver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
   return kSuccess;
 }
 
-int Driver::run_kernel(const std::string& kernel, uint64_t num_block_threads,
-                       const std::function<std::optional<Fault>(uint64_t& executed)>& launch) {
+int EmulatedDriver::run_kernel(const std::string& kernel, uint64_t num_block_threads,
+                       const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
   std::clock_t begin_work = std::clock();
   uint64_t executed = 0;
-  std::optional<Fault> fault = launch(executed);
+  std::optional<KernelFault> fault = launch(executed);
   (fault ? faults : launches)++;
   if (fault) return set_error(fault->code, fault->text);
   double work = std::max(double(std::clock() - begin_work), 1.0) / CLOCKS_PER_SEC;

@@ -33,15 +33,15 @@ struct ArgumentBlock {
   size_t bytes = 0;
 };
 
-class Driver {
+class EmulatedDriver {
  public:
-  Memory& memory() { return memory_; }
+  GpuMemory& memory() { return memory_; }
 
   // Records `code` as the last error, with the details `text`. Returns `code`.
   int set_error(int code, std::string text);
   // Returns the text of an error code, with the details of the last error if that has this code. Returns null for an
   // unknown code.
-  const char* text_of(int code);
+  const char* text_of_error(int code);
   const char* name_of(int code) const;
   // Fails with kInvalidValue if [at, at + bytes) is not inside one allocation. The message names `function`.
   int check_range(const char* function, uint64_t at, size_t bytes);
@@ -50,7 +50,7 @@ class Driver {
 
  protected:
   // `prefix` begins the names of the environment variables: "TGC_CUDA_EMULATOR".
-  Driver(std::string prefix, std::span<const ErrorText> errors);
+  EmulatedDriver(std::string prefix, std::span<const ErrorText> errors);
 
   // Returns the value of the environment variable prefix + name ("_THREADS"), or null.
   const char* setting_value(const char* name) const;
@@ -65,22 +65,22 @@ class Driver {
   // Runs a launch and returns its error code; a Fault becomes the last error. The setting _SPEED prints the times of a
   // launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
   int run_kernel(const std::string& kernel, uint64_t num_block_threads,
-                 const std::function<std::optional<Fault>(uint64_t& executed)>& launch);
+                 const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch);
 
  private:
   const ErrorText* find_error(int code) const;
 
   std::string setting_prefix_;
   std::span<const ErrorText> error_table_;
-  Memory memory_;
+  GpuMemory memory_;
   unsigned num_host_threads_ = 1;
   std::mutex mutex_;
   int last_error_code_ = 0;
-  std::deque<std::string> error_texts_;  // recent texts, kept because text_of returns pointers to them
+  std::deque<std::string> error_texts_;  // recent texts, kept because text_of_error returns pointers to them
 };
 
 template <class Module, class Code>
-class Modules {
+class ModuleTable {
  public:
   struct Kernel {
     Module* module;

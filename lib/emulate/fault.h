@@ -27,7 +27,7 @@ enum Error : int {
 };
 
 // An error that ends a launch.
-struct Fault {
+struct KernelFault {
   int code;
   std::string text;
 };

@@ -26,11 +26,11 @@ void unmap(uint64_t address, uint64_t bytes) { munmap(reinterpret_cast<void*>(ad
 
 }  // namespace
 
-Memory::~Memory() {
+GpuMemory::~GpuMemory() {
   for (auto& [address, bytes] : allocation_sizes_) unmap(address, bytes);
 }
 
-uint64_t Memory::allocate(uint64_t bytes) {
+uint64_t GpuMemory::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_bytes_ - used_bytes_) return 0;
   void* at = mmap(nullptr, mapped(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,7 +42,7 @@ uint64_t Memory::allocate(uint64_t bytes) {
   return address;
 }
 
-bool Memory::free(uint64_t address) {
+bool GpuMemory::free(uint64_t address) {
   std::lock_guard lock(mutex_);
   auto found = allocation_sizes_.find(address);
   if (found == allocation_sizes_.end()) return false;
@@ -52,7 +52,7 @@ bool Memory::free(uint64_t address) {
   return true;
 }
 
-bool Memory::contains(uint64_t address, uint64_t bytes) const {
+bool GpuMemory::contains(uint64_t address, uint64_t bytes) const {
   std::lock_guard lock(mutex_);
   auto after = allocation_sizes_.upper_bound(address);
   if (after == allocation_sizes_.begin()) return false;
@@ -60,22 +60,23 @@ bool Memory::contains(uint64_t address, uint64_t bytes) const {
   return address - begin <= size && bytes <= size - (address - begin);
 }
 
-std::vector<Range> Memory::ranges() const {
+std::vector<MemoryRange> GpuMemory::ranges() const {
   std::lock_guard lock(mutex_);
-  std::vector<Range> out;
+  std::vector<MemoryRange> out;
   for (auto& [address, bytes] : allocation_sizes_) out.push_back({address, address + bytes});
   return out;
 }
 
-uint64_t Memory::used_bytes() const {
+uint64_t GpuMemory::used_bytes() const {
   std::lock_guard lock(mutex_);
   return used_bytes_;
 }
 
-const Range* RecentRanges::find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to) {
-  auto after = std::ranges::upper_bound(ranges, from, {}, &Range::begin);
+const MemoryRange* RecentRanges::search_ranges(const std::vector<MemoryRange>& ranges, MemoryRange& recent_range,
+                                               uint64_t from, uint64_t to) {
+  auto after = std::ranges::upper_bound(ranges, from, {}, &MemoryRange::begin);
   if (after == ranges.begin() || !std::prev(after)->contains(from, to)) return nullptr;
-  return &(recent = *std::prev(after));
+  return &(recent_range = *std::prev(after));
 }
 
 const char* access_verb(Access access) {
@@ -88,12 +89,12 @@ std::string hex_text(uint64_t v) {
   return text;
 }
 
-std::string location_text(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string location_text(const std::vector<MemoryRange>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to) {
   constexpr uint64_t kFar = uint64_t(1) << 30;
-  const Range* nearest = nullptr;
+  const MemoryRange* nearest = nullptr;
   uint64_t distance = UINT64_MAX;
-  for (const Range& r : ranges) {
+  for (const MemoryRange& r : ranges) {
     uint64_t away = from >= r.end ? from - r.end : to <= r.begin ? r.begin - to : 0;
     if (away < distance) nearest = &r, distance = away;
   }

@@ -11,21 +11,21 @@
 
 namespace tgc::emulate {
 
-struct Range {
+struct MemoryRange {
   uint64_t begin, end;
   bool contains(uint64_t from, uint64_t to) const { return begin <= from && to <= end && from <= to; }
 };
 
-class Memory {
+class GpuMemory {
  public:
-  explicit Memory(uint64_t limit) : limit_bytes_(limit) {}
-  ~Memory();
+  explicit GpuMemory(uint64_t limit) : limit_bytes_(limit) {}
+  ~GpuMemory();
   // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails. A guard zone follows each
   // allocation: an index that is wrong by a factor of two does not reach another array unless the array exceeds 16 MiB.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);
   bool contains(uint64_t address, uint64_t bytes) const;
-  std::vector<Range> ranges() const;         // sorted by address
+  std::vector<MemoryRange> ranges() const;   // sorted by address
   uint64_t limit_bytes() const { return limit_bytes_; }
   uint64_t used_bytes() const;
 
@@ -39,14 +39,15 @@ class Memory {
 class RecentRanges {
  public:
   // Returns the range that contains [from, to), or null. `ranges` must be sorted.
-  const Range* find(const std::vector<Range>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
-    Range& recent = recent_by_instruction_[instruction % recent_by_instruction_.size()];
-    return recent.contains(from, to) ? &recent : find_uncached(ranges, recent, from, to);
+  const MemoryRange* find(const std::vector<MemoryRange>& ranges, uint32_t instruction, uint64_t from, uint64_t to) {
+    MemoryRange& recent_range = recent_by_instruction_[instruction % recent_by_instruction_.size()];
+    return recent_range.contains(from, to) ? &recent_range : search_ranges(ranges, recent_range, from, to);
   }
 
  private:
-  static const Range* find_uncached(const std::vector<Range>& ranges, Range& recent, uint64_t from, uint64_t to);
-  std::array<Range, 64> recent_by_instruction_{};
+  static const MemoryRange* search_ranges(const std::vector<MemoryRange>& ranges, MemoryRange& recent_range,
+                                          uint64_t from, uint64_t to);
+  std::array<MemoryRange, 64> recent_by_instruction_{};
 };
 
 enum class Access : uint8_t { Load, Store, Atomic };
@@ -55,7 +56,7 @@ const char* access_verb(Access access);
 std::string hex_text(uint64_t v);  // such as "0x1f"
 // Describes an access [from, to) outside of the allocations: "4 bytes behind the 64 bytes of argument 1". `arguments`:
 // the kernel's; if one holds the address of the nearest allocation, the text names it.
-std::string location_text(const std::vector<Range>& ranges, std::span<const std::byte> arguments, uint64_t from,
+std::string location_text(const std::vector<MemoryRange>& ranges, std::span<const std::byte> arguments, uint64_t from,
                      uint64_t to);
 
 }  // namespace tgc::emulate

@@ -30,7 +30,7 @@ inline constexpr FloatLayout kHalfLayout{5, 10, true, 0x7fff}, kBfloatLayout{8, 
     kTf32{8, 10, true, 0x3ffff}, kE4m3{4, 3, false, 0x7f}, kE5m2{5, 2, true, 0x7f}, kE4m3Fnuz{4, 3, false, 0x80, true},
     kE5m2Fnuz{5, 2, false, 0x80, true};
 
-inline double decode(uint32_t bits, const FloatLayout& f) {
+inline double decode_float(uint32_t bits, const FloatLayout& f) {
   uint32_t mantissa = bits & ((1u << f.mantissa_bits) - 1), most = f.max_exponent();
   uint32_t exponent = bits >> f.mantissa_bits & most;
   double sign = bits >> (f.mantissa_bits + f.exponent_bits) & 1 ? -1 : 1;
@@ -46,16 +46,17 @@ inline double decode(uint32_t bits, const FloatLayout& f) {
              : sign * std::ldexp(double(mantissa | 1u << f.mantissa_bits), int(exponent) - bias - f.mantissa_bits);
 }
 
-// Rounds x to the format and returns its bits. `finite` (PTX's .satfinite): a value that is too large, or infinite,
-// becomes the largest finite number of its sign.
-inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest, bool finite = false) {
+// Rounds x to the format and returns its bits. `is_saturating` (PTX's .satfinite): a value that is too large, or
+// infinite, becomes the largest finite number of its sign.
+inline uint32_t encode_float(double x, const FloatLayout& f, Rounding rounding = Rounding::Nearest,
+                             bool is_saturating = false) {
   uint32_t most = f.max_exponent(), sign = std::signbit(x) ? 1u << (f.mantissa_bits + f.exponent_bits) : 0;
   int bias = f.bias();
   if (std::isnan(x)) return f.nan_bits;
   uint32_t largest_bits = f.has_infinity ? (most << f.mantissa_bits) - 1 : f.is_fnuz ? 0x7f : 0x7e;
   uint32_t overflow_bits = f.has_infinity ? most << f.mantissa_bits : f.nan_bits;
   double a = std::fabs(x);
-  if (std::isinf(a)) return sign | (finite ? largest_bits : overflow_bits);
+  if (std::isinf(a)) return sign | (is_saturating ? largest_bits : overflow_bits);
   if (a == 0) return f.is_fnuz ? 0 : sign;
   // a = n * 2^unit, where 2^unit is the value of the last mantissa bit; n is rounded to an integer
   int unit = std::max(std::ilogb(a), 1 - bias) - f.mantissa_bits;
@@ -73,13 +74,13 @@ inline uint32_t encode(double x, const FloatLayout& f, Rounding rounding = Round
   if (bits > largest_bits) {
     bool stays =
         rounding == Rounding::Zero || (rounding == Rounding::Up && sign) || (rounding == Rounding::Down && !sign);
-    return sign | (finite || stays ? largest_bits : overflow_bits);
+    return sign | (is_saturating || stays ? largest_bits : overflow_bits);
   }
   return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
 
 // a + b rounded to odd: an inexact sum gets its last bit set, so that rounding it again to half the bits is correct.
-inline double add_to_odd(double a, double b) {
+inline double add_round_to_odd(double a, double b) {
   double s = a + b;
   if (!std::isfinite(s)) return s;
   double t = s - a, error = (a - (s - t)) + (b - t);
@@ -88,8 +89,8 @@ inline double add_to_odd(double a, double b) {
   bool is_farther = (error > 0) == (s > 0);  // true if the exact sum is farther from zero than s
   return std::bit_cast<double>(is_farther ? bits + 1 : bits - 1);
 }
-inline double round_to_odd(int64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
-inline double round_to_odd(uint64_t v) { return add_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+inline double round_to_odd(int64_t v) { return add_round_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
+inline double round_to_odd(uint64_t v) { return add_round_to_odd(double(v >> 32) * 4294967296.0, double(uint32_t(v))); }
 
 inline float half_to_float(uint16_t h) { return float(std::bit_cast<_Float16>(h)); }
 inline uint16_t float_to_half(float x) { return x != x ? uint16_t(0x7fff) : std::bit_cast<uint16_t>(_Float16(x)); }

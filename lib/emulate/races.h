@@ -12,7 +12,7 @@
 
 namespace tgc::emulate {
 
-class Races {
+class RaceDetector {
  public:
   // An access by one thread. `moment` orders the accesses within a team (a warp or wave): threads of one team race only
   // if their moments are equal.
@@ -23,7 +23,7 @@ class Races {
 
     bool is_store() const { return access != Access::Load; }
   };
-  struct Race {
+  struct DataRace {
     uint64_t address;
     ThreadAccess now, other;
     // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar. `thread` and
@@ -35,17 +35,17 @@ class Races {
   };
 
   // `team`: number of consecutive threads in a team; 1 if threads do not run in lockstep.
-  explicit Races(uint32_t team = 1) : num_team_threads_(team) {}
+  explicit RaceDetector(uint32_t team = 1) : num_team_threads_(team) {}
 
   // Records an access to [address, address + bytes) in host memory. Returns its first race with an earlier access.
-  std::optional<Race> note_access(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
+  std::optional<DataRace> note_access(uint64_t address, uint32_t bytes, const ThreadAccess& now) {
     for (uint64_t end = address + bytes; address < end;) {
-      Page& page = page_of_address(address);
+      AccessPage& page = page_of_address(address);
       // an access that does not cover whole cells halves the page's cell size until it does
       while ((address | (end - address)) & (page.cell_bytes - 1)) page.split_cells();
-      Cell& cell = page.cells[address % kPageBytes / page.cell_bytes];
+      AccessCell& cell = page.cells[address % kPageBytes / page.cell_bytes];
       if (cell.phase_number != phase_number_) cell = {.phase_number = phase_number_};
-      if (const ThreadAccess* other = find_conflict(cell, now)) return Race{address, now, *other};
+      if (const ThreadAccess* other = find_conflict(cell, now)) return DataRace{address, now, *other};
       record_access(cell, now);
       address += page.cell_bytes;
     }
@@ -63,24 +63,24 @@ class Races {
   static constexpr uint16_t kNoThread = UINT16_MAX;
   static constexpr uint64_t kPageBytes = 4096;
 
-  struct Cell {
+  struct AccessCell {
     uint32_t phase_number = 0;      // the cell is valid only if this equals phase_number_
     ThreadAccess store;
     ThreadAccess load, other_load;  // loads by two teams or, if only one team loads, by two of its threads
   };
-  struct Page {
+  struct AccessPage {
     uint64_t cell_bytes = 4;
-    std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
+    std::vector<AccessCell> cells = std::vector<AccessCell>(kPageBytes / 4);
 
     void split_cells() {
-      std::vector<Cell> halves;
+      std::vector<AccessCell> halves;
       halves.reserve(cells.size() * 2);
-      for (const Cell& c : cells) halves.push_back(c), halves.push_back(c);
+      for (const AccessCell& c : cells) halves.push_back(c), halves.push_back(c);
       cells = std::move(halves), cell_bytes /= 2;
     }
   };
 
-  Page& page_of_address(uint64_t address) {
+  AccessPage& page_of_address(uint64_t address) {
     uint64_t number = address / kPageBytes;
     RecentPage& recent = recent_pages_[number % recent_pages_.size()];
     if (recent.number != number) recent = {number, &pages_[number]};
@@ -95,12 +95,12 @@ class Races {
     if (before.access == Access::Atomic && now.access == Access::Atomic) return false;
     return !is_in_same_team(before, now) || before.moment == now.moment;
   }
-  const ThreadAccess* find_conflict(const Cell& cell, const ThreadAccess& now) const {
+  const ThreadAccess* find_conflict(const AccessCell& cell, const ThreadAccess& now) const {
     if (is_conflict(cell.store, now)) return &cell.store;
     if (!now.is_store()) return nullptr;
     return is_conflict(cell.load, now) ? &cell.load : is_conflict(cell.other_load, now) ? &cell.other_load : nullptr;
   }
-  void record_access(Cell& cell, const ThreadAccess& now) const {
+  void record_access(AccessCell& cell, const ThreadAccess& now) const {
     ThreadAccess &load = cell.load, &other = cell.other_load;
     bool together = is_in_same_team(load, now);
     if (now.is_store()) cell.store = now;
@@ -110,10 +110,10 @@ class Races {
   }
 
   uint32_t num_team_threads_, phase_number_ = 1;
-  std::unordered_map<uint64_t, Page> pages_;
+  std::unordered_map<uint64_t, AccessPage> pages_;
   struct RecentPage {
     uint64_t number = UINT64_MAX;
-    Page* page = nullptr;
+    AccessPage* page = nullptr;
   };
   std::array<RecentPage, 64> recent_pages_{};
 };

@@ -7,9 +7,9 @@ using namespace tgc::emulate;
 namespace {
 
 struct Program {
-  Races races;
+  RaceDetector races;
   uint32_t next = 0;
-  std::optional<Races::Race> touch(uint16_t thread, Access access, uint64_t address, uint32_t bytes = 4,
+  std::optional<RaceDetector::DataRace> touch(uint16_t thread, Access access, uint64_t address, uint32_t bytes = 4,
                                    uint32_t moment = 0) {
     return races.note_access(address, bytes,
                              {.instruction = next++, .moment = moment, .thread = thread, .access = access});
@@ -67,7 +67,7 @@ TEST_CASE("races: atomics do not race with each other") {
 }
 
 TEST_CASE("races: threads of one team race only at the same moment") {
-  Program p{.races = Races(32)};
+  Program p{.races = RaceDetector(32)};
   CHECK_FALSE(p.touch(1, Access::Store, 0x1000, 4, 1));
   CHECK_FALSE(p.touch(2, Access::Load, 0x1000, 4, 2));
   CHECK(p.touch(2, Access::Load, 0x1000, 4, 1));

@@ -57,7 +57,7 @@ std::string cache_file(const std::string& library) {
   auto changed = fs::last_write_time(library, error).time_since_epoch().count();
   fs::path folder = cache.folder() / "emulate";
   make_own_folder(folder.string()).value_or_throw();
-  return folder / (to_hex(cache_key({library, std::to_string(changed)})).substr(0, 16) + ".db");
+  return folder / (sha256_hex(make_cache_key({library, std::to_string(changed)})).substr(0, 16) + ".db");
 }
 
 void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
@@ -70,7 +70,7 @@ void set_variables(const EmulateOptions& options) {
                       ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
                              .expected = std::string(kExpected) + " (or --device)"}
                       : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
-  const Emulator& emulator = *find_emulator(device->device);
+  const EmulatorInfo& emulator = *find_emulator(device->device);
   const std::string library = library_path_of(emulator).value_or_throw();
   if (size_t at = options.device.find(':'); at != std::string::npos) {
     size_t arch = options.device.find(':', at + 1);

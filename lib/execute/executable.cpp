@@ -122,7 +122,7 @@ Status Executable::set_parameters(std::span<const UOp> nodes) {
 }
 
 Result<Executable> Executable::make_for_ref(UOp sink, const RefOptions& options) {
-  auto program = RefProgram::from_graph(sink, options);
+  auto program = RefProgram::make_from_graph(sink, options);
   if (!program) return program.diag();
   std::vector<UOp> nodes = toposort(sink);
   Executable out;
@@ -133,12 +133,12 @@ Result<Executable> Executable::make_for_ref(UOp sink, const RefOptions& options)
 }
 
 Result<Executable> Executable::make_for_ref(std::span<const UOp> list, const RefOptions& options) {
-  auto program = RefProgram::from_list(list, options);
+  auto program = RefProgram::make_from_list(list, options);
   if (!program) return program.diag();
   Executable out;
   if (auto status = out.set_parameters(list); !status) return status.diag();
   out.ref_program_ = std::make_shared<RefProgram>(std::move(*program));
-  if (auto info = program_info(list)) {
+  if (auto info = make_program_info(list)) {
     out.name_ = info->name;
     out.program_info_ = std::move(*info);
   }
@@ -147,13 +147,13 @@ Result<Executable> Executable::make_for_ref(std::span<const UOp> list, const Ref
 
 Result<Executable> Executable::make_for_device(std::span<const UOp> list, const Target& target, Device& device,
                                           double compile_seconds) {
-  auto info = program_info(list);
+  auto info = make_program_info(list);
   if (!info) return info.diag();
   bool on_images = std::ranges::any_of(list, [](UOp u) { return u.is(Op::DEFINE_GLOBAL) && u.dtype().is_image(); });
   if (on_images) return Diag{.message = "the kernel works on images, which no device here takes", .expected = "REF"};
   auto text = render_source(target, list);
   if (!text) return text.diag();
-  if (auto status = check_custom(list); !status) return status.diag();
+  if (auto status = check_custom_nodes(list); !status) return status.diag();
   auto parameters = catch_failures([&] { return Parameters(list); });
   if (!parameters) return parameters.diag();
   Executable out;

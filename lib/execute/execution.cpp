@@ -32,13 +32,13 @@ class Buffers {
 };
 
 // Leaves out the outputs, which the worker writes to shared memory.
-std::string pack(const Execution& e) {
+std::string pack(const ExecutionResult& e) {
   ByteWriter out;
   out.write_number(e.run_seconds.size()).write_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
   return out.write_text(e.notes).write_number(e.makes_nans).write_number(e.num_evaluations).take_bytes();
 }
 
-void unpack(std::string_view bytes, int repeats, Execution& e) {
+void unpack(std::string_view bytes, int repeats, ExecutionResult& e) {
   ByteReader in(bytes);
   e.run_seconds.resize(std::min(in.read_number(), uint64_t(repeats)));
   in.read_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
@@ -87,7 +87,7 @@ void check_around(Device& device, const std::vector<BufferSpec>& specs, std::spa
 
 // Confines `worker`, if not null, unless the device has a driver. `memory` limits what REF may allocate, in bytes.
 void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
-            const ExecuteOptions& options, Worker* worker, uint64_t memory, Execution& out) {
+            const ExecuteOptions& options, Worker* worker, uint64_t memory, ExecutionResult& out) {
   const Deadline trial = deadline_within(options.timeout_seconds);
   device.open().value_or_throw();
   Buffers buffers(device);
@@ -97,11 +97,11 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   arguments.buffers = buffers.list();
   device.start_threads(facts.launch_size.global_size[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
-  if (ref) ref->set_time_limit(options.timeout_seconds);
+  if (ref) ref->set_time_limit_seconds(options.timeout_seconds);
   std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
     worker->watch_memory(names);
-    worker->confine({.rights = Rights::Compute,
+    worker->confine_process({.rights = Rights::Compute,
                      .memory_bytes = ref ? memory : kKernelMemory,
                      .cpu_seconds = trial.limit_seconds * facts.launch_size.global_size[0]});
   }
@@ -143,7 +143,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
     if (spec.is_read && !draw) throw Failure(array_error(spec, "is missing", source));
     if (spec.num_elements < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
     Array out(spec.dtype, {spec.num_elements});
-    if (spec.is_read) fill_random(out, draw->seed, spec.name(), draw->floats_of(spec.name()));
+    if (spec.is_read) fill_random(out, draw->seed, spec.name(), draw->float_kind_of(spec.name()));
     return out;
   }
   auto array = with_dtype_of_bits(given->copy(), spec.dtype, spec.name());
@@ -155,7 +155,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 
 }  // namespace
 
-Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
+Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw) {
   return catch_failures([&] {
     double bytes = 0;  // sizes may exceed 64 bits
@@ -173,10 +173,10 @@ Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays
   });
 }
 
-std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
+std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options) {
   struct StartedRun {
-    Execution out;
+    ExecutionResult out;
     std::optional<DriverSandbox> room;
     std::optional<WorkerProcess> worker;
   };
@@ -185,17 +185,17 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
     auto values = std::move(kernel.arguments(variables).value_or_throw());
     LaunchArguments arguments{
         .buffers = {}, .variables = values, .launch_size = kernel.launch_size(variables).value_or_throw()};
-    Execution& out = begun->out;
-    out.outputs = empty_outputs(kernel.buffers(), inputs, options.runs_in_process);
-    if (options.runs_in_process) {
+    ExecutionResult& out = begun->out;
+    out.outputs = empty_outputs(kernel.buffers(), inputs, options.should_run_in_process);
+    if (options.should_run_in_process) {
       run_on(kernel, device, inputs, arguments, options, nullptr, 0, out);
       return Unit{};
     }
     if (device.has_driver()) begun->room.emplace();
-    uint64_t memory = available_memory();
+    uint64_t memory = available_memory_bytes();
     auto worker = begin_contained_worker([&](Worker& self) {
       return catch_failures([&] {
-        if (begun->room) begun->room->confine(self, memory);
+        if (begun->room) begun->room->confine_process(self, memory);
         run_on(kernel, device, inputs, arguments, options, &self, memory, out);
         return pack(out);
       });
@@ -203,11 +203,11 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
     begun->worker.emplace(std::move(worker.value_or_throw()));
     return Unit{};
   });
-  if (!done) return [diag = done.diag()] { return Result<Execution>(diag); };
+  if (!done) return [diag = done.diag()] { return Result<ExecutionResult>(diag); };
   return [begun, options] {
     return catch_failures([&] {
       if (begun->worker) {
-        auto answer = begun->worker->receive(options.timeout_seconds);
+        auto answer = begun->worker->receive_answer(options.timeout_seconds);
         unpack(answer.value_or_throw(), options.num_repeats, begun->out);
         begun->worker.reset();
       }
@@ -216,17 +216,17 @@ std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& d
   };
 }
 
-Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
-                          const ExecuteOptions& options) {
+Result<ExecutionResult> execute_kernel(Executable& kernel, Device& device, const Arrays& inputs,
+                                       const VariableValues& variables, const ExecuteOptions& options) {
   return begin_execution(kernel, device, inputs, variables, options)();
 }
 
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables) {
-  const uint64_t memory = available_memory();
-  auto answer = contain(
+  const uint64_t memory = available_memory_bytes();
+  auto answer = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
         return catch_failures([&] {
-          worker.confine({.rights = Rights::Compute, .memory_bytes = memory});
+          worker.confine_process({.rights = Rights::Compute, .memory_bytes = memory});
           program.run(buffers, variables).value_or_throw();
           return std::string();
         });
@@ -235,14 +235,14 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
   return answer ? Status(Unit{}) : Status(answer.diag());
 }
 
-Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
+Status run_ref_program(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
                bool in_process) {
   if (!in_process) return run_in_worker(program, buffers, variables);
   auto done = program.run(buffers, variables);
   return done ? Status(Unit{}) : Status(done.diag());
 }
 
-Array shared_memory_copy(const Array& array) {
+Array copy_to_shared_memory(const Array& array) {
   Array out = Array::allocate_shared(array.dtype(), {array.shape().begin(), array.shape().end()});
   if (array.nbytes()) std::memcpy(out.data(), array.data(), array.nbytes());
   return out;

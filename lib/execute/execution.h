@@ -14,13 +14,13 @@
 namespace tgc {
 
 struct ExecuteOptions {
-  bool runs_in_process = false;
+  bool should_run_in_process = false;
   // Time limit; 0: none, but REF stops after Limit::RefSeconds. An earlier current_deadline() also ends the run.
   double timeout_seconds = 0;
   int num_repeats = 0;              // number of timed runs; the time limit may allow fewer
 };
 
-struct Execution {
+struct ExecutionResult {
   Arrays outputs;                   // in the order of the kernel's parameters
   std::vector<double> run_seconds;  // times of the timed runs
   // the following members are set by REF only
@@ -32,28 +32,28 @@ struct Execution {
 // Returns an array for each of `buffers`: that of `given` with its name or, if there is none, random numbers from
 // `draw` if the kernel reads the buffer, else zeros. Fails, for example, if an array of `given` has another dtype or
 // size, or if a needed `draw` is unset. Errors about arrays quote `source`, the file of `given`.
-Result<Arrays> input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
+Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                             std::optional<InputDistribution> draw);
 
-// Starts the kernel on `device` in a worker; with `options.runs_in_process`, runs it here. Call the returned function
-// once to get the result; dropping it uncalled ends the worker. The arguments need not outlive the call.
-std::function<Result<Execution>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
+// Starts the kernel on `device` in a worker; with `options.should_run_in_process`, runs it here. Call the returned
+// function once to get the result; dropping it uncalled ends the worker. The arguments need not outlive the call.
+std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options);
 
 // Opens `device`, runs the kernel on copies of `inputs` (one array for each buffer, in order) and returns the arrays
 // that it stores.
-Result<Execution> execute(Executable& kernel, Device& device, const Arrays& inputs, const VariableValues& variables,
-                          const ExecuteOptions& options);
+Result<ExecutionResult> execute_kernel(Executable& kernel, Device& device, const Arrays& inputs,
+                                       const VariableValues& variables, const ExecuteOptions& options);
 
 // Runs the program in a worker process, so that a crash only gives an error. Arrays that the program stores to must be
 // shared with the worker (Array::allocate_shared).
 Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffers,
                      const VariableValues& variables = {});
 // Runs the program in a worker process or, which takes less time, in this process.
-Status run_ref(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
+Status run_ref_program(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
                bool in_process);
 
 // Returns a copy in memory that is shared with workers.
-Array shared_memory_copy(const Array& array);
+Array copy_to_shared_memory(const Array& array);
 
 }  // namespace tgc

@@ -26,11 +26,11 @@ struct Elementwise {
                                    ").end(i).sink()\n")
               .value_or_throw();
   }
-  Result<Execution> run(const Arrays& given, const ExecuteOptions& options = {}) {
+  Result<ExecutionResult> run(const Arrays& given, const ExecuteOptions& options = {}) {
     Executable kernel = std::move(make_executable({.root = ast}, place).value_or_throw());
-    auto inputs = input_arrays(kernel.buffers(), given, "given.npz", {});
+    auto inputs = make_input_arrays(kernel.buffers(), given, "given.npz", {});
     if (!inputs) return inputs.diag();
-    return execute(kernel, *place.device, *inputs, {}, options);
+    return execute_kernel(kernel, *place.device, *inputs, {}, options);
   }
 };
 
@@ -52,7 +52,7 @@ TEST_CASE("execute runs a kernel on arrays in a worker or in this process, and t
     for (bool in_process : {false, true}) {
       CAPTURE(device);
       CAPTURE(in_process);
-      auto done = Elementwise("a*b", device).run(arrays(6, 7), {.runs_in_process = in_process, .num_repeats = 3});
+      auto done = Elementwise("a*b", device).run(arrays(6, 7), {.should_run_in_process = in_process, .num_repeats = 3});
       REQUIRE_MESSAGE(done.ok(), done.diag().text());
       REQUIRE(done->outputs.size() == 1);
       CHECK(done->outputs[0].name == "data0");
@@ -100,8 +100,8 @@ TEST_CASE("execute passes arrays by number if the parameters of a list are unord
     REQUIRE_MESSAGE(kernel.ok(), kernel.diag().text());
     Arrays given;
     given.push_back(ints("data1", 3, 1)), given.push_back(ints("data2", 10, 1));
-    Arrays inputs = std::move(input_arrays(kernel->buffers(), given, "", {}).value_or_throw());
-    auto done = execute(*kernel, *place.device, inputs, {{"v", 5}, {"u", 1}}, {});
+    Arrays inputs = std::move(make_input_arrays(kernel->buffers(), given, "", {}).value_or_throw());
+    auto done = execute_kernel(*kernel, *place.device, inputs, {{"v", 5}, {"u", 1}}, {});
     REQUIRE_MESSAGE(done.ok(), done.diag().text());
     CHECK(done->outputs[0].array.as<int32_t>()[0] == ((10 ^ 3) * 5 ^ 1));
     std::swap(list[2], list[3]);
@@ -125,7 +125,7 @@ TEST_CASE("lower_kernel gives the same list from an AST, a later graph and a lis
   const Target& target = *kernel.place.target;
   struct Told : ExecuteObserver {
     int begun = 0, lowered = 0;
-    bool watches_kernels() const override { return true; }
+    bool observes_kernels() const override { return true; }
     void on_kernel_begin(UOp) override { begun++; }
     Status on_kernel_lowered(UOp, KernelOutputs&) override { return lowered++, Unit{}; }
   } told;
@@ -134,7 +134,7 @@ TEST_CASE("lower_kernel gives the same list from an AST, a later graph and a lis
   auto compilation =
       Compilation::begin({.graph = borrow_graph(kernel.graph), .root = kernel.ast}, {.target = "CPU:CLANG"});
   REQUIRE(compilation.ok());
-  REQUIRE(compilation->run_through(row_of("expander")).ok());
+  REQUIRE(compilation->run_through_stage(get_stage_row("expander")).ok());
   UOp expanded = compilation->current_graph();
   auto resumed = lower_kernel({.root = expanded, .stage = "expander"}, target, {.observer = &told});
   REQUIRE(resumed.ok());

@@ -66,11 +66,11 @@ std::string object_of(const std::string& body, bool through_ir) {
   std::vector<std::string> arguments{"-x", "c", "-O1", "-fPIC", "-ffreestanding", "-w"};
   arguments.push_back("--target=x86_64-none-unknown-elf");
   ClangEngine* clang = clang_engine().value_or_throw();
-  auto made = clang->compile(text, "kernel.c", arguments, through_ir ? Form::Ir : Form::Object);
+  auto made = clang->compile(text, "kernel.c", arguments, through_ir ? OutputForm::Ir : OutputForm::Object);
   REQUIRE_MESSAGE(made.ok, made.compiler_error.message);
   if (!through_ir) return made.value;
-  Machine machine{.triple = "x86_64-none-unknown-elf", .cpu = "x86-64", .features = ""};
-  auto object = (*llvm_engine().value_or_throw()).compile(made.value, machine, Form::Object, false);
+  MachineSpec machine{.triple = "x86_64-none-unknown-elf", .cpu = "x86-64", .cpu_features = ""};
+  auto object = (*llvm_engine().value_or_throw()).compile(made.value, machine, OutputForm::Object, false);
   REQUIRE_MESSAGE(object.ok, object.compiler_error.message);
   return object.value;
 }
@@ -99,8 +99,8 @@ Outcome run_on(const std::string& target, const KernelSource& source, const std:
 }
 
 TEST_CASE("execute contains malicious kernels of C and LLVM IR on the CPU") {
-  if (kSanitized || active_mechanisms() == "limits") {
-    MESSAGE("SKIPPED: there is no seccomp here; what stands is " << active_mechanisms());
+  if (kIsSanitized || active_sandbox_mechanisms() == "limits") {
+    MESSAGE("SKIPPED: there is no seccomp here; what stands is " << active_sandbox_mechanisms());
     return;
   }
   for (bool through_ir : {false, true}) {
@@ -137,8 +137,8 @@ TEST_CASE("execute contains malicious OpenCL kernels, which a driver compiles an
     return;
   }
   auto probe = probe_device("CL");
-  if (kSanitized || active_mechanisms() == "limits" || !probe.is_available) {
-    MESSAGE("SKIPPED: " << (probe.is_available ? "what stands is " + active_mechanisms() : probe.detail_text));
+  if (kIsSanitized || active_sandbox_mechanisms() == "limits" || !probe.is_available) {
+    MESSAGE("SKIPPED: " << (probe.is_available ? "what stands is " + active_sandbox_mechanisms() : probe.detail_text));
     return;
   }
   if (probe.detail_text.find("pthread") == probe.detail_text.npos &&

@@ -8,14 +8,14 @@ namespace {
 
 std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   InputGraph in{.graph = borrow_graph(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
-  JobSpec spec{.target = target.name(), .opts = kernel.opts};
-  if (options.name_counts) spec.name_counts = *options.name_counts;
+  CompilationSpec spec{.target = target.name(), .opts = kernel.opts};
+  if (options.kernel_name_counts) spec.kernel_name_counts = *options.kernel_name_counts;
   Compilation begun = std::move(Compilation::begin(std::move(in), std::move(spec)).value_or_throw());
-  ExecuteObserver* watcher = options.observer && options.observer->watches_kernels() ? options.observer : nullptr;
+  ExecuteObserver* watcher = options.observer && options.observer->observes_kernels() ? options.observer : nullptr;
   if (watcher && !begun.input_stage()) watcher->on_kernel_begin(begun.ast());
   KernelOutputs* outputs = begun.outputs().value_or_throw();
   if (watcher) watcher->on_kernel_lowered(begun.current_graph(), *outputs).value_or_throw();
-  if (options.name_counts) *options.name_counts = begun.name_counts();
+  if (options.kernel_name_counts) *options.kernel_name_counts = begun.kernel_name_counts();
   Result<std::vector<UOp>> list = begun.list();
   return std::move(list.value_or_throw());
 }

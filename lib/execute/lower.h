@@ -21,20 +21,20 @@ class ExecuteObserver {
 
   // `what` is the current activity, such as "compiling kernels: 3 of 70".
   virtual void on_progress(const std::string& /*what*/) {}
-  virtual void on_scheduled(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
+  virtual void on_schedule_made(const TensorJob& /*job*/, const Schedule& /*schedule*/, double /*seconds*/) {}
 
   // Returns whether to call on_kernel_begin() and on_kernel_lowered(). If so, each kernel is lowered just before it
   // first runs (in REF in a worker: all before the first one runs), else in parallel before the first one runs.
-  virtual bool watches_kernels() const { return false; }
+  virtual bool observes_kernels() const { return false; }
   virtual void on_kernel_begin(UOp /*ast*/) {}
   // `outputs` makes the linear list, source and code on demand. An error stops the run.
   virtual Status on_kernel_lowered(UOp /*sink*/, KernelOutputs& /*outputs*/) { return Unit{}; }
-  // Called after a kernel has run; in a schedule, if times_kernels() is true and it has launch facts. `bytes` is the
-  // size of the buffers used so far.
+  // Called after a kernel has run; in a schedule, if should_time_kernels() is true and it has launch facts. `bytes` is
+  // the size of the buffers used so far.
   virtual void on_kernel_run(const ProgramInfo& /*info*/, const Target& /*target*/, double /*bytes*/,
                              std::span<const double> /*seconds*/) {}
 
-  virtual bool times_kernels() const { return false; }
+  virtual bool should_time_kernels() const { return false; }
 };
 
 // A kernel before lowering or after some stages. The graph and the list must outlive the Executable.
@@ -47,7 +47,7 @@ struct KernelGraph {
 
 struct LowerOptions {
   ExecuteObserver* observer = nullptr;
-  std::map<std::string, int>* name_counts = nullptr;  // how often each kernel name was used so far; updated
+  std::map<std::string, int>* kernel_name_counts = nullptr;  // how often each kernel name was used so far; updated
   double compile_seconds = 0;                         // 0: the compiler's default
 };
 

@@ -64,7 +64,7 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
     }
     own = Parts(found.target);
     // an emulated GPU has the default arch, unless an environment variable selects another
-    if (auto usual = parse_target(own.device, {}); usual && emulates_any_arch(device)) own.arch = usual->arch;
+    if (auto usual = parse_target(own.device, {}); usual && can_emulate_any_arch(device)) own.arch = usual->arch;
   }
   if (is_plugin) return own.text();
   if (!wanted.renderer.empty()) own.renderer = wanted.renderer;
@@ -107,7 +107,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   return out;
 }
 
-Placement ref_placement() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
+Placement make_ref_placement() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
 
 bool can_run_here(const std::string& target) {
   std::string device = upper(device_part(target));
@@ -123,12 +123,12 @@ Status run_a_kernel(const Placement& place, const Settings& settings, const Exec
     // the compile cache would hide a missing compiler if the source were the same
     UOp number = graph.constant(dtypes::int32, Const(int64_t(std::random_device{}() >> 1)));
     UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
-    UOp at = out.index_ptr(zero), store = at.store(number), sink = with_opts(graph.sink({store}), {});
+    UOp at = out.index_ptr(zero), store = at.store(number), sink = sink_with_opts(graph.sink({store}), {});
     const UOp list[] = {out, zero, at, number, store, sink};
     Executable kernel = std::move(Executable::make_for_device(list, *place.target, *place.device).value_or_throw());
     Arrays arrays;
     arrays.push_back({"data0", Array(dtypes::int32, {1})});
-    return execute(kernel, *place.device, arrays, {}, options).value_or_throw(), Unit{};
+    return execute_kernel(kernel, *place.device, arrays, {}, options).value_or_throw(), Unit{};
   });
 }
 

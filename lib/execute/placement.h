@@ -34,7 +34,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);
 
 // Returns REF without a target, which runs graphs without lowering them.
-Placement ref_placement();
+Placement make_ref_placement();
 
 // Returns whether the target's device works on this computer, or is the CPU.
 bool can_run_here(const std::string& target);

@@ -165,7 +165,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
 
 }  // namespace
 
-Result<Execution> execute_with_sanitizer(const Executable& kernel, const Arrays& inputs,
+Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const Arrays& inputs,
                                          const VariableValues& variables, const ExecuteOptions& options) {
   return catch_failures([&] {
     const KernelSource& source = kernel.source();
@@ -183,10 +183,10 @@ Result<Execution> execute_with_sanitizer(const Executable& kernel, const Arrays&
     std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
 
     DriverSandbox room;
-    auto answer = contain(
+    auto answer = run_in_sandbox(
         [&](Worker& worker) -> Result<std::string> {
           return catch_failures([&] {
-            room.confine(worker, 0);
+            room.confine_process(worker, 0);
             RunOutcome ran = compile_and_run(room, text, main, is_c, bytes, options.timeout_seconds);
             return ByteWriter()
                 .write_number(uint64_t(ran.exit_code))
@@ -200,7 +200,7 @@ Result<Execution> execute_with_sanitizer(const Executable& kernel, const Arrays&
     uint64_t exit_code = in.read_number();
     std::string arrays = in.read_text(), err = in.read_text();
     if (exit_code) throw Failure(sanitizer_error(err, kernel, inputs));
-    Execution out;
+    ExecutionResult out;
     ByteReader made(arrays);
     for (size_t i = 0; i < inputs.size(); i++) {
       Array array(inputs[i].array.dtype(), {inputs[i].array.shape().begin(), inputs[i].array.shape().end()});

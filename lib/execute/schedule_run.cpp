@@ -66,7 +66,7 @@ Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span
   Arrays out;
   for (size_t i = 0; i < specs.size(); i++) {
     Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
-    device.copy_out(a.data(), buffers[i].part_of(0, a.nbytes())).value_or_throw();
+    device.copy_out(a.data(), buffers[i].buffer_part(0, a.nbytes())).value_or_throw();
     out.push_back({specs[i].name(), std::move(a)});
   }
   return out;
@@ -95,21 +95,21 @@ struct ScheduleRunner::PreparedKernel {
   }
 };
 
-ScheduleRunner::ScheduleRunner(Placement& place, unsigned jobs, ExecuteObserver* observer)
-    : placement_(place), num_threads_(jobs), observer_(observer ? *observer : no_observer()) {}
+ScheduleRunner::ScheduleRunner(Placement& place, unsigned num_jobs, ExecuteObserver* observer)
+    : placement_(place), num_threads_(num_jobs), observer_(observer ? *observer : no_observer()) {}
 ScheduleRunner::~ScheduleRunner() = default;
 
 Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   observer_.on_progress("scheduling");
   auto begin = Clock::now();
   constexpr int64_t kMostElements = 1 << 24;
-  if (!fuses_kernels_) sink = unfused(sink, kMostElements);
+  if (!should_fuse_kernels_) sink = unfused(sink, kMostElements);
   auto whole = Compilation::begin({.graph = borrow_graph(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
   if (!whole) return whole.diag();
-  if (watcher_) whole->set_watcher(watcher_);
+  if (stage_observer_) whole->set_stage_observer(stage_observer_);
   auto& out = whole->schedule();
-  whole->set_watcher(nullptr);
-  if (out) observer_.on_scheduled(whole->tensor_job(), *out, seconds_since(begin));
+  whole->set_stage_observer(nullptr);
+  if (out) observer_.on_schedule_made(whole->tensor_job(), *out, seconds_since(begin));
   return out;
 }
 
@@ -136,8 +136,9 @@ ScheduleRunner::PreparedKernel& ScheduleRunner::lowered_kernel(UOp ast) {
   auto& slot = prepared_kernels_[ast];
   if (!slot) {
     slot = std::make_unique<PreparedKernel>();
-    slot->lower(ast, placement_,
-                {.observer = &observer_, .name_counts = &name_counts_, .compile_seconds = compile_seconds_});
+    slot->lower(
+        ast, placement_,
+        {.observer = &observer_, .kernel_name_counts = &kernel_name_counts_, .compile_seconds = compile_seconds_});
   }
   return *slot;
 }
@@ -154,7 +155,7 @@ void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule
   for (const ScheduleItem& item : schedule.items) {
     if (!item.ast.is(Op::SINK) || lowered_kernel(item.ast).kernel) continue;
     PreparedKernel& p = prepare_kernel(item.ast, *placement_.device);
-    dynamic_cast<RefKernel&>(*p.kernel).set_time_limit(timeout_seconds);
+    dynamic_cast<RefKernel&>(*p.kernel).set_time_limit_seconds(timeout_seconds);
     std::string name = ansistrip(p.executable->name());
     p.kernel = worker.adopt_kernel(std::move(p.kernel), name.empty() ? std::to_string(number) : name);
     number++;
@@ -223,11 +224,11 @@ class ScheduleRunner::Run {
 
   void copy(const ScheduleItem& item) {
     if (item.buffers.size() < 2) throw Failure("a copy has no source or no target");
-    copy_between(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
+    copy_device_buffer(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
 
   void launch(PreparedKernel& p, const ScheduleItem& item, const LaunchArguments& arguments) {
-    if (!o_.observer_.times_kernels() || !p.executable->info())
+    if (!o_.observer_.should_time_kernels() || !p.executable->info())
       return p.kernel->launch(arguments).value_or_throw(), void();
     for (size_t buffer : item.buffers) use(buffer);
     double seconds = p.kernel->time_launch(arguments).value_or_throw();
@@ -255,14 +256,14 @@ class ScheduleRunner::Run {
 
 Result<ScheduleResult> ScheduleRunner::run_schedule(const Schedule& schedule, const BufferValues& known,
                                            std::span<const WantedArray> wanted, const ScheduleOptions& options) {
-  return catch_failures([&] { return run_all(schedule, known, wanted, options); });
+  return catch_failures([&] { return run_all_kernels(schedule, known, wanted, options); });
 }
 
-ScheduleResult ScheduleRunner::run_all(const Schedule& schedule, const BufferValues& known,
+ScheduleResult ScheduleRunner::run_all_kernels(const Schedule& schedule, const BufferValues& known,
                                        std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   compile_seconds_ = options.compile_seconds;
-  if (!observer_.watches_kernels()) prepare_kernels(schedule);
-  bool contained = !options.runs_in_process;
+  if (!observer_.observes_kernels()) prepare_kernels(schedule);
+  bool contained = !options.should_run_in_process;
   std::vector<Array> values;
   for (const WantedArray& w : wanted)
     values.push_back(contained ? Array::allocate_shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
@@ -288,22 +289,22 @@ ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> 
   out.num_kernels =
       size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));
   device.open().value_or_throw();
-  if (!observer_.watches_kernels())
+  if (!observer_.observes_kernels())
     for (const ScheduleItem& item : schedule.items)
       if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered_kernel(item.ast).trouble))
         prepare_kernel(item.ast, device);
   Run run(*this, device, schedule, known, options);
   const MemoryPlan& plan = run.memory().plan();
-  out.bytes_before = uint64_t(plan.planned_bytes_before), out.bytes_after = uint64_t(plan.planned_bytes_after);
+  out.unplanned_bytes = uint64_t(plan.planned_bytes_before), out.planned_bytes = uint64_t(plan.planned_bytes_after);
 
-  if (!observer_.watches_kernels()) observer_.on_progress("running the kernels: " + std::to_string(out.num_kernels));
+  if (!observer_.observes_kernels()) observer_.on_progress("running the kernels: " + std::to_string(out.num_kernels));
   auto begin = Clock::now();
   for (const ScheduleItem& item : schedule.items) run.item(item, false);
   device.synchronize().value_or_throw();
   out.run_seconds = seconds_since(begin);
   check_around_all(device).value_or_throw();
   for (size_t i = 0; i < wanted.size(); i++)
-    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).part_of(0, values[i].nbytes()))
+    device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).buffer_part(0, values[i].nbytes()))
         .value_or_throw();
   out.values = std::move(values);
   for (int n = 0; n < options.timed_runs; n++) {
@@ -347,19 +348,20 @@ ScheduleMemory::ScheduleMemory(Device& device, bool is_ref, const Schedule& sche
   for (size_t i = 0; i < device_buffers_.size(); i++) {
     const ScheduleBuffer& b = schedule.buffers[i];
     if (b.view_of) continue;
-    const BufferPlace& planned = memory_plan_.places[i];
+    const BufferPlace& planned = memory_plan_.buffer_places[i];
     if (auto found = known.find(b.uop); found != known.end()) device_buffers_[i] = store_data(found->second);
     else if (b.is_input) throw Failure("a buffer has no values");
     else if (planned.shared_index)
-      device_buffers_[i] = shared[*planned.shared_index].part_of(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
+      device_buffers_[i] =
+          shared[*planned.shared_index].buffer_part(uint64_t(planned.offset_bytes), uint64_t(b.nbytes()));
     else if (!planned.reused_buffer) device_buffers_[i] = allocate(uint64_t(b.nbytes()));
   }
   for (size_t i = 0; i < device_buffers_.size(); i++)
-    if (auto same = memory_plan_.places[i].reused_buffer; same && device_buffers_[i].bytes == 0)
+    if (auto same = memory_plan_.buffer_places[i].reused_buffer; same && device_buffers_[i].bytes == 0)
       device_buffers_[i] = device_buffers_[*same];
   for (size_t i = 0; i < device_buffers_.size(); i++)
     if (const ScheduleBuffer& b = schedule.buffers[i]; b.view_of)
-      device_buffers_[i] = device_buffers_[*b.view_of].part_of(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
+      device_buffers_[i] = device_buffers_[*b.view_of].buffer_part(uint64_t(b.offset_bytes), uint64_t(b.nbytes()));
 }
 
 ScheduleMemory::~ScheduleMemory() {
@@ -368,19 +370,19 @@ ScheduleMemory::~ScheduleMemory() {
 
 DeviceBuffer ScheduleMemory::allocate(uint64_t bytes) {
   owned_buffers_.push_back(device_.allocate(std::max<uint64_t>(bytes, 1)).value_or_throw());
-  return owned_buffers_.back().part_of(0, bytes);
+  return owned_buffers_.back().buffer_part(0, bytes);
 }
 
 DeviceBuffer ScheduleMemory::store_data(const HostData& data) {
   auto address = reinterpret_cast<uintptr_t>(data.data);
   bool worth_it = data.is_mapped || data.bytes >= kCopiedBelow;
-  if (worth_it && takes_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
+  if (worth_it && can_take_host_addresses(device_) && address % (is_ref_ ? kRefAlignment : kCompiledAlignment) == 0)
     return {address, 0, data.bytes};
   DeviceBuffer out = allocate(data.bytes);
   constexpr uint64_t kPiece = 16 << 20;  // dropping mapped pages after each piece limits memory use
   for (uint64_t at = 0, size; at < data.bytes; at += size) {
     size = data.is_mapped ? std::min(kPiece, data.bytes - at) : data.bytes;
-    device_.copy_in(out.part_of(at, size), data.data + at).value_or_throw();
+    device_.copy_in(out.buffer_part(at, size), data.data + at).value_or_throw();
     if (data.is_mapped) drop_pages(data.data + at, size);
   }
   return out;

@@ -17,7 +17,7 @@
 namespace tgc {
 
 class ContainedDevice;
-class Watcher;
+class StageObserver;
 
 // The initial values of buffers by BUFFER node.
 using BufferValues = std::unordered_map<UOp, HostData>;
@@ -72,7 +72,7 @@ struct TimedKernel {
 };
 
 struct ScheduleOptions {
-  bool runs_in_process = false;
+  bool should_run_in_process = false;
   double timeout_seconds = 0;    // limit for each kernel in a worker; 0: none, but REF stops after Limit::RefSeconds
   double trial_seconds = 0;      // limit for each kernel together with before_kernel and on_kernel; 0: none
   double compile_seconds = 0;    // limit for compiling each kernel; 0: the compiler's default
@@ -87,23 +87,23 @@ struct ScheduleResult {
   size_t num_kernels = 0;                      // number of kernels without copies and views
   double run_seconds = 0;                      // time of the first run of the schedule
   std::vector<TimedKernel> timed_kernels;
-  uint64_t bytes_before = 0, bytes_after = 0;  // buffers between kernels, without and with memory planning
+  uint64_t unplanned_bytes = 0, planned_bytes = 0;  // buffers between kernels, without and with memory planning
 };
 
 // Caches compiled kernels by AST node, so the graphs must outlive the runner.
 class ScheduleRunner {
  public:
-  // Compiles kernels on `jobs` threads. `place` and `observer` must outlive the runner.
-  explicit ScheduleRunner(Placement& place, unsigned jobs = 1, ExecuteObserver* observer = nullptr);
+  // Compiles kernels on `num_jobs` threads. `place` and `observer` must outlive the runner.
+  explicit ScheduleRunner(Placement& place, unsigned num_jobs = 1, ExecuteObserver* observer = nullptr);
   ~ScheduleRunner();
 
   Placement& place() { return placement_; }
 
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
-  void disable_fusion() { fuses_kernels_ = false; }
+  void disable_fusion() { should_fuse_kernels_ = false; }
 
   // The watcher observes the rewrites of scheduling and may reject them.
-  void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+  void set_stage_observer(StageObserver* stage_observer) { stage_observer_ = stage_observer; }
 
   Result<Schedule> schedule(UOp sink);
   // Fails, for example, if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be lowered,
@@ -118,19 +118,19 @@ class ScheduleRunner {
   PreparedKernel& lowered_kernel(UOp ast);
   PreparedKernel& prepare_kernel(UOp ast, Device& device);
   void prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
-  ScheduleResult run_all(const Schedule& schedule, const BufferValues& known, std::span<const WantedArray> wanted,
-                         const ScheduleOptions& options);
+  ScheduleResult run_all_kernels(const Schedule& schedule, const BufferValues& known,
+                                 std::span<const WantedArray> wanted, const ScheduleOptions& options);
   ScheduleResult run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
                                const BufferValues& known, std::span<const WantedArray> wanted,
                                const ScheduleOptions& options);
 
   Placement& placement_;
   unsigned num_threads_;
-  bool fuses_kernels_ = true;
-  Watcher* watcher_ = nullptr;
+  bool should_fuse_kernels_ = true;
+  StageObserver* stage_observer_ = nullptr;
   ExecuteObserver& observer_;
   std::unordered_map<UOp, std::unique_ptr<PreparedKernel>> prepared_kernels_;
-  std::map<std::string, int> name_counts_;  // how often each kernel name was used, to make names unique
+  std::map<std::string, int> kernel_name_counts_;  // how often each kernel name was used, to make names unique
   double compile_seconds_ = 0;
 };
 

@@ -44,11 +44,11 @@ Placement place_on(const std::string& device, const std::string& target = "") {
 struct Told : ExecuteObserver {
   std::vector<std::string> words;
   bool refuses = false;
-  void on_scheduled(const TensorJob&, const Schedule& s, double) override {
+  void on_schedule_made(const TensorJob&, const Schedule& s, double) override {
     words.push_back("scheduled " + std::to_string(s.items.size()));
   }
-  bool watches_kernels() const override { return true; }
-  bool times_kernels() const override { return true; }
+  bool observes_kernels() const override { return true; }
+  bool should_time_kernels() const override { return true; }
   void on_kernel_begin(UOp) override { words.push_back("begins"); }
   Status on_kernel_lowered(UOp, KernelOutputs& outputs) override {
     words.push_back(outputs.source() ? "lowered" : "no source");
@@ -89,7 +89,7 @@ struct BoastingDevice : HostDevice {
 }  // namespace
 
 TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked for") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   BoastingDevice boasting;
   ContainedDevice worker(boasting, "boasting", 20);
   REQUIRE(worker.open());
@@ -103,7 +103,7 @@ TEST_CASE("ScheduleRunner: no more memory is read from a worker than was asked f
 }
 
 TEST_CASE("ScheduleRunner: REF's kernels run in a worker, each with the whole time limit") {
-  SKIP_TEST_IF(kSanitized, "sanitizers are on");
+  SKIP_TEST_IF(kIsSanitized, "sanitizers are on");
   auto ref = make_ref_device();
   // the time limit is for each kernel: four kernels that take half of it pass; a busy machine may need longer limits
   auto run = [&](double each) -> std::string {

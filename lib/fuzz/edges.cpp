@@ -36,7 +36,7 @@ class EdgeKernelMaker {
  private:
   UOp index() {
     UOp at = c_.random_item(loops_);
-    if (loops_.size() > 1 && c_.one_in(2)) at = row_major_index(loops_).position;
+    if (loops_.size() > 1 && c_.one_in(2)) at = make_row_major_index(loops_).position;
     return c_.one_in(3) ? at + g_.constant(dtypes::index, int64_t(c_.random_below(6)) - 2) : at;
   }
   // Returns a positive number up to about 2^most_bits, often near a power of two at which an integer or float dtype
@@ -112,11 +112,11 @@ class EdgeKernelMaker {
 
   UOp buffer(DType d, int64_t size) { return g_.node(Op::DEFINE_GLOBAL, d.ptr(size), {}, Arg(buffers_++)); }
   UOp element(DType d) {
-    auto [at, size] = row_major_index(loops_);
+    auto [at, size] = make_row_major_index(loops_);
     return buffer(d, size).index(at);
   }
   UOp stored(UOp value) {
-    auto [at, size] = row_major_index(loops_);
+    auto [at, size] = make_row_major_index(loops_);
     return g_.sink(buffer(value.dtype(), size).index_ptr(at).store(value).end(loops_));
   }
 
@@ -152,9 +152,9 @@ std::vector<int64_t> sizes_beyond(const std::array<int64_t, 3>& limits, RandomSo
 
 }  // namespace
 
-UOp edge_kernel(Graph& graph, RandomSource& chance) { return EdgeKernelMaker(graph, chance).kernel(); }
+UOp random_edge_kernel(Graph& graph, RandomSource& chance) { return EdgeKernelMaker(graph, chance).kernel(); }
 
-UOp grid_kernel(Graph& g, RandomSource& c, const Target& target) {
+UOp random_grid_kernel(Graph& g, RandomSource& c, const Target& target) {
   if (!target.has_local) return {};
   bool is_local = c.one_in(2);
   auto& limits = is_local ? target.local_max : target.global_max;
@@ -166,11 +166,11 @@ UOp grid_kernel(Graph& g, RandomSource& c, const Target& target) {
   if (loops.empty()) return {};
   std::vector<UOp> order = loops;
   if (c.one_in(2)) std::ranges::reverse(order);
-  auto [at, threads] = row_major_index(order);
+  auto [at, threads] = make_row_major_index(order);
   UOp value = loops[0].cast(dtypes::int32);
   for (size_t i = 1; i < loops.size(); i++) value = value * Const(int64_t(7)) + loops[i].cast(dtypes::int32);
   UOp out = g.node(Op::DEFINE_GLOBAL, value.dtype().ptr(threads), {}, Arg(int64_t(0)));
-  return with_opts(g.sink(out.index_ptr(at).store(value).end(loops)), {});
+  return sink_with_opts(g.sink(out.index_ptr(at).store(value).end(loops)), {});
 }
 
 }  // namespace tgc

@@ -236,7 +236,7 @@ class FromPattern {
     if (!value || !value.dtype().is_value()) return {};
     for (UOp u : toposort(value))  // an index that overflows has no meaning
       if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
-    auto [at, size] = row_major_index(loops_);
+    auto [at, size] = make_row_major_index(loops_);
     UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
     return g_.sink(out.index_ptr(at).store(value).end(loops_));
   }
@@ -251,7 +251,7 @@ class FromPattern {
 
 }  // namespace
 
-UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule) {
+UOp random_pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule) {
   if (!rule.left) return {};
   return FromPattern(graph, chance).kernel(rule);
 }

@@ -37,7 +37,7 @@ constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
 // Returns true for an integer constant that its dtype cannot hold; tinygrad's bounds do not truncate it.
-bool has_wild_constant(UOp root) {
+bool has_out_of_range_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
     Const value = u.arg().to_const();
@@ -62,7 +62,7 @@ bool differs_at_the_ends(const Verdict& verdict) {
 }
 
 InputGraph bundled_graph(const std::string& text, const std::string& name) {
-  InputGraph in = std::move(load_text({}, InputKind::Repro, text, name).value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_recorded_graph(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
@@ -80,7 +80,7 @@ class Campaign {
     choose_devices();
     begin_ = saved_ = Clock::now();
     continue_campaign();
-    const size_t workers = spec_.graph.empty() ? std::max(1u, session_.jobs) : 1;
+    const size_t workers = spec_.graph.empty() ? std::max(1u, session_.num_jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad_command.empty(); i++)
       tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad_command, session_.cancel_check()));
     for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
@@ -119,7 +119,7 @@ class Campaign {
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
   void work(TinygradProcess* tinygrad) {
-    const MakerSteering steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
+    const MakerCallbacks steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
                                  .parent = [&](RandomSource& c) { return ancestor(c); }};
     while (auto number = next()) {
       one(maker_.make_graph(*number, steering), tinygrad);
@@ -156,8 +156,9 @@ class Campaign {
   void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.golden_digest()};
-    auto from = std::move(read_state(spec_.state_file, name_).value_or_throw());
-    next_ = from.next_graph, unfinished_ = std::move(from.unfinished_graphs), applied_rules_.swap(from.applied_rules);
+    auto from = std::move(read_fuzz_state(spec_.state_file, name_).value_or_throw());
+    next_ = from.next_graph, unfinished_ = std::move(from.unfinished_graph_numbers),
+    applied_rules_.swap(from.applied_rules);
     for (auto& [rule, n] : from.rule_counts)
       if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
     rare_ = std::move(from.rare_graphs), findings_ = std::move(from.findings);
@@ -168,15 +169,15 @@ class Campaign {
   void save() {
     if (!is_kept()) return;
     std::lock_guard guard(saving_);
-    if (auto status = write_file(spec_.state_file, state_text()); !status) session_.warn(status.diag());
+    if (auto status = write_file(spec_.state_file, state_text()); !status) session_.send_warning(status.diag());
   }
   std::string state_text() {
     std::lock_guard guard(lock_);
     note_rules();
-    CampaignState state{.next_graph = next_, .unfinished_graphs = unfinished_, .rule_counts = counts_,
+    CampaignState state{.next_graph = next_, .unfinished_graph_numbers = unfinished_, .rule_counts = counts_,
                         .applied_rules = applied_rules_, .rare_graphs = rare_,
                         .findings = findings_, .report = report_};
-    state.unfinished_graphs.insert(state.unfinished_graphs.end(), in_work_.begin(), in_work_.end());
+    state.unfinished_graph_numbers.insert(state.unfinished_graph_numbers.end(), in_work_.begin(), in_work_.end());
     state.report.seconds = seconds();
     return state_to_json(state, name_);
   }
@@ -190,13 +191,13 @@ class Campaign {
     return rule;
   }
 
-  std::optional<Ancestor> ancestor(RandomSource& chance) {
+  std::optional<ParentGraph> ancestor(RandomSource& chance) {
     std::lock_guard guard(lock_);
     return rare_.empty() ? std::nullopt : std::optional(chance.random_item(rare_));
   }
 
   // If a rule is rare, keeps the kernel for mutations.
-  void note(const std::map<std::string, uint64_t>& hits, const MadeGraph& made = {}) {
+  void note(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
     for (auto& [rule, n] : hits) {
@@ -205,12 +206,12 @@ class Campaign {
       count++;
     }
     if (!is_rare || !made.kernel || rare_.size() >= kMaxKept) return;
-    if (auto text = text_of(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
+    if (auto text = text_of_graph(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
   }
 
   void note_rules() {
     for (const Rule* rule : maker_.rules())
-      if (was_hit(*rule)) applied_rules_.insert(key_of(*rule));
+      if (was_rule_hit(*rule)) applied_rules_.insert(key_of(*rule));
   }
   void count_rules() {
     note_rules();
@@ -221,15 +222,15 @@ class Campaign {
       else report_.never_applied_rules.push_back(rule);
   }
 
-  void one(MadeGraph made, TinygradProcess* tinygrad) {
+  void one(GeneratedGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
     if (made.tensor_graph) try_schedule(std::move(made), tinygrad);
     else if (made.kernel) try_one(made, tinygrad);
     else count(FuzzOutcome{});
   }
 
-  void try_one(const MadeGraph& made, TinygradProcess* tinygrad) {
-    RandomSource chance = maker_.random_source_for(made.recipe);
+  void try_one(const GeneratedGraph& made, TinygradProcess* tinygrad) {
+    RandomSource chance = maker_.random_source_for_recipe(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();
@@ -238,32 +239,33 @@ class Campaign {
     count(outcome);
     note(hits, made);
     if (outcome.failure) process_failure(made, *outcome.failure);
-    if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared) compare(*tinygrad, made.recipe, text_of(*made.kernel));
+    if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared)
+      compare(*tinygrad, made.recipe, text_of_graph(*made.kernel));
   }
 
-  void try_schedule(MadeGraph made, TinygradProcess* tinygrad) {
+  void try_schedule(GeneratedGraph made, TinygradProcess* tinygrad) {
     if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
     if (!whole) return;
     ApplicationLog log;
-    ScopedWatch watched(*whole, log);
+    ScopedObserver watched(*whole, log);
     auto& schedule = whole->schedule();
     std::map<std::string, uint64_t> hits;
     for (const Application& a : log.all_rewrites()) hits[key_of(*a.rule)]++;
-    whole->set_watcher(nullptr);
+    whole->set_stage_observer(nullptr);
     note(hits);
     if (!schedule) return;
     for (size_t n : whole->kernel_numbers())
-      if (MadeGraph kernel = maker_.kernel_of_schedule(*whole, made.recipe.steps[0].number, n); kernel.kernel)
+      if (GeneratedGraph kernel = maker_.kernel_of_schedule(*whole, made.recipe.steps[0].number, n); kernel.kernel)
         try_one(kernel, tinygrad);
   }
 
   void count(const FuzzOutcome& outcome) {
     std::lock_guard guard(lock_);
     using Kind = FuzzOutcome::Kind;
-    (outcome.kind == Kind::Refused    ? report_.num_refused
+    (outcome.kind == Kind::Refused    ? report_.num_refused_kernels
      : outcome.kind == Kind::LeftOut  ? report_.num_left_out
-     : outcome.kind == Kind::Compiled ? report_.num_compiled
+     : outcome.kind == Kind::Compiled ? report_.num_compiled_kernels
                                       : report_.num_compared)++;
     report_.num_ref_runs += outcome.num_ref_runs, report_.num_rounding_runs += outcome.num_rounding_runs;
     report_.num_device_runs += outcome.num_device_runs;
@@ -274,7 +276,7 @@ class Campaign {
   static Result<KernelText> tensors_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
-    return KernelText{*text, changed_settings(tensors.graph->settings()), ""};
+    return KernelText{*text, find_changed_settings(tensors.graph->settings()), ""};
   }
 
   // Throws Failure if tinygrad does not answer a simple question.
@@ -284,7 +286,7 @@ class Campaign {
     (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
   }
 
-  void compare(TinygradProcess& tinygrad, const Recipe& recipe, const Result<KernelText>& graph) {
+  void compare(TinygradProcess& tinygrad, const GraphRecipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
     auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
     const std::string problem = !report ? report.diag().text() : report->skip_reason;
@@ -299,15 +301,15 @@ class Campaign {
     finding.verdict = "divergence", finding.stage = report->first_difference;
     finding.message = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph_number = recipe.steps[0].number, finding.name = recipe.text();
-    finding.repro_command = command_for(recipe) + " --tinygrad=" + shell_word(spec_.tinygrad_command);
+    finding.repro_command = command_for(recipe) + " --tinygrad=" + quote_for_shell(spec_.tinygrad_command);
     keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph_number)));
     session_.report_note(finding.line() + "; again: " + finding.repro_command);
   }
 
-  std::string command_for(const Recipe& recipe) const {
-    std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + shell_word(recipe.text());
-    for (const std::string& file : spec_.golden_files) out += " --grow=" + shell_word(file);
-    if (!spec_.device.empty()) out += " --device=" + shell_word(spec_.device);
+  std::string command_for(const GraphRecipe& recipe) const {
+    std::string out = "tgc fuzz --seed=" + std::to_string(spec_.seed) + " --graph=" + quote_for_shell(recipe.text());
+    for (const std::string& file : spec_.golden_files) out += " --grow=" + quote_for_shell(file);
+    if (!spec_.device.empty()) out += " --device=" + quote_for_shell(spec_.device);
     return out + session_.overrides.other_options;
   }
 
@@ -318,12 +320,12 @@ class Campaign {
   };
 
   // If the first bisection finds nothing, but REF shows the failure, bisects again with --each-stage.
-  KeyedFinding bisected_finding(const MadeGraph& made, const FuzzFailure& failure, const Session& quiet,
+  KeyedFinding bisected_finding(const GeneratedGraph& made, const FuzzFailure& failure, const Session& quiet,
                                 RunOptions trial, const std::function<InputGraph()>& load) const {
     InputGraph in;
     Session limited = quiet;
     auto bisected = [&] {
-      Cancel limit(session_.cancel, kBisectSeconds, Cancel::TimeKind::Thread);
+      CancelRequest limit(session_.cancel, kBisectSeconds, CancelRequest::TimeKind::Thread);
       limited.cancel = &limit;
       in = load();
       return bisect(limited, in, trial);
@@ -349,7 +351,7 @@ class Campaign {
       finding.message += "; " + verdict.detail;
     if (is(Verdict::Kind::Renderer) && !verdict.before.empty()) finding.message += "; of " + verdict.before;
     const bool is_wild =
-        has_wild_constant(in.root) || verdict.detail.find(kOutOfRangeConstantText) != std::string::npos;
+        has_out_of_range_constant(in.root) || verdict.detail.find(kOutOfRangeConstantText) != std::string::npos;
     std::string rule = verdict.pass_name.empty() ? finding.rule : "LLVM's " + verdict.pass_name;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
     finding.known_entry = known_.entry_of_finding({.rule = rule,
@@ -357,8 +359,8 @@ class Campaign {
                                            .message = finding.message,
                                            .node = verdict.node_tree,
                                            .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
-                                           .has_wild_constant = is_wild,
-                                           .settings = changed_settings(in.graph->settings())});
+                                           .has_out_of_range_constant = is_wild,
+                                           .settings = find_changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known_entry
                                            : finding.rule + " " + finding.branch;
     if (!finding.known_entry.empty()) key += " (known)";  // unknown findings of the rule get another key
@@ -375,17 +377,17 @@ class Campaign {
     return inserted;
   }
 
-  static Criterion criterion_of(const std::string& symptom) {
+  static FailureCriterion criterion_of(const std::string& symptom) {
     using Kind = FailureSignature::Kind;
     for (Kind kind : {Kind::Crash, Kind::Endless, Kind::Refused, Kind::Compile})
       if (symptom == name_of(kind)) return {kind, ""};
     return {Kind::Wrong, ""};
   }
 
-  void process_failure(const MadeGraph& made, const FuzzFailure& failure) {
-    const FuzzKernel& kernel = failure.equivalent ? *failure.equivalent : *made.kernel;
+  void process_failure(const GeneratedGraph& made, const FuzzFailure& failure) {
+    const FuzzKernel& kernel = failure.kernel_variant ? *failure.kernel_variant : *made.kernel;
     const std::string name = "fuzz" + std::to_string(made.recipe.steps[0].number);
-    Session quiet{.jobs = 1};
+    Session quiet{.num_jobs = 1};
     quiet.overrides.target = failure.device == "REF" ? kernel.target : "";
     auto load = [&] {
       InputGraph in{.graph = std::make_shared<Graph>(kernel.graph->settings()), .info = {.name = name}};
@@ -393,32 +395,32 @@ class Campaign {
       return in;
     };
     const RunOptions plain{.device = {.name = failure.device, .timeout_seconds = 20,
-                                      .runs_in_process = failure.device == "REF"}};
+                                      .should_run_in_process = failure.device == "REF"}};
     RunOptions trial = plain;
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
     KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
     if (!is_new(n)) return;
 
-    Cancel limit(session_.cancel, kReduceSeconds, Cancel::TimeKind::Thread);
+    CancelRequest limit(session_.cancel, kReduceSeconds, CancelRequest::TimeKind::Thread);
     quiet.cancel = &limit;
     InputGraph in = load();
-    ReduceReport reduced = reduce(quiet, in, trial, criterion_of(failure.symptom));
+    ReduceReport reduced = reduce_graph(quiet, in, trial, criterion_of(failure.symptom));
     // if the refusal is not reproduced, the kernel may compute wrong values in REF: reduce that failure
     if (!reduced.error.empty() && failure.symptom == "refused") {
       in = load();
-      reduced = reduce(quiet, in, trial, criterion_of("wrong"));
+      reduced = reduce_graph(quiet, in, trial, criterion_of("wrong"));
     }
     std::string text = reduced.bundle_text;
     if (!reduced.error.empty()) {
       n.finding.message += "; not reduced: " + reduced.error;
       text = graph_to_json(kernel.ast, {.name = name,
                                         .target = kernel.target,
-                                        .settings = changed_settings(kernel.graph->settings())});
+                                        .settings = find_changed_settings(kernel.graph->settings())});
     } else if (n.finding.known_entry.empty() || n.finding.rule.empty()) {
       // The reduced kernel has fewer rewrites, so bisect finds the wrong rule more exactly.
       auto load_small = [&] { return bundled_graph(text, name); };
-      const Session one_job{.jobs = 1};
+      const Session one_job{.num_jobs = 1};
       auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
       const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known_entry.empty());
       if (names_cause && small->key != n.key) {
@@ -452,7 +454,7 @@ class Campaign {
     std::filesystem::create_directories(spec_.folder, error);
     finding.file = spec_.folder + "/" + file_name_of(finding.rule.empty() ? finding.verdict : finding.rule) + "-" +
                    std::to_string(finding.graph_number) + ".json";
-    if (auto status = write_file(finding.file, text); !status) session_.warn(status.diag());
+    if (auto status = write_file(finding.file, text); !status) session_.send_warning(status.diag());
   }
 
   const Session& session_;
@@ -462,7 +464,7 @@ class Campaign {
   KnownRules known_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;
-  CampaignName name_;
+  CampaignKey name_;
   Clock::time_point begin_;
   double seconds_before_ = 0;
   std::mutex saving_;  // protects the state file; must be locked before lock_
@@ -473,7 +475,7 @@ class Campaign {
   std::set<uint64_t> in_work_;
   std::set<std::string> applied_rules_;
   std::map<std::string, uint64_t> counts_;
-  std::vector<Ancestor> rare_;
+  std::vector<ParentGraph> rare_;
   std::map<std::string, FuzzFinding> findings_;
   std::map<std::string, std::string> renamed_;  // old key to new key
 };
@@ -481,7 +483,7 @@ class Campaign {
 }  // namespace
 
 FuzzReport fuzz(const Session& session, const FuzzSpec& spec) {
-  if (session.live_pool) return fuzz_live(session, spec);
+  if (session.tinygrad_pool) return fuzz_live(session, spec);
   FuzzReport report{.seed = spec.seed};
   auto done = catch_failures([&] { return Campaign(session, spec, report).run(), Unit{}; });
   if (!done) report.error = done.diag().text();

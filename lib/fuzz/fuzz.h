@@ -49,8 +49,8 @@ struct FuzzReport {
   // The next four fields count kernels.
   size_t num_compared = 0;  // also kernels that failed
   // kernels of which only linear lists were compared
-  size_t num_compiled = 0;
-  size_t num_refused = 0;
+  size_t num_compiled_kernels = 0;
+  size_t num_refused_kernels = 0;
   // kernels that could not be made, or not checked, for example because REF cannot run their AST
   size_t num_left_out = 0;
   size_t num_rounding_runs = 0;

@@ -44,8 +44,8 @@ std::string FuzzReport::text() const {
       "%zu graphs from seed %llu in %.1f s, %.0f a second: of their kernels %zu compared, %zu compiled alone, %zu "
       "refused, %zu left out\n%zu runs in REF, %zu on devices",
       num_graphs_made, static_cast<unsigned long long>(seed), seconds,
-      double(num_graphs_made) / std::max(seconds, 1e-9), num_compared, num_compiled, num_refused, num_left_out,
-      num_ref_runs, num_device_runs);
+      double(num_graphs_made) / std::max(seconds, 1e-9), num_compared, num_compiled_kernels, num_refused_kernels,
+      num_left_out, num_ref_runs, num_device_runs);
   if (num_rules)
     out += formatted("; %zu of %zu rewrite rules applied (%.1f %%)", num_rules_hit, num_rules,
                      100.0 * double(num_rules_hit) / double(num_rules));
@@ -72,8 +72,8 @@ std::string FuzzReport::json() const {
     json.member("seed", seed)
         .member("made", num_graphs_made)
         .member("graphs", num_compared)
-        .member("compiled", num_compiled);
-    json.member("refused", num_refused).member("left_out", num_left_out).member("rounding", num_rounding_runs);
+        .member("compiled", num_compiled_kernels);
+    json.member("refused", num_refused_kernels).member("left_out", num_left_out).member("rounding", num_rounding_runs);
     json.member("runs", num_ref_runs).member("device_runs", num_device_runs).key("seconds").number(seconds, "%.3f");
     json.member("with_tinygrad", num_equal_kernels).member("schedules_with_tinygrad", num_equal_schedules);
     if (num_rules)

@@ -27,7 +27,7 @@ using namespace tgc;
 
 static FuzzOutcome checked(const std::string& text, const std::string& target,
                          const std::vector<std::string>& devices = {}) {
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   RandomSource chance(0);
   const FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = target};
   return check_kernel(kernel, chance, devices, [](const Application&) {});
@@ -39,8 +39,8 @@ TEST_CASE("algebra_kernel makes well-formed kernels, which mostly run, the same 
     RandomSource first(seed), second(seed), trial(seed);
     Graph other;
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:LLVM"};
-    kernel.ast = algebra_kernel(*kernel.graph, first);
-    CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(algebra_kernel(other, second)).value_or_throw());
+    kernel.ast = random_algebra_kernel(*kernel.graph, first);
+    CHECK(pyrender(kernel.ast).value_or_throw() == pyrender(random_algebra_kernel(other, second)).value_or_throw());
     CAPTURE(seed);
     CHECK(is_sound(kernel.ast, Spec::Kernel));
     FuzzOutcome outcome = check_kernel(kernel, trial, {}, [](const Application&) {});
@@ -79,12 +79,12 @@ TEST_CASE("grown_kernel makes another well-formed kernel; equivalent_kernel keep
   for (uint64_t seed = 0; seed < 40; seed++) {
     RandomSource chance(seed);
     Graph g;
-    UOp ast = algebra_kernel(g, chance);
+    UOp ast = random_algebra_kernel(g, chance);
     if (UOp other = grown_kernel(ast, chance)) {
       CHECK(!(other == ast));
       grown++;
     }
-    if (UOp same = equivalent_kernel(ast, chance)) {
+    if (UOp same = make_equivalent_kernel(ast, chance)) {
       CHECK(is_sound(same, Spec::Kernel));
       equivalent++;
     }
@@ -100,17 +100,17 @@ TEST_CASE("pattern_kernel makes well-formed kernels, most of which hit their rul
     for (uint64_t seed = 0; seed < 6 && !applied; seed++) {
       RandomSource chance(seed);
       auto g = std::make_shared<Graph>();
-      UOp ast = pattern_kernel(*g, chance, *r.rule);
+      UOp ast = random_pattern_kernel(*g, chance, *r.rule);
       if (!ast || !is_sound(ast, Spec::Kernel)) continue;
       made = true;
       ApplicationLog log;
       Compilation c = std::move(
           Compilation::begin({.graph = g, .root = ast}, {.target = "CPU:LLVM"}).value_or_throw());
-      c.set_watcher(&log);
+      c.set_stage_observer(&log);
       (void)c.list();
       applied =
           std::ranges::any_of(log.all_rewrites(), [&](const Application& a) { return a.rule->name == r.rule->name; });
-      c.set_watcher(nullptr);
+      c.set_stage_observer(nullptr);
     }
     tried += made, hit += applied;
   }
@@ -159,7 +159,7 @@ TEST_CASE("matmul_kernel makes well-formed kernels, some with tensor cores") {
   for (uint64_t seed = 0; seed < 12; seed++) {
     RandomSource chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "AMD:HIP:gfx942"};
-    kernel.ast = matmul_kernel(*kernel.graph, chance);
+    kernel.ast = random_matmul_kernel(*kernel.graph, chance);
     CHECK(is_sound(kernel.ast, Spec::Kernel));
     Compilation c = std::move(
         Compilation::begin({.graph = kernel.graph, .root = kernel.ast}, {.target = kernel.target}).value_or_throw());
@@ -183,7 +183,7 @@ TEST_CASE("tensor_graph makes the same graph for a seed; most are scheduled, som
     };
     InputGraph first = made(), second = made();
     if (!first.root) continue;
-    CHECK(to_hex(key_of(first.root)) == to_hex(key_of(second.root)));
+    CHECK(sha256_hex(key_of(first.root)) == sha256_hex(key_of(second.root)));
     on_several += std::ranges::any_of(toposort(first.root), [](UOp u) { return u.in({Op::MULTI, Op::MSELECT}); });
     Compilation c = std::move(Compilation::begin(std::move(first), {}).value_or_throw());
     scheduled += c.schedule().ok();
@@ -224,7 +224,7 @@ TEST_CASE("edge_kernel hits rules that go wrong at the limits of dtypes and floa
   for (uint64_t seed = 0; seed < 250; seed++) {
     RandomSource chance(seed), trial(seed);
     FuzzKernel kernel{.graph = std::make_shared<Graph>(), .target = "CPU:CLANG"};
-    kernel.ast = edge_kernel(*kernel.graph, chance);
+    kernel.ast = random_edge_kernel(*kernel.graph, chance);
     CAPTURE(seed);
     CHECK(is_kernel(kernel.ast));
     std::set<std::string_view> rules;
@@ -244,7 +244,7 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
   for (uint64_t seed = 0; seed < 40; seed++) {
     RandomSource chance(seed);
     Graph g;
-    UOp ast = grid_kernel(g, chance, target);
+    UOp ast = random_grid_kernel(g, chance, target);
     if (!ast) continue;
     made++;
     CHECK(is_kernel(ast));
@@ -256,28 +256,28 @@ TEST_CASE("grid_kernel makes a grid with more threads than its target launches")
   CHECK(made > 20);
   RandomSource chance(0);
   Graph g;
-  CHECK(!grid_kernel(g, chance, std::move(parse_target("CPU:LLVM", settings).value_or_throw())));
+  CHECK(!random_grid_kernel(g, chance, std::move(parse_target("CPU:LLVM", settings).value_or_throw())));
 }
 
 TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had seen") {
   GraphMaker maker(7, {test_path("golden/kernels.jsonl.gz")});
-  std::vector<Ancestor> kept;
-  MakerSteering steering{.rule = [&](RandomSource& c) { return c.random_item(maker.rules()); },
+  std::vector<ParentGraph> kept;
+  MakerCallbacks steering{.rule = [&](RandomSource& c) { return c.random_item(maker.rules()); },
                          .parent = [&](RandomSource& c) {
                       return kept.empty() ? std::nullopt : std::optional(c.random_item(kept));
                     }};
   size_t from_rules = 0, grown = 0, tensors = 0;
   for (uint64_t number = 500; number < 800; number++) {
-    MadeGraph made = maker.make_graph(number, steering);
+    GeneratedGraph made = maker.make_graph(number, steering);
     CAPTURE(made.recipe.text());
     tensors += made.tensor_graph.has_value();
     if (!made.kernel) continue;
-    auto text = text_of(*made.kernel);
+    auto text = text_of_graph(*made.kernel);
     if (!text) continue;
     from_rules += !made.recipe.steps[0].rule.empty(), grown += made.recipe.steps.size() > 1;
-    MadeGraph again = maker.remake_graph(parse_recipe(made.recipe.text()).value_or_throw());
+    GeneratedGraph again = maker.remake_graph(parse_recipe(made.recipe.text()).value_or_throw());
     REQUIRE(again.kernel);
-    CHECK(text_of(*again.kernel).value_or_throw().ast == text->ast);
+    CHECK(text_of_graph(*again.kernel).value_or_throw().ast == text->ast);
     CHECK(again.kernel->target == made.kernel->target);
     kept.push_back({made.recipe, *text});
   }
@@ -288,7 +288,7 @@ TEST_CASE("fuzz makes a graph again from its name, whatever the campaign had see
 }
 
 TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
-  Session session{.jobs = 1};
+  Session session{.num_jobs = 1};
   const TemporaryFolder folder;
   FuzzSpec whole{.seed = 5, .num_graphs = 60, .golden_files = {test_path("golden/kernels.jsonl.gz")}};
   FuzzSpec parts = whole;
@@ -314,8 +314,10 @@ TEST_CASE("fuzz continues a stopped campaign as if it had not been stopped") {
 }
 
 TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stopped") {
-  CampaignState state{
-      .next_graph = 7, .unfinished_graphs = {4, 6}, .rule_counts = {{"a b.cpp", 3}}, .applied_rules = {"c d.cpp"}};
+  CampaignState state{.next_graph = 7,
+                      .unfinished_graph_numbers = {4, 6},
+                      .rule_counts = {{"a b.cpp", 3}},
+                      .applied_rules = {"c d.cpp"}};
   state.rare_graphs.push_back({parse_recipe("3/1").value_or_throw(), {"ast", {{"NOOPT", "1"}}, "CPU:LLVM"}});
   state.findings["x"] = {
       .verdict = "rewrite", .rule = "x", .graph_number = 2, .name = "2", .num_graphs = 5, .num_nodes = 9};
@@ -323,10 +325,10 @@ TEST_CASE("fuzz makes graphs again that were unfinished when a campaign was stop
   const TemporaryFolder folder;
   const std::string path = folder.file("state.json"), text = state_to_json(state, {1, "digest"});
   REQUIRE(write_file(path, text));
-  auto again = read_state(path, {1, "digest"});
+  auto again = read_fuzz_state(path, {1, "digest"});
   CHECK(state_to_json(again.value_or_throw(), {1, "digest"}) == text);
-  CHECK(again->unfinished_graphs == std::vector<uint64_t>{4, 6});
-  CHECK(!read_state(path, {1, "another"}));
+  CHECK(again->unfinished_graph_numbers == std::vector<uint64_t>{4, 6});
+  CHECK(!read_fuzz_state(path, {1, "another"}));
 }
 
 TEST_CASE("parse_recipe reads what Recipe::text writes, and nothing else") {
@@ -346,7 +348,7 @@ TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences
                               {"231097", "non-finite, mul-zero [zero]"},
                               {"201002/2462", "non-finite, mul-zero [zero]"}}) {
     CAPTURE(graph);
-    FuzzReport report = fuzz(Session{.jobs = 1}, {.seed = 2000000,
+    FuzzReport report = fuzz(Session{.num_jobs = 1}, {.seed = 2000000,
                                                   .graph = graph,
                                                   .golden_files = {test_path("golden/kernels.jsonl.gz")},
                                                   .known_rules_file = test_path("known_unsound.md")});
@@ -361,7 +363,7 @@ TEST_CASE("fuzz names a finding by its reduced kernel, and separates differences
 TEST_CASE("check_kernel accepts cancellation in sums, and rounding beyond the end of a dtype") {
   for (const char* graph : {"62517", "32895"}) {
     CAPTURE(graph);
-    FuzzReport report = fuzz(Session{.jobs = 1},
+    FuzzReport report = fuzz(Session{.num_jobs = 1},
                              {.seed = 2000000, .graph = graph, .golden_files = {test_path("golden/kernels.jsonl.gz")}});
     CHECK(report.error == "");
     CHECK(report.findings.empty());
@@ -409,7 +411,7 @@ TEST_CASE("KnownRules matches rule, branch, message and condition") {
   CHECK(known->entry_of_finding({.symptom = "crash", .message = message}) == "");
   CHECK(known->entry_of_finding({.symptom = "crash", .message = message, .settings = {{"DEVECTORIZE", "2"}}}) ==
         "DEVECTORIZE=2, crash: after the end of data");
-  CHECK(known->entry_of_finding({.rule = "add-zero", .has_wild_constant = true}) ==
+  CHECK(known->entry_of_finding({.rule = "add-zero", .has_out_of_range_constant = true}) ==
         "a constant that its dtype does not hold");
 }
 

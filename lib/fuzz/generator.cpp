@@ -275,7 +275,7 @@ uint64_t RandomSource::next() {
   return z ^ z >> 31;
 }
 
-RowMajorIndex row_major_index(std::span<const UOp> loops) {
+RowMajorIndex make_row_major_index(std::span<const UOp> loops) {
   RowMajorIndex out;
   for (UOp loop : loops) {
     int64_t n = loop.vmax().as_int().small_value() + 1;
@@ -305,9 +305,9 @@ bool is_kernel(UOp ast) {
   });
 }
 
-UOp algebra_kernel(Graph& graph, RandomSource& chance) { return Algebra(graph, chance).kernel(); }
+UOp random_algebra_kernel(Graph& graph, RandomSource& chance) { return Algebra(graph, chance).kernel(); }
 
-UOp matmul_kernel(Graph& g, RandomSource& c) {
+UOp random_matmul_kernel(Graph& g, RandomSource& c) {
   static constexpr Scalar kIn[] = {Scalar::Float16, Scalar::BFloat16, Scalar::FP8E4M3,
                                    Scalar::FP8E5M2, Scalar::Float32,  Scalar::Int8};
   static constexpr int64_t kDims[] = {16, 16, 32};
@@ -336,7 +336,7 @@ UOp grown_kernel(UOp ast, RandomSource& chance) {
   return out == ast ? UOp() : out;
 }
 
-UOp grown_tensor_graph(UOp sink, RandomSource& c) {
+UOp mutated_tensor_graph(UOp sink, RandomSource& c) {
   Graph& g = sink.graph();
   UOp root = sink, device;
   for (UOp u : toposort(root))
@@ -360,7 +360,7 @@ UOp grown_tensor_graph(UOp sink, RandomSource& c) {
   return root == sink || first_malformed_below(root) ? UOp() : root;
 }
 
-UOp smaller_kernel(UOp ast, int64_t most) {
+UOp shrink_kernel(UOp ast, int64_t most) {
   UOp root = ast;
   for (UOp u : toposort(ast))
     if (u.is(Op::RANGE) && u.src(0).is_const() && u.src(0).arg().to_const().to_int() > Int(most))
@@ -368,7 +368,7 @@ UOp smaller_kernel(UOp ast, int64_t most) {
   return root == ast ? UOp() : with_fitting_buffers(root);
 }
 
-UOp equivalent_kernel(UOp ast, RandomSource& chance) {
+UOp make_equivalent_kernel(UOp ast, RandomSource& chance) {
   Graph& g = ast.graph();
   std::vector<UOp> nodes = toposort(ast);
   for (int tries = 0; tries < 8; tries++) {

@@ -30,42 +30,42 @@ struct RowMajorIndex {
   UOp position = {};
   int64_t size = 1;
 };
-RowMajorIndex row_major_index(std::span<const UOp> loops);
+RowMajorIndex make_row_major_index(std::span<const UOp> loops);
 
 // Returns true if the AST is valid, variables have distinct names, no loop's length depends on another loop, and a
 // stored buffer is accessed only at the index of the store.
 bool is_kernel(UOp ast);
 
 // Returns a random kernel that computes with indices.
-UOp algebra_kernel(Graph& graph, RandomSource& chance);
+UOp random_algebra_kernel(Graph& graph, RandomSource& chance);
 
 // Returns a matrix product, often of dtypes for which tensor cores exist.
-UOp matmul_kernel(Graph& graph, RandomSource& chance);
+UOp random_matmul_kernel(Graph& graph, RandomSource& chance);
 
 // Returns the kernel with a few mutations and fitting buffers; the empty UOp if nothing changes or the result is not
 // valid.
 UOp grown_kernel(UOp ast, RandomSource& chance);
 
 // Returns the graph with a few nodes inserted; the empty UOp if nothing changes or the result is malformed.
-UOp grown_tensor_graph(UOp sink, RandomSource& chance);
+UOp mutated_tensor_graph(UOp sink, RandomSource& chance);
 
 // Shortens loops of constant length to `most` iterations, and buffers to their accesses. Returns the empty UOp if
 // nothing changes, or if indices or buffers do not permit it.
-UOp smaller_kernel(UOp ast, int64_t most);
+UOp shrink_kernel(UOp ast, int64_t most);
 
 // Returns a kernel that computes the same values, with one change such as swapped sources or a split loop; the empty
 // UOp if no attempt finds one.
-UOp equivalent_kernel(UOp ast, RandomSource& chance);
+UOp make_equivalent_kernel(UOp ast, RandomSource& chance);
 
 // Returns a kernel with numbers near the limits of dtypes or of float precision.
-UOp edge_kernel(Graph& graph, RandomSource& chance);
+UOp random_edge_kernel(Graph& graph, RandomSource& chance);
 
 // Returns a kernel on a grid with a size above the target's launch limit. Returns the empty UOp if there is no limit,
 // or no such grid is small enough for REF.
-UOp grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
+UOp random_grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
 // Returns a kernel with nodes that match the pattern (left side) of `rule`; the empty UOp if it cannot be made.
-UOp pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
+UOp random_pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Returns the SINK of a random tensor graph. Throws Failure if random choices contradict each other.
 UOp tensor_graph(Graph& graph, RandomSource& chance);

@@ -64,7 +64,7 @@ class KernelCheck {
     if (is_too_large(k_.ast) || may_overflow(k_.ast)) return compile_alone(on_rule);
     auto kernel = Executable::make_for_ref(k_.ast);
     if (!kernel) return;
-    auto inputs = input_arrays(kernel->buffers(), {}, "", input_distribution(k_.ast));
+    auto inputs = make_input_arrays(kernel->buffers(), {}, "", make_input_distribution(k_.ast));
     if (!inputs) return;
     for (const VariableSpec& v : kernel->variables()) variables_[v.name] = v.max;
     inputs_ = std::move(*inputs);
@@ -76,11 +76,11 @@ class KernelCheck {
 
     ApplicationLog log;
     Compilation c = begin(k_.ast);
-    c.set_watcher(&log);
+    c.set_stage_observer(&log);
     bool passed = stages(c);
     for (const Application& a : log.all_rewrites()) on_rule(a);
     std::string listing = passed ? print_uops(*c.list()) : "";
-    c.set_watcher(nullptr);
+    c.set_stage_observer(nullptr);
     if (!passed) return;
     if (c_.one_in(4)) unwatched(listing);
     if (!out_.failure && c_.one_in(3)) check_equivalent();
@@ -92,13 +92,13 @@ class KernelCheck {
   void compile_alone(const std::function<void(const Application&)>& on_rule) {
     ApplicationLog log;
     Compilation c = begin(k_.ast);
-    c.set_watcher(&log);
+    c.set_stage_observer(&log);
     auto& list = c.list();
     for (const Application& a : log.all_rewrites()) on_rule(a);
     if (!list) return (void)record_refusal(list.diag());
     out_.kind = Kind::Compiled;
     unwatched(print_uops(*list));
-    c.set_watcher(nullptr);
+    c.set_stage_observer(nullptr);
   }
 
   Compilation begin(UOp ast, const Settings* settings = nullptr) const {
@@ -137,7 +137,7 @@ class KernelCheck {
     for (const Comparison& c : *compared) {
       if (c.has_passed()) continue;
       if (!rounding_) rounding_.emplace(ref_, k_.ast, expected_);
-      if (rounding_->explains_differences(made, settled, root)) return out_.num_rounding_runs++, true;
+      if (rounding_->are_differences_explained(made, settled, root)) return out_.num_rounding_runs++, true;
       const std::string renderer = device.substr(device.find(':') + 1);
       std::string cause = device == "REF" ? "" : expected_divergence(k_.ast, *compared, renderer);
       return fail(device, "wrong", what + ": " + (cause.empty() ? "" : cause + "; ") + c.text()), false;
@@ -147,7 +147,7 @@ class KernelCheck {
 
   // Adds the unchanged inputs for expected arrays that the graph does not store.
   Arrays with_untouched(const Arrays& actual) const {
-    Arrays out = copy_of(actual);
+    Arrays out = copy_arrays(actual);
     for (const NamedArray& e : expected_)
       if (const Array* was = find_array(inputs_, e.name); was && !find_array(actual, e.name))
         out.push_back({e.name, was->copy()});
@@ -165,7 +165,7 @@ class KernelCheck {
   // From "final rewrite" on, WebGPU's buffers consist of words, and some tensor cores take packed operands; REF may not
   // run these.
   bool is_packed(const StageRow& row, UOp root) const {
-    if (&row < &row_of(StageKind::FinalRules)) return false;
+    if (&row < &get_stage_row(StageKind::FinalRules)) return false;
     return k_.target.starts_with("WEBGPU") || std::ranges::any_of(toposort(root), takes_other_operands);
   }
   // Returns true if operand A or the result has another dtype than the WMMA's arg states.
@@ -189,7 +189,7 @@ class KernelCheck {
     const UOp last = c.current_graph();
     auto& list = c.list();
     if (!list) return record_refusal(list.diag());
-    return is_packed(row_of(StageKind::FinalRules), list->back()) ||
+    return is_packed(get_stage_row(StageKind::FinalRules), list->back()) ||
            matches_expected(in_ref(Executable::make_for_ref(*list)), last, "REF", "the list");
   }
 
@@ -208,16 +208,16 @@ class KernelCheck {
 
   void check_equivalent() {
     Settings settings = k_.graph->settings();
-    UOp other = c_.one_in(2) ? UOp() : equivalent_kernel(k_.ast, c_);
+    UOp other = c_.one_in(2) ? UOp() : make_equivalent_kernel(k_.ast, c_);
     if (!other) other = k_.ast, settings.NOOPT = !settings.NOOPT;
     Compilation c = begin(other, &settings);
     const UOp last = last_graph(c);
     auto& list = c.list();
-    if (!list || is_packed(row_of(StageKind::FinalRules), list->back())) return;
+    if (!list || is_packed(get_stage_row(StageKind::FinalRules), list->back())) return;
     if (matches_expected(in_ref(Executable::make_for_ref(*list)), last, "REF", "an equivalent kernel")) return;
     FuzzKernel failed{.graph = std::make_shared<Graph>(settings), .ast = {}, .target = k_.target};
     failed.ast = copy_into(*failed.graph, other);
-    out_.failure->equivalent = std::move(failed);
+    out_.failure->kernel_variant = std::move(failed);
   }
 
   void on_device(const std::string& device) {
@@ -236,7 +236,7 @@ class KernelCheck {
     auto own = ref_.inputs_for_kernel(*kernel);
     if (!own) return;
     out_.num_device_runs++;
-    auto done = execute(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
+    auto done = execute_kernel(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
     const std::string cause = vector_cause(*list, place->target->renderer);
     matches_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
                 "on " + device + (cause.empty() ? "" : ", where " + cause));
@@ -247,7 +247,7 @@ class KernelCheck {
   FuzzOutcome& out_;
   Arrays inputs_, expected_;
   VariableValues variables_;
-  const ReferenceRunner ref_{inputs_, variables_, {.runs_in_process = true, .timeout_seconds = kMaxSeconds}};
+  const ReferenceRunner ref_{inputs_, variables_, {.should_run_in_process = true, .timeout_seconds = kMaxSeconds}};
   std::optional<RoundingEffect> rounding_;
   bool has_undefined_ = false;  // in the last run in REF; rules may change the result
 };

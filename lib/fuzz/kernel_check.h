@@ -24,7 +24,7 @@ struct FuzzFailure {
   std::string symptom;  // as in `tgc reduce --while`
   std::string message;
   bool is_non_finite = false;  // the results differ only where one is NaN or infinite
-  std::optional<FuzzKernel> equivalent = {};  // the kernel that failed, if it is an equivalent one
+  std::optional<FuzzKernel> kernel_variant = {};  // the kernel that failed, if it is an equivalent one
 };
 
 struct FuzzOutcome {

@@ -65,13 +65,13 @@ Result<KnownRules> KnownRules::read(const std::string& path) {
 
 KnownRules KnownRules::built_in_rules() {
   KnownRules out;
-  for (std::string_view table : kKnownTables) out.add_table(table);
+  for (std::string_view table : kKnownFaultTables) out.add_table(table);
   return out;
 }
 
 std::string KnownRules::entry_of_finding(const FindingTraits& finding) const {
   auto entry = std::ranges::find_if(entries_, [&](const std::string& e) { return matches_entry(e, finding); });
-  if (entry == entries_.end() && finding.has_wild_constant)
+  if (entry == entries_.end() && finding.has_out_of_range_constant)
     entry = std::ranges::find(entries_, kOutOfRangeConstantText);
   return entry == entries_.end() ? "" : *entry;
 }

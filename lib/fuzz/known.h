@@ -16,7 +16,7 @@ struct FindingTraits {
   std::string message;
   std::string node = {};  // the rewritten node, as a tree
   bool is_non_finite = false;      // the two sides differ only where one is NaN or infinite
-  bool has_wild_constant = false;  // outside the range of its dtype
+  bool has_out_of_range_constant = false;  // outside the range of its dtype
   std::map<std::string, std::string> settings;  // those that differ from tinygrad's defaults
 };
 

@@ -40,7 +40,7 @@ class LiveCampaign {
   LiveCampaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
       : session_(session), spec_(spec), report_(report) {
     session_.overrides.imports_kernels = true, session_.overrides.target = spec.device;
-    session_.live_pool->set_limit_seconds(kAnswerSeconds);
+    session_.tinygrad_pool->set_limit_seconds(kAnswerSeconds);
     report_.has_known_rules = true;
     known_ = spec.known_rules_file.empty() ? KnownRules::built_in_rules()
                                            : std::move(KnownRules::read(spec.known_rules_file).value_or_throw());
@@ -56,15 +56,15 @@ class LiveCampaign {
     } else if (spec_.limit_minutes > 0) {
       end = UINT64_MAX;
     }
-    OrderedPool pool(session_.jobs);
+    OrderedPool pool(session_.num_jobs);
     for (uint64_t number = first; number < end; number++) {
       const bool is_over = spec_.limit_minutes > 0 && seconds_since(begin) > 60 * spec_.limit_minutes;
       if (session_.is_cancelled() || (is_over && spec_.graph.empty())) break;
-      if (!pool.submit([this, number] { return check(number); },
+      if (!pool.submit_task([this, number] { return check(number); },
                        [this, number](Outcome&& outcome) { count(number, std::move(outcome)); }))
         break;
     }
-    pool.finish().value_or_throw();
+    pool.finish_tasks().value_or_throw();
     report_.seconds = seconds_since(begin);
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
   }
@@ -91,7 +91,7 @@ class LiveCampaign {
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
         return found({}, {.verdict = what, .message = error}, what, *made);
       }
-      if (auto& refused = import_facts_of(*made).import_error) {
+      if (auto& refused = import_facts_of_input(*made).import_error) {
         session_.report_note(name + ": " + refused->text());
         return Outcome{Outcome::Kind::LeftOut};
       }
@@ -169,7 +169,7 @@ class LiveCampaign {
   // Compiles the kernel again with its rewrites, bisects it, and adds the verdict to the finding. Sets `node` to the
   // rewritten node.
   void bisect_finding(FuzzFinding& finding, uint64_t number, const RunOptions& options, std::string& node) {
-    Cancel limit(session_.cancel, kBisectSeconds);
+    CancelRequest limit(session_.cancel, kBisectSeconds);
     Session with_rewrites = session_;
     with_rewrites.cancel = &limit, with_rewrites.overrides.records_live_rewrites = true;
     auto again = with_rewrites.compiler()->compile(random_input(spec_.seed + number, finding.name));
@@ -195,7 +195,7 @@ class LiveCampaign {
   // FuzzSpec::folder.
   void count(uint64_t number, Outcome outcome) {
     report_.num_graphs_made++;
-    (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused
+    (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused_kernels
      : outcome.kind == Outcome::Kind::LeftOut ? report_.num_left_out
                                               : report_.num_compared)++;
     report_.num_ref_runs += outcome.runs, report_.num_device_runs += outcome.device_runs,
@@ -211,9 +211,9 @@ class LiveCampaign {
     kept.num_graphs++;
     if (!is_new) return;
     kept.graph_number = number, kept.name = std::to_string(number);
-    kept.repro_command = "tgc fuzz --live=" + shell_word(session_.overrides.live_command) +
+    kept.repro_command = "tgc fuzz --live=" + quote_for_shell(session_.overrides.live_command) +
                          " --seed=" + std::to_string(spec_.seed) + " --graph=" + kept.name +
-                         (spec_.device.empty() ? "" : " --device=" + shell_word(spec_.device)) +
+                         (spec_.device.empty() ? "" : " --device=" + quote_for_shell(spec_.device)) +
                          session_.overrides.other_options;
     if (spec_.folder.empty()) return session_.report_note(kept.line());
     std::filesystem::create_directories(spec_.folder);

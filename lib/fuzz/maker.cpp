@@ -51,17 +51,17 @@ std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, RandomSource& ch
 
 }  // namespace
 
-Result<KernelText> text_of(const FuzzKernel& kernel) {
+Result<KernelText> text_of_graph(const FuzzKernel& kernel) {
   auto text = pyrender(kernel.ast);
   if (!text) return text.diag();
-  return KernelText{*text, changed_settings(kernel.graph->settings()), kernel.target};
+  return KernelText{*text, find_changed_settings(kernel.graph->settings()), kernel.target};
 }
 
 GraphMaker::GraphMaker(uint64_t seed, const std::vector<std::string>& grow) : seed_(seed) {
   for (const std::string& file : grow) read_golden_file(file);
   for (const CatalogRule& r : catalog_rules())
     if (!short_file_name(*r.rule).starts_with("lib/spec/")) rules_.push_back(r.rule);
-  find_targets();
+  find_rule_targets();
 }
 
 void GraphMaker::read_golden_file(const std::string& file) {
@@ -82,16 +82,16 @@ std::string GraphMaker::golden_digest() const {
       all += text.target + "\n" + text.ast + "\n";
       for (auto& [key, value] : text.settings) all += key + "=" + value + "\n";
     }
-  return to_hex(sha256(all));
+  return sha256_hex(sha256(all));
 }
 
-void GraphMaker::find_targets() {
+void GraphMaker::find_rule_targets() {
   Graph graph;
   for (const char* name : kTargets) {
     auto target = parse_target(name, graph.settings());
     if (!target) continue;
     for (const StageRow& row : stage_rows()) {
-      const RuleSet* set = row.kernel ? rules_of(row, *target, graph) : nullptr;
+      const RuleSet* set = row.kernel ? rules_of_row(row, *target, graph) : nullptr;
       if (!set) continue;
       for (const Rule* rule : set->rules()) rule_targets_[rule].push_back(name);
     }
@@ -114,19 +114,19 @@ const Rule* GraphMaker::rule_of_name(std::string_view name) const {
   throw Failure("there is no rule '" + std::string(name) + "' that a graph was made from");
 }
 
-RandomSource GraphMaker::random_source_of(uint64_t number, uint64_t purpose) const {
+RandomSource GraphMaker::random_source_of_graph(uint64_t number, uint64_t purpose) const {
   return RandomSource((seed_ * 0x100000001B3ull + number) ^ purpose << 48);
 }
 
-RandomSource GraphMaker::random_source_for(const Recipe& recipe) const {
-  const Recipe::Step& s = recipe.steps[0];
-  return random_source_of(s.number, 1 + s.kernel.value_or(0));
+RandomSource GraphMaker::random_source_for_recipe(const GraphRecipe& recipe) const {
+  const GraphRecipe::RecipeStep& s = recipe.steps[0];
+  return random_source_of_graph(s.number, 1 + s.kernel.value_or(0));
 }
 
-MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering) const {
+GeneratedGraph GraphMaker::make_graph(uint64_t number, const MakerCallbacks& steering) const {
   CrashContext making("graph " + std::to_string(number) + " of seed " + std::to_string(seed_) + ", as it was made");
-  MadeGraph out{.recipe = {{{.number = number}}}};
-  RandomSource chance = random_source_of(number, 0);
+  GeneratedGraph out{.recipe = {{{.number = number}}}};
+  RandomSource chance = random_source_of_graph(number, 0);
   bool is_parent = number < tensor_graphs_.size();
   if (is_parent || chance.one_in(16)) {
     auto made =
@@ -139,17 +139,17 @@ MadeGraph GraphMaker::make_graph(uint64_t number, const MakerSteering& steering)
   return out;
 }
 
-MadeGraph GraphMaker::remake_graph(const Recipe& recipe) const {
-  const Recipe::Step& step = recipe.steps[0];
-  MakerSteering as_it_was{
+GeneratedGraph GraphMaker::remake_graph(const GraphRecipe& recipe) const {
+  const GraphRecipe::RecipeStep& step = recipe.steps[0];
+  MakerCallbacks as_it_was{
       .rule = [&](RandomSource&) { return rule_of_name(step.rule); },
-      .parent = [&](RandomSource&) -> std::optional<Ancestor> {
+      .parent = [&](RandomSource&) -> std::optional<ParentGraph> {
         if (recipe.steps.size() < 2) return std::nullopt;
-        MadeGraph parent = remake_graph(recipe.parent());
+        GeneratedGraph parent = remake_graph(recipe.parent());
         if (!parent.kernel) throw Failure("'" + recipe.parent().text() + "' is no kernel that others are grown from");
-        return Ancestor{recipe.parent(), text_of(*parent.kernel).value_or_throw()};
+        return ParentGraph{recipe.parent(), text_of_graph(*parent.kernel).value_or_throw()};
       }};
-  MadeGraph out = make_graph(step.number, as_it_was);
+  GeneratedGraph out = make_graph(step.number, as_it_was);
   if (step.kernel && out.tensor_graph) {
     Compilation whole = std::move(Compilation::begin(std::move(*out.tensor_graph), {}).value_or_throw());
     if (auto& schedule = whole.schedule(); !schedule) throw Failure(schedule.diag());
@@ -160,11 +160,11 @@ MadeGraph GraphMaker::remake_graph(const Recipe& recipe) const {
   return out;
 }
 
-MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, size_t n) const {
-  MadeGraph out{.recipe = {{{.number = number, .kernel = n}}}};
+GeneratedGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, size_t n) const {
+  GeneratedGraph out{.recipe = {{{.number = number, .kernel = n}}}};
   auto one = whole.kernel(n);
   if (!one) return out;
-  RandomSource chance = random_source_of(number, n + 1);
+  RandomSource chance = random_source_of_graph(number, n + 1);
   std::string target = chance.random_item(kTargets);
   InputGraph in = std::move(*one).take_input();
   FuzzKernel kernel{in.graph, in.root, parse_target(target, in.graph->settings()) ? target : "CPU:LLVM"};
@@ -172,9 +172,9 @@ MadeGraph GraphMaker::kernel_of_schedule(Compilation& whole, uint64_t number, si
   return out;
 }
 
-std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
-                                             Recipe& recipe) const {
-  if (number < golden_kernels_.size()) return grow_kernel(golden_kernels_[number], chance, true);
+std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
+                                             GraphRecipe& recipe) const {
+  if (number < golden_kernels_.size()) return mutate_kernel(golden_kernels_[number], chance, true);
   std::optional<FuzzKernel> out;
   size_t kind = chance.random_below(12);
   if (kind >= 8) {
@@ -183,25 +183,25 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
     const KernelText* golden =
         golden_kernels_.empty() ? nullptr : &golden_kernels_[choice.random_below(golden_kernels_.size())];
     if (rare) recipe.steps.insert(recipe.steps.end(), rare->recipe.steps.begin(), rare->recipe.steps.end());
-    if (rare || golden) out = grow_kernel(rare ? rare->text : *golden, chance, false);
+    if (rare || golden) out = mutate_kernel(rare ? rare->text : *golden, chance, false);
   }
   if (!out) {
     out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
     Graph& graph = *out->graph;
-    out->ast = chance.one_in(24)   ? matmul_kernel(graph, chance)
+    out->ast = chance.one_in(24)   ? random_matmul_kernel(graph, chance)
                : kind < 3          ? kernel_from_rule(*out, chance, steering, recipe)
                : kind >= 7         ? RandomKernel(graph, chance.next()).make_ast()
-               : chance.one_in(6)  ? edge_kernel(graph, chance)
+               : chance.one_in(6)  ? random_edge_kernel(graph, chance)
                : chance.one_in(50) ? make_grid_kernel(*out, chance)
                                    : UOp();
-    if (!out->ast && kind >= 3) out->ast = algebra_kernel(graph, chance);
+    if (!out->ast && kind >= 3) out->ast = random_algebra_kernel(graph, chance);
   }
   if (out->target.empty() || chance.one_in(8)) out->target = chance.random_item(kTargets);
   if (!parse_target(out->target, out->graph->settings())) out->target = "CPU:LLVM";
   return out;
 }
 
-std::optional<FuzzKernel> GraphMaker::grow_kernel(const KernelText& parent, RandomSource& chance,
+std::optional<FuzzKernel> GraphMaker::mutate_kernel(const KernelText& parent, RandomSource& chance,
                                                 bool is_unchanged) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
@@ -210,7 +210,7 @@ std::optional<FuzzKernel> GraphMaker::grow_kernel(const KernelText& parent, Rand
   if (is_unchanged) return out;
   for (int64_t most : {32, 8, 4})
     if (is_too_large(out.ast))
-      if (UOp smaller = smaller_kernel(out.ast, most)) out.ast = smaller;
+      if (UOp smaller = shrink_kernel(out.ast, most)) out.ast = smaller;
   if (!chance.one_in(6)) out.ast = grown_kernel(out.ast, chance);
   if (!out.ast) return std::nullopt;
   return out;
@@ -218,15 +218,15 @@ std::optional<FuzzKernel> GraphMaker::grow_kernel(const KernelText& parent, Rand
 
 // Tries several rules. Sets out.target to a target whose stages have the rule, if there is one. Returns the empty UOp
 // if no rule gives a kernel.
-UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering,
-                                 Recipe& recipe) const {
+UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerCallbacks& steering,
+                                 GraphRecipe& recipe) const {
   RandomSource choice(chance.next());
   const RandomSource given(chance.next());
   for (int tries = 0; tries < 16; tries++) {
     const Rule* rule = steering.rule(choice);
     RandomSource own = given;
     bool is_product = rule->left && rule->left->ops.contains(Op::WMMA) && rule->left->ops != OpSet::all();
-    UOp ast = is_product ? matmul_kernel(*out.graph, own) : pattern_kernel(*out.graph, own, *rule);
+    UOp ast = is_product ? random_matmul_kernel(*out.graph, own) : random_pattern_kernel(*out.graph, own, *rule);
     if (!ast) continue;
     recipe.steps[0].rule = name_of(*rule);
     if (auto it = rule_targets_.find(rule); it != rule_targets_.end()) out.target = own.random_item(it->second);
@@ -238,7 +238,7 @@ UOp GraphMaker::kernel_from_rule(FuzzKernel& out, RandomSource& chance, const Ma
 UOp GraphMaker::make_grid_kernel(FuzzKernel& out, RandomSource& chance) const {
   out.target = chance.random_item(kTargetsWithLimits);
   auto target = parse_target(out.target, out.graph->settings());
-  return target ? grid_kernel(*out.graph, chance, *target) : UOp();
+  return target ? random_grid_kernel(*out.graph, chance, *target) : UOp();
 }
 
 std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent, RandomSource& chance) const {
@@ -255,10 +255,10 @@ std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent
     out.root = tensor_graph(*out.graph, chance);
     return is_sound(out.root, Spec::Tensor) ? std::optional(std::move(out)) : std::nullopt;
   }
-  auto out = load_text(settings, InputKind::Pyrender, parent->ast, "golden");
+  auto out = load_graph_text(settings, InputKind::Pyrender, parent->ast, "golden");
   if (!out) return std::nullopt;
   if (!is_unchanged) {
-    out->root = grown_tensor_graph(out->root, chance);
+    out->root = mutated_tensor_graph(out->root, chance);
     if (!out->root || !is_sound(out->root, Spec::Tensor)) return std::nullopt;
   }
   return std::move(*out);
@@ -275,10 +275,10 @@ std::optional<uint64_t> take_number(std::string_view& text) {
   return n;
 }
 
-std::optional<Recipe::Step> parse_step(std::string_view text) {
+std::optional<GraphRecipe::RecipeStep> parse_step(std::string_view text) {
   auto number = take_number(text);
   if (!number) return std::nullopt;
-  Recipe::Step out{.number = *number};
+  GraphRecipe::RecipeStep out{.number = *number};
   if (text.starts_with('.')) {
     text.remove_prefix(1);
     auto kernel = take_number(text);
@@ -293,9 +293,9 @@ std::optional<Recipe::Step> parse_step(std::string_view text) {
 
 }  // namespace
 
-std::string Recipe::text() const {
+std::string GraphRecipe::text() const {
   std::string out;
-  for (const Step& s : steps) {
+  for (const RecipeStep& s : steps) {
     out += (out.empty() ? "" : "/") + std::to_string(s.number);
     if (s.kernel) out += "." + std::to_string(*s.kernel);
     if (!s.rule.empty()) out += ":" + s.rule;
@@ -303,8 +303,8 @@ std::string Recipe::text() const {
   return out;
 }
 
-Result<Recipe> parse_recipe(std::string_view text) {
-  Recipe out;
+Result<GraphRecipe> parse_recipe(std::string_view text) {
+  GraphRecipe out;
   for (std::string_view rest = text;;) {
     size_t slash = rest.find('/');
     auto step = parse_step(rest.substr(0, slash));
@@ -317,7 +317,7 @@ Result<Recipe> parse_recipe(std::string_view text) {
   }
 }
 
-GoldenSettings changed_settings(const Settings& settings) {
+GoldenSettings find_changed_settings(const Settings& settings) {
   GoldenSettings out;
   for (const SettingInfo& s : all_settings())
     if (settings.*s.member != s.default_value) out[std::string(s.name)] = std::to_string(settings.*s.member);
@@ -332,7 +332,7 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
     InputGraph in =
         std::move(load_recorded_graph(graph.settings, InputKind::Pyrender, graph.ast, name).value_or_throw());
     in.info.name = name, in.info.target = graph.target, in.is_tensor_graph = graph.target.empty();
-    auto record = std::move(tinygrad.ask(question_about(in)).value_or_throw());
+    auto record = std::move(tinygrad.ask_process(question_about_graph(in)).value_or_throw());
     return check_record(record, in.graph->settings(), plan);
   });
 }

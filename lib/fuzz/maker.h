@@ -25,7 +25,7 @@ struct KernelText {
 };
 
 // Returns the settings that differ from tinygrad's defaults.
-GoldenSettings changed_settings(const Settings& settings);
+GoldenSettings find_changed_settings(const Settings& settings);
 
 // Compares tinygrad's compilation with that of tgc's own pipeline. Fails if the graph cannot be read, or if tinygrad
 // does not answer.
@@ -33,41 +33,41 @@ Result<RecordReport> compare_with_tinygrad(TinygradProcess& tinygrad, const Kern
 
 // With the seed and the golden files, enough to make a graph again. Texts of recipes are the names of graphs: "9411",
 // "9411.2", "9411:lt-scaled"; the recipe of a graph's parent follows after a slash: "9411/2077/31.0".
-struct Recipe {
-  struct Step {
+struct GraphRecipe {
+  struct RecipeStep {
     uint64_t number = 0;
     std::optional<size_t> kernel = {};  // index in the schedule, for a tensor graph's kernel
     // the rule from whose pattern the graph was made
     std::string rule = {};
   };
   // the graph, its parent (the graph that was mutated), and so on
-  std::vector<Step> steps;
+  std::vector<RecipeStep> steps;
 
   std::string text() const;
   // Requires at least two steps.
-  Recipe parent() const { return {{steps.begin() + 1, steps.end()}}; }
+  GraphRecipe parent() const { return {{steps.begin() + 1, steps.end()}}; }
 };
 
 // Returns an error if `text` is not a recipe.
-Result<Recipe> parse_recipe(std::string_view text);
+Result<GraphRecipe> parse_recipe(std::string_view text);
 
 // Fails if the kernel cannot be written as text.
-Result<KernelText> text_of(const FuzzKernel& kernel);
+Result<KernelText> text_of_graph(const FuzzKernel& kernel);
 
-struct Ancestor {
-  Recipe recipe;
+struct ParentGraph {
+  GraphRecipe recipe;
   KernelText text;
 };
 
-struct MakerSteering {
+struct MakerCallbacks {
   std::function<const Rule*(RandomSource&)> rule;  // returns the rule from whose pattern to make a graph
   // returns the kernel to mutate; nullopt if there is none
-  std::function<std::optional<Ancestor>(RandomSource&)> parent;
+  std::function<std::optional<ParentGraph>(RandomSource&)> parent;
 };
 
 // Neither `kernel` nor `tensor_graph` is set if the graph could not be made.
-struct MadeGraph {
-  Recipe recipe;
+struct GeneratedGraph {
+  GraphRecipe recipe;
   std::optional<FuzzKernel> kernel = {};
   std::optional<InputGraph> tensor_graph = {};
 };
@@ -78,13 +78,13 @@ class GraphMaker {
   // is truncated.
   GraphMaker(uint64_t seed, const std::vector<std::string>& grow);
 
-  MadeGraph make_graph(uint64_t number, const MakerSteering& steering) const;
+  GeneratedGraph make_graph(uint64_t number, const MakerCallbacks& steering) const;
   // Throws Failure if the seed and the golden files make no such graph.
-  MadeGraph remake_graph(const Recipe& recipe) const;
+  GeneratedGraph remake_graph(const GraphRecipe& recipe) const;
   // Makes kernel number `kernel` of tensor graph `number`, whose compilation is `whole`; may have no kernel.
-  MadeGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
+  GeneratedGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the generator for the checks of this graph.
-  RandomSource random_source_for(const Recipe& recipe) const;
+  RandomSource random_source_for_recipe(const GraphRecipe& recipe) const;
 
   std::string golden_digest() const;
 
@@ -92,16 +92,17 @@ class GraphMaker {
   std::span<const Rule* const> rules() const { return rules_; }
 
  private:
-  RandomSource random_source_of(uint64_t number, uint64_t purpose) const;
+  RandomSource random_source_of_graph(uint64_t number, uint64_t purpose) const;
   void read_golden_file(const std::string& file);
-  void find_targets();
+  void find_rule_targets();
   std::string name_of(const Rule& rule) const;
   const Rule* rule_of_name(std::string_view name) const;
 
-  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const MakerSteering& steering,
-                                   Recipe& recipe) const;
-  std::optional<FuzzKernel> grow_kernel(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
-  UOp kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerSteering& steering, Recipe& recipe) const;
+  std::optional<FuzzKernel> kernel(uint64_t number, RandomSource& chance, const MakerCallbacks& steering,
+                                   GraphRecipe& recipe) const;
+  std::optional<FuzzKernel> mutate_kernel(const KernelText& parent, RandomSource& chance, bool is_unchanged) const;
+  UOp kernel_from_rule(FuzzKernel& out, RandomSource& chance, const MakerCallbacks& steering,
+                       GraphRecipe& recipe) const;
   UOp make_grid_kernel(FuzzKernel& out, RandomSource& chance) const;
   std::optional<InputGraph> make_tensor_graph(const KernelText* parent, RandomSource& chance) const;
 

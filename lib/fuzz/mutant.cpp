@@ -225,8 +225,8 @@ class Mutator {
 }  // namespace
 
 std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes) {
-  std::vector<MutationStep> out(bytes.size() / kStepBytes);
-  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * kStepBytes);
+  std::vector<MutationStep> out(bytes.size() / kMutationStepBytes);
+  if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * kMutationStepBytes);
   return out;
 }
 

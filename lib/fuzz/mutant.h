@@ -18,7 +18,7 @@ struct MutationStep {
   uint16_t other_position = 0;  // selects a second node, source or graph
   uint16_t value_choice = 0;
 };
-inline constexpr size_t kStepBytes = sizeof(MutationStep);
+inline constexpr size_t kMutationStepBytes = sizeof(MutationStep);
 inline constexpr int kNumMutations = 24;
 
 // Ignores an incomplete last step.

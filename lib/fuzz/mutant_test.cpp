@@ -54,7 +54,7 @@ TEST_CASE("mutants: steps remove, swap and duplicate entries of a list") {
 }
 
 TEST_CASE("mutants: bytes are decoded as steps, without an incomplete last step") {
-  std::vector<uint8_t> bytes(2 * kStepBytes + 3, 1);
+  std::vector<uint8_t> bytes(2 * kMutationStepBytes + 3, 1);
   REQUIRE(steps_of_bytes(bytes).size() == 2);
   CHECK(steps_of_bytes(bytes)[1].node_position == 0x0101);
   CHECK(steps_of_bytes({}).empty());

@@ -48,7 +48,7 @@ std::string well_formed(UOp root, Spec spec, std::string_view stage) {
 // Resumes from the result of stage number `resume_after` (-1: the AST).
 Ran run(InputKind kind, const std::string& text, const Target& target, int resume_after, bool with_texts) {
   Ran out;
-  auto in = load_text(fixed_settings(), kind, text, "fuzz");
+  auto in = load_graph_text(fixed_settings(), kind, text, "fuzz");
   if (!in) return out.problem = in.diag().text(), out;
   if (resume_after >= 0) in->info.stage = kernel_stages()[size_t(resume_after)].name;
   auto begun = Compilation::begin(std::move(*in), {.target = target.name()});
@@ -58,7 +58,8 @@ Ran run(InputKind kind, const std::string& text, const Target& target, int resum
   int number = -1;
   for (const StageRow& row : stage_rows()) {
     if (!row.kernel || ++number <= resume_after) continue;
-    if (auto status = c.run_through(row); !status) return out.refused = true, out.list = status.diag().message, out;
+    if (auto status = c.run_through_stage(row); !status)
+      return out.refused = true, out.list = status.diag().message, out;
     out.problem += well_formed(c.current_graph(), Spec::Full, row.name);
     if (!with_texts) continue;
     auto json = write_graph(Format::Json, c.current_graph(), {});

@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 constexpr std::pair<const char*, size_t FuzzReport::*> kCounts[] = {
     {"made", &FuzzReport::num_graphs_made},         {"graphs", &FuzzReport::num_compared},
-    {"compiled", &FuzzReport::num_compiled}, {"refused", &FuzzReport::num_refused},
+    {"compiled", &FuzzReport::num_compiled_kernels}, {"refused", &FuzzReport::num_refused_kernels},
     {"left_out", &FuzzReport::num_left_out}, {"rounding", &FuzzReport::num_rounding_runs},
     {"runs", &FuzzReport::num_ref_runs},         {"device_runs", &FuzzReport::num_device_runs},
     {"with_tinygrad", &FuzzReport::num_equal_kernels},
@@ -30,20 +30,20 @@ FuzzFinding finding_of(const Json& from) {
   return out;
 }
 
-Ancestor ancestor_of(const Json& from) {
+ParentGraph ancestor_of(const Json& from) {
   return {parse_recipe(from.at("name").get<std::string>()).value_or_throw(),
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
 // Throws Failure for another campaign's state, and the JSON parser's exception for a missing or wrong member.
-CampaignState state_of(const Json& from, const std::string& path, const CampaignName& of) {
+CampaignState state_of(const Json& from, const std::string& path, const CampaignKey& of) {
   const Json& campaign = from.at("campaign");
-  if (CampaignName its{campaign.at("seed"), campaign.at("goldens")}; its != of)
+  if (CampaignKey its{campaign.at("seed"), campaign.at("goldens")}; its != of)
     throw Failure(Diag{.message = its.seed == of.seed ? "it is of a campaign that grows from other golden files"
                                                       : "it is of a campaign of seed " + std::to_string(its.seed),
                        .file = path});
   CampaignState out{.next_graph = from.at("next"),
-                    .unfinished_graphs = from.at("unfinished"),
+                    .unfinished_graph_numbers = from.at("unfinished"),
                     .rule_counts = from.at("counts"),
                     .applied_rules = from.at("noted")};
   for (const Json& one : from.at("rare")) out.rare_graphs.push_back(ancestor_of(one));
@@ -55,10 +55,10 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
 
 }  // namespace
 
-std::string state_to_json(const CampaignState& state, const CampaignName& of) {
+std::string state_to_json(const CampaignState& state, const CampaignKey& of) {
   return json_object([&](JsonWriter& json) {
     json.key("campaign").object([&] { json.member("seed", of.seed).member("goldens", of.golden_digest); });
-    json.member("next", state.next_graph).member("unfinished", state.unfinished_graphs);
+    json.member("next", state.next_graph).member("unfinished", state.unfinished_graph_numbers);
     json.key("so_far").object([&] {
       for (auto& [name, count] : kCounts) json.member(name, state.report.*count);
       json.member("seconds", state.report.seconds);
@@ -73,7 +73,7 @@ std::string state_to_json(const CampaignState& state, const CampaignName& of) {
         });
     });
     json.start_line().key("rare").array([&] {
-      for (const Ancestor& a : state.rare_graphs)
+      for (const ParentGraph& a : state.rare_graphs)
         json.start_line().object([&] {
           json.member("name", a.recipe.text()).member("target", a.text.target).member("ast", a.text.ast);
           json.member("settings", a.text.settings);
@@ -82,7 +82,7 @@ std::string state_to_json(const CampaignState& state, const CampaignName& of) {
   }) + "\n";
 }
 
-Result<CampaignState> read_state(const std::string& path, const CampaignName& of) {
+Result<CampaignState> read_fuzz_state(const std::string& path, const CampaignKey& of) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return CampaignState();
   if (!std::filesystem::is_regular_file(path, none)) return Diag{.message = "it is no regular file", .file = path};

@@ -12,23 +12,23 @@ namespace tgc {
 
 struct CampaignState {
   uint64_t next_graph = 0;                             // the first graph that was not started
-  std::vector<uint64_t> unfinished_graphs;              // those below `next_graph` that did not finish
+  std::vector<uint64_t> unfinished_graph_numbers;       // those below `next_graph` that did not finish
   std::map<std::string, uint64_t> rule_counts;        // number of kernels and schedules in which the rule applied
   std::set<std::string> applied_rules;           // the rules that applied, also those that made no node
-  std::vector<Ancestor> rare_graphs;
+  std::vector<ParentGraph> rare_graphs;
   std::map<std::string, FuzzFinding> findings;   // findings with equal keys count as one
   FuzzReport report;
 };
 
-struct CampaignName {
+struct CampaignKey {
   uint64_t seed = 0;
   std::string golden_digest;
 
-  bool operator==(const CampaignName&) const = default;
+  bool operator==(const CampaignKey&) const = default;
 };
 
-std::string state_to_json(const CampaignState& state, const CampaignName& of);
+std::string state_to_json(const CampaignState& state, const CampaignKey& of);
 // Returns an empty state if the file does not exist. Fails if it has no state of the campaign `of`.
-Result<CampaignState> read_state(const std::string& path, const CampaignName& of);
+Result<CampaignState> read_fuzz_state(const std::string& path, const CampaignKey& of);
 
 }  // namespace tgc

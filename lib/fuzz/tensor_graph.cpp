@@ -58,8 +58,8 @@ class Tensors {
   }
   UOp buffer(DType dtype, const ShapeVec& shape, Arg device) {
     UOp unique = g_.node(Op::UNIQUE, dtypes::void_, {}, Arg(number_++));
-    UOp flat = g_.node(Op::BUFFER, dtype, {unique, device_node(g_, device)}, prod(shape).arg());
-    return c_.one_in(4) ? forced_reshape(flat, shape) : reshape(flat, shape);
+    UOp flat = g_.node(Op::BUFFER, dtype, {unique, make_device_node(g_, device)}, prod(shape).arg());
+    return c_.one_in(4) ? force_reshape(flat, shape) : reshape(flat, shape);
   }
   UOp number(DType d) {
     static constexpr double kFloats[] = {0.0, 1.0, -1.0, 0.5, 2.0};
@@ -69,7 +69,7 @@ class Tensors {
                                 : g_.constant(d, c_.random_item(kInts));
   }
   UOp constant(DType d, const ShapeVec& shape, Arg device) {
-    UOp on = device_node(g_, device), out = number(d);
+    UOp on = make_device_node(g_, device), out = number(d);
     std::vector<UOp> src{on};
     if (c_.one_in(4)) src = {g_.node(Op::UNIQUE, dtypes::void_, {}, Arg(number_++)), on};
     return expand_const(out.with_src(src), shape);
@@ -92,7 +92,7 @@ class Tensors {
     if (c_.one_in(2)) u = permuted(reshape(u, ShapeVec{4, n / 4}));
     if (c_.one_in(3)) u = flip(u, std::vector<bool>(shape_of(u).size(), true));
     if (c_.one_in(3)) u = contiguous(u);
-    return g_.node(Op::COPY, u.dtype(), {u, device_node(g_, one_device())});
+    return g_.node(Op::COPY, u.dtype(), {u, make_device_node(g_, one_device())});
   }
 
   static UOp contiguous(UOp u) { return u.graph().node(Op::CONTIGUOUS, u.dtype(), u); }
@@ -147,7 +147,7 @@ class Tensors {
     static constexpr Op kOps[] = {Op::ADD, Op::MUL, Op::MAX, Op::ADD};
     auto goes_with = [&](UOp v) {
       bool are_alike = v.dtype() == u.dtype() && device_of(v) == device_of(u);
-      return are_alike && !(v == u) && same_shape(shape_of(v), shape_of(u));
+      return are_alike && !(v == u) && is_same_shape(shape_of(v), shape_of(u));
     };
     std::vector<UOp> others;
     std::ranges::copy_if(made_, std::back_inserter(others), goes_with);
@@ -248,7 +248,7 @@ class Tensors {
     if (c_.one_in(2)) {
       UOp own = target;
       if (shape.size() > 1 && shape[0] == shape.back()) own = permuted(own);
-      if (same_shape(shape_of(own), shape_of(u))) u = dtypes::is_bool(u.dtype()) ? own & u : u + own;
+      if (is_same_shape(shape_of(own), shape_of(u))) u = dtypes::is_bool(u.dtype()) ? own & u : u + own;
     }
     return target.assign(u);
   }
@@ -306,7 +306,7 @@ class Tensors {
   }
   UOp reduced_among_all(UOp u) {
     if (!is_on_many(u)) return sharded(copied(u, several_devices()));
-    return allreduce(u, c_.one_in(2) ? Op::ADD : Op::MAX, device_node(g_, device_of(u)));
+    return allreduce(u, c_.one_in(2) ? Op::ADD : Op::MAX, make_device_node(g_, device_of(u)));
   }
 
   Graph& g_;

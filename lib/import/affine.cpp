@@ -7,14 +7,14 @@
 
 namespace tgc::import {
 
-Affine AffineMath::index(UOp node, int64_t min, int64_t max) {
-  if (min == max) return Affine::number(min);
+AffineExpr AffineMath::index(UOp node, int64_t min, int64_t max) {
+  if (min == max) return AffineExpr::number(min);
   index_bounds_[node] = {min, max};
   return {.terms = {{node, 1}}, .min_value = min, .max_value = max};
 }
 
-Affine AffineMath::sum(const Affine& a, const Affine& b) {
-  Affine out{.constant = checked_add(a.constant, b.constant), .min_value = checked_add(a.min_value, b.min_value),
+AffineExpr AffineMath::sum(const AffineExpr& a, const AffineExpr& b) {
+  AffineExpr out{.constant = checked_add(a.constant, b.constant), .min_value = checked_add(a.min_value, b.min_value),
              .max_value = checked_add(a.max_value, b.max_value)};
   size_t i = 0, j = 0;
   while (i < a.terms.size() || j < b.terms.size()) {
@@ -32,31 +32,31 @@ Affine AffineMath::sum(const Affine& a, const Affine& b) {
   return out;
 }
 
-Affine AffineMath::scale_affine(const Affine& a, int64_t factor) {
+AffineExpr AffineMath::scale_affine(const AffineExpr& a, int64_t factor) {
   if (factor == 0) return {};
-  Affine out = a;
+  AffineExpr out = a;
   for (auto& term : out.terms) term.second = checked_mul(term.second, factor);
   for (int64_t* number : {&out.constant, &out.min_value, &out.max_value}) *number = checked_mul(*number, factor);
   if (factor < 0) std::swap(out.min_value, out.max_value);
   return out;
 }
 
-Affine AffineMath::narrow_bounds(Affine a, int64_t size) {
+AffineExpr AffineMath::narrow_bounds(AffineExpr a, int64_t size) {
   if (a.is_number() || size <= 0) return a;
   a.min_value = std::max<int64_t>(a.min_value, 0), a.max_value = std::min(a.max_value, size - 1);
   return a;
 }
 
-void AffineMath::set_bounds(Affine& a) const {
+void AffineMath::set_bounds(AffineExpr& a) const {
   a.min_value = a.max_value = a.constant;
   for (auto& [node, factor] : a.terms) {
-    const Bounds& b = index_bounds_.at(node);
+    const IndexBounds& b = index_bounds_.at(node);
     a.min_value = checked_add(a.min_value, checked_mul(factor, factor > 0 ? b.min_value : b.max_value));
     a.max_value = checked_add(a.max_value, checked_mul(factor, factor > 0 ? b.max_value : b.min_value));
   }
 }
 
-void AffineMath::split_terms(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const {
+void AffineMath::split_terms(const AffineExpr& a, int64_t divisor, AffineExpr& whole, AffineExpr& rest) const {
   if (divisor <= 0) throw Refusal{"it has no elements"};
   auto floored = [&](int64_t x) { return floored_quotient(x, divisor); };
   for (auto& [node, factor] : a.terms) {
@@ -70,9 +70,9 @@ void AffineMath::split_terms(const Affine& a, int64_t divisor, Affine& whole, Af
   if (whole.is_number() && whole.constant == 0) rest.min_value = a.min_value, rest.max_value = a.max_value;
 }
 
-Affine AffineMath::quotient(const Affine& a, int64_t divisor) {
+AffineExpr AffineMath::quotient(const AffineExpr& a, int64_t divisor) {
   if (divisor == 1) return a;
-  Affine whole, rest;
+  AffineExpr whole, rest;
   split_terms(a, divisor, whole, rest);
   if (rest.min_value >= 0 && rest.max_value < divisor) return whole;
   if (rest.is_number()) return add_number(whole, rest.constant / divisor);
@@ -81,17 +81,17 @@ Affine AffineMath::quotient(const Affine& a, int64_t divisor) {
                           std::max<int64_t>(rest.max_value, 0) / divisor));
 }
 
-Affine AffineMath::remainder(const Affine& a, int64_t divisor) {
+AffineExpr AffineMath::remainder(const AffineExpr& a, int64_t divisor) {
   if (divisor == 1) return {};
-  Affine whole, rest;
+  AffineExpr whole, rest;
   split_terms(a, divisor, whole, rest);
   if (rest.min_value >= 0 && rest.max_value < divisor) return rest;
-  if (rest.is_number()) return Affine::number(rest.constant % divisor);
+  if (rest.is_number()) return AffineExpr::number(rest.constant % divisor);
   return index(make_node(rest).alu(Op::MOD, number(divisor)), 0,
                std::min(divisor - 1, std::max<int64_t>(rest.max_value, 0)));
 }
 
-UOp AffineMath::make_node(const Affine& a) {
+UOp AffineMath::make_node(const AffineExpr& a) {
   UOp out;
   for (auto& [index, factor] : a.terms) {
     UOp term = factor == 1 ? index : index.alu(Op::MUL, number(factor));
@@ -101,9 +101,9 @@ UOp AffineMath::make_node(const Affine& a) {
   return a.constant ? out.alu(Op::ADD, number(a.constant)) : out;
 }
 
-UOp AffineMath::is_between(const Affine& a, int64_t min, int64_t end) {
+UOp AffineMath::between_condition(const AffineExpr& a, int64_t min, int64_t end) {
   UOp out;
-  if (a.min_value < min) out = negate(make_node(a).alu(Op::CMPLT, number(min)));
+  if (a.min_value < min) out = negate_node(make_node(a).alu(Op::CMPLT, number(min)));
   if (a.max_value >= end) out = logical_and(out, make_node(a).alu(Op::CMPLT, number(end)));
   return out;
 }

@@ -9,12 +9,12 @@
 namespace tgc::import {
 
 // The sum constant + factor * index + ... over `terms`. Its value lies in min_value..max_value (inclusive).
-struct Affine {
+struct AffineExpr {
   std::vector<std::pair<UOp, int64_t>> terms = {};  // (index, factor), sorted by node id; no factor is 0
   int64_t constant = 0;
   int64_t min_value = 0, max_value = 0;
 
-  static Affine number(int64_t value) { return {.constant = value, .min_value = value, .max_value = value}; }
+  static AffineExpr number(int64_t value) { return {.constant = value, .min_value = value, .max_value = value}; }
   bool is_number() const { return terms.empty(); }
 };
 
@@ -24,31 +24,31 @@ class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}
 
-  Affine index(UOp node, int64_t min, int64_t max);  // `node` lies in min..max (inclusive)
-  static Affine sum(const Affine& a, const Affine& b);
-  static Affine scale_affine(const Affine& a, int64_t factor);
-  static Affine add_number(const Affine& a, int64_t number) { return sum(a, Affine::number(number)); }
+  AffineExpr index(UOp node, int64_t min, int64_t max);  // `node` lies in min..max (inclusive)
+  static AffineExpr sum(const AffineExpr& a, const AffineExpr& b);
+  static AffineExpr scale_affine(const AffineExpr& a, int64_t factor);
+  static AffineExpr add_number(const AffineExpr& a, int64_t number) { return sum(a, AffineExpr::number(number)); }
   // `divisor` must be positive, and `a` not negative.
-  Affine quotient(const Affine& a, int64_t divisor);
-  Affine remainder(const Affine& a, int64_t divisor);
+  AffineExpr quotient(const AffineExpr& a, int64_t divisor);
+  AffineExpr remainder(const AffineExpr& a, int64_t divisor);
   // Narrows the bounds of `a` to 0..size-1. `a` must be used only where its value is within them.
-  static Affine narrow_bounds(Affine a, int64_t size);
+  static AffineExpr narrow_bounds(AffineExpr a, int64_t size);
 
-  UOp make_node(const Affine& a);
+  UOp make_node(const AffineExpr& a);
   // Returns the condition min <= a < end; the empty UOp if it is always true.
-  UOp is_between(const Affine& a, int64_t min, int64_t end);
+  UOp between_condition(const AffineExpr& a, int64_t min, int64_t end);
 
  private:
-  struct Bounds {
+  struct IndexBounds {
     int64_t min_value, max_value;
   };
   // a = divisor * whole + rest, where the factors of `rest` are in 0..divisor-1
-  void split_terms(const Affine& a, int64_t divisor, Affine& whole, Affine& rest) const;
-  void set_bounds(Affine& a) const;
+  void split_terms(const AffineExpr& a, int64_t divisor, AffineExpr& whole, AffineExpr& rest) const;
+  void set_bounds(AffineExpr& a) const;
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   Graph& graph_;
-  std::unordered_map<UOp, Bounds> index_bounds_;
+  std::unordered_map<UOp, IndexBounds> index_bounds_;
 };
 
 }  // namespace tgc::import

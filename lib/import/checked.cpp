@@ -62,18 +62,18 @@ Arg item(Arg tuple, size_t n) {
   return tuple[n];
 }
 
-int64_t integer(Arg arg) {
+int64_t checked_integer(Arg arg) {
   if (!arg.is_integral()) throw Refusal{"its arg " + arg.repr() + " is no integer"};
   return arg.as_int().int64_or_throw("an arg");
 }
 
 int64_t slot(Arg arg) {
-  const int64_t n = arg.is_integral() ? integer(arg) : -1;
+  const int64_t n = arg.is_integral() ? checked_integer(arg) : -1;
   if (n < 0 || n > kMaxSlot) throw Refusal{"its slot " + arg.repr() + " is out of range"};
   return n;
 }
 
-int64_t count_of(DType dtype) {
+int64_t count_of_dtype(DType dtype) {
   const int64_t count = dtype.count();
   if (count < 1 || count > kMostInVector) throw Refusal{"it is a vector of " + std::to_string(count) + " elements"};
   return count;

@@ -74,12 +74,12 @@ size_t axis(int64_t n, size_t count);
 // Throws Refusal if `tuple` is no tuple or has no item `n`.
 Arg item(Arg tuple, size_t n);
 // Throws Refusal if `arg` is no integer, Failure if it does not fit into 64 bits.
-int64_t integer(Arg arg);
+int64_t checked_integer(Arg arg);
 // Throws Refusal unless `arg` is an integer from 0 to kMaxSlot.
 inline constexpr int64_t kMaxSlot = 1 << 20;
 int64_t slot(Arg arg);
 // Returns the number of elements of a vector. Throws Refusal unless it is in 1..65536.
-int64_t count_of(DType dtype);
+int64_t count_of_dtype(DType dtype);
 // Returns the sources of `u` from `n` on. Throws Refusal if `u` has fewer than `n` sources.
 std::span<const UOp> sources_from(UOp u, size_t n);
 

@@ -63,7 +63,7 @@ Value make_end(Importer& im, UOp u) {
   std::vector<UOp> ranges;
   for (UOp s : sources_from(u, 1)) {
     if (s.dtype() == dtypes::void_ || s.dtype() == dtypes::bool_) throw Refusal{"it ends a loop without a bound"};
-    for (const Element& e : im[s].elements)
+    for (const ValueElement& e : im[s].elements)
       if (op_in_backward_slice_with_self(e.node, {Op::RANGE, Op::SPECIAL}) && !std::ranges::count(ranges, e.node))
         ranges.push_back(e.node);
   }
@@ -81,14 +81,14 @@ Value make_after(Importer& im, UOp u) {
   Value out = im[u.src(0)];
   if (others.empty()) return out;
   if (out.view) out.view->buffer = out.view->buffer.after(others);
-  for (Element& e : out.elements) (e.buffer ? e.buffer : e.node) = (e.buffer ? e.buffer : e.node).after(others);
+  for (ValueElement& e : out.elements) (e.buffer ? e.buffer : e.node) = (e.buffer ? e.buffer : e.node).after(others);
   return out;
 }
 
 // Returns a KernelInfo with name, opts and `dont_use_locals` of the SINK `u`; None if these are the defaults.
 Arg kernel_info(Importer& im, UOp u) {
-  Arg name = field_of(u.arg(), "name"), no_locals = field_of(u.arg(), "dont_use_locals"),
-      opts = field_of(u.arg(), "opts_to_apply");
+  Arg name = field_of_record(u.arg(), "name"), no_locals = field_of_record(u.arg(), "dont_use_locals"),
+      opts = field_of_record(u.arg(), "opts_to_apply");
   const bool has_name = name.is_str() && name.text() != "test";
   const bool has_no_locals = no_locals.kind() == Arg::Kind::Bool && no_locals.as_bool();
   if (!has_name && !opts.is_tuple() && !has_no_locals) return {};

@@ -88,7 +88,7 @@ UOp export_variable(Exporter& ex, UOp u) {
                                          {"vmin_vmax", ex.to.tuple({least, most})},
                                          {"multiple_of", Arg(1)},
                                          {"name", name},
-                                         {"addrspace", ex.to.raw("AddrSpace.ALU")}});
+                                         {"addrspace", ex.to.raw_arg("AddrSpace.ALU")}});
   return ex.to.node(Op::PARAM, dtype, {ex.to.node(Op::STACK)}, arg);
 }
 
@@ -165,7 +165,7 @@ UOp export_range(Exporter& ex, UOp u) {
   std::vector<Arg> ids;
   for (Arg a : u.arg().items()) {
     const bool is_loop = a.kind() == Arg::Kind::AxisType && a.axis_type() == AxisType::LOOP;
-    ids.push_back(is_loop && ex.release >= Release::v0_14 ? ex.to.raw("AxisType.WEAK") : a);
+    ids.push_back(is_loop && ex.release >= Release::v0_14 ? ex.to.raw_arg("AxisType.WEAK") : a);
   }
   return ex.to.node(Op::RANGE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple(ids));
 }

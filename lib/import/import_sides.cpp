@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-using import::Element;
+using import::ValueElement;
 using import::Importer;
 using import::Refusal;
 using import::Value;
@@ -42,7 +42,7 @@ std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
   const Value& own = im[u];
   const Value numbers = im.number_value(u, own.is_weak ? dtype : own.dtype);
   std::vector<UOp> out;
-  for (const Element& e : numbers.elements) {
+  for (const ValueElement& e : numbers.elements) {
     const bool is_bits = !own.is_weak && dtypes::is_float(own.dtype) && dtypes::is_int(dtype);
     UOp node = e.node.dtype() == dtype ? e.node : is_bits ? e.node.bitcast(dtype) : e.node.cast(dtype);
     out.push_back(e.valid ? e.valid.where(node, im.new_graph.constant(dtype, Const::invalid())) : node);
@@ -61,7 +61,7 @@ StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   const Arg tag = original.is(Op::STORE) ? original.src(0).tag() : Arg();
   if (tag.kind() == Arg::Kind::DType && is_float_of_any_release(tag.dtype())) {
     const Value value = im.number_value(original.src(1));
-    const auto places = im.element_places(original.src(0));
+    const auto places = im.elements_of_source(original.src(0));
     if (value.elements.size() == 1 && dtypes::is_float(value.dtype) && places.size() == 1 && places[0].buffer)
       return {im.pointer(places[0]), value.elements[0].node.cast(Importer::type_of(tag.dtype()).dtype)};
   }
@@ -107,7 +107,7 @@ SidesImporter::SidesImporter(const Settings& settings) : importer_(std::make_uni
 SidesImporter::~SidesImporter() = default;
 Graph& SidesImporter::graph() const { return importer_->new_graph; }
 
-void SidesImporter::import_below(UOp u) {
+void SidesImporter::import_nodes_below(UOp u) {
   is_refused_.resize(u.graph().size());
   for (UOp s : toposort(u, [&](UOp n) { return !importer_->has_value(n); })) {
     if (importer_->has_value(s)) continue;
@@ -128,7 +128,7 @@ Result<SidesImporter::ImportedSides> SidesImporter::import(UOp before, UOp after
     before = importer_->known_ops.replace_nodes(store_to_place(before)),
     after = importer_->known_ops.replace_nodes(after);
     try {
-      import_below(before), import_below(after);
+      import_nodes_below(before), import_nodes_below(after);
       Importer& im = *importer_;
       const Value &a = im[before], &b = im[after];
       if (a.dtype == dtypes::void_ || b.dtype == dtypes::void_) {

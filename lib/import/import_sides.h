@@ -32,7 +32,7 @@ class SidesImporter {
   Result<ImportedSides> import(UOp before, UOp after);
 
  private:
-  void import_below(UOp u);
+  void import_nodes_below(UOp u);
   std::unique_ptr<import::Importer> importer_;
   std::vector<bool> is_refused_;  // by id of an original node: it could not be imported
 };

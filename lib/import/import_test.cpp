@@ -39,7 +39,7 @@ struct Import {
   }
   void read(const std::string& text, InputKind kind = InputKind::Pyrender,
             const std::string& producer = "tinygrad 0.14.0") {
-    ReadReport report;
+    GraphReadReport report;
     report.producer = producer;
     auto read = read_graph(original, kind, text, "in.uop", &report);
     if (!read) FAIL(read.diag().text());
@@ -397,15 +397,15 @@ TEST_CASE("import: what has no counterpart is an error") {
 
 TEST_CASE("import: the table of upgrades") {
   std::set<std::string_view> names;
-  for (const import::Upgrade& row : import::upgrades()) {
+  for (const import::OpUpgrade& row : import::all_op_upgrades()) {
     INFO(std::string(row.name));
     CHECK(names.insert(row.name).second);
     CHECK((row.make != nullptr) == row.refusal_reason.empty());
-    CHECK(row.first_release <= row.last_release);
+    CHECK(row.first_op_release <= row.last_release);
     bool used = false;
     row.ops.for_each([&](Op op) {
       for (Release r : known_releases())
-        used |= row.first_release <= r && r <= row.last_release && has_op(r, op);
+        used |= row.first_op_release <= r && r <= row.last_release && has_op(r, op);
     });
     CHECK(used);
   }

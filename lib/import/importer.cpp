@@ -32,10 +32,10 @@ void take_word(Importer& im, UOp u, Value& value) {
   if (value.view || value.is_weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
   const auto word = tagged_word(u);
   if (!word) return;
-  if (std::ranges::any_of(value.elements, [](const Element& e) { return bool(e.buffer); }))
+  if (std::ranges::any_of(value.elements, [](const ValueElement& e) { return bool(e.buffer); }))
     throw Refusal{"it stands for the address of a word"};
   const DType dtype = is_unsigned ? dtypes::uint32 : dtypes::int32;
-  for (Element& e : value.elements)
+  for (ValueElement& e : value.elements)
     e.node = (*word ? e.node.alu(Op::SHR, im.new_graph.constant(value.dtype, 32)) : e.node).cast(dtype);
   value.dtype = dtype;
 }
@@ -43,7 +43,7 @@ void take_word(Importer& im, UOp u, Value& value) {
 
 void Importer::import(UOp u) {
   if (has_value(u)) return;
-  const Upgrade* row = find_upgrade(u);
+  const OpUpgrade* row = find_upgrade(u);
   if (!row) throw Refusal{u.is(Op::OTHER) ? unknown_op_reason(u) : "no upgrade is known for it"};
   if (!row->make) throw Refusal{std::string(row->refusal_reason)};
   check_sources(u);
@@ -51,7 +51,7 @@ void Importer::import(UOp u) {
   const size_t first = new_graph.size();
   Value value = row->make(*this, u);
   take_word(*this, u, value);
-  check_made(first);
+  check_made_nodes(first);
   num_elements_ += int64_t(value.elements.size());
   if (num_elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
   if (u.id() >= made_values_.size()) made_values_.resize(u.graph().size());
@@ -61,7 +61,7 @@ void Importer::import(UOp u) {
 
 // Throws Refusal if an imported node is malformed, because other code reads sources, args and dtypes without checks, or
 // if it has a dtype that tgc lacks.
-void Importer::check_made(size_t first) const {
+void Importer::check_made_nodes(size_t first) const {
   for (size_t id = first; id < new_graph.size(); id++) {
     UOp made = new_graph.at(uint32_t(id));
     if (made.dtype().scalar_kind() == Scalar::Other) throw Refusal{"tgc has no " + std::string(made.dtype().repr())};
@@ -117,21 +117,21 @@ UOp Importer::convert_node(UOp node, DType dtype, bool is_weak) {
   return is_weak && node.is_const() ? literal(dtype, node.arg().to_const()) : node.cast(dtype);
 }
 
-UOp Importer::index_node(const Element& place, DType dtype) {
+UOp Importer::index_node(const ValueElement& place, DType dtype) {
   if (!place.valid) return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node});
   if (!(place.node.dtype() == dtypes::index))
     return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
   return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
 }
-UOp Importer::read(const Element& place) { return index_node(place, place.buffer.dtype().base()); }
-UOp Importer::pointer(const Element& place) { return index_node(place, place.buffer.dtype()); }
+UOp Importer::read(const ValueElement& place) { return index_node(place, place.buffer.dtype().base()); }
+UOp Importer::pointer(const ValueElement& place) { return index_node(place, place.buffer.dtype()); }
 
-CheckedList<Element> Importer::element_places(UOp source) {
+CheckedList<ValueElement> Importer::elements_of_source(UOp source) {
   const Value& v = (*this)[source];
   if (!v.view) return v.elements;
   const Sizes& shape = v.view->shape();
   if (product(shape) > kMaxElements) throw Refusal{"it uses a whole buffer as a value"};
-  CheckedList<Element> out;
+  CheckedList<ValueElement> out;
   for (int64_t i = 0; i < product(shape); i++) {
     CheckedList<UOp> at;
     for (int64_t index : unravel(i, shape)) at.push_back(new_graph.constant(dtypes::index, index));
@@ -157,11 +157,11 @@ Value Importer::number_value(UOp source, DType dtype) {
     numbers_depth_--;
     return wide;
   }
-  Value out{.elements = element_places(source),
+  Value out{.elements = elements_of_source(source),
             .shape = v.view ? v.view->shape() : v.shape,
             .dtype = dtype,
             .is_weak = v.is_weak};
-  for (Element& e : out.elements) {
+  for (ValueElement& e : out.elements) {
     if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : read(e)};
     e.node = convert_node(e.node, dtype, v.is_weak);
   }
@@ -171,14 +171,14 @@ Value Importer::number_value(UOp source, DType dtype) {
 UOp Importer::scalar(UOp source, DType dtype) {
   Value v = number_value(source, dtype);
   if (v.elements.size() != 1) throw Refusal{"its source is a vector"};
-  const Element& e = v.elements[0];
+  const ValueElement& e = v.elements[0];
   return e.valid ? e.valid.where(e.node, literal(dtype, Const(0))) : e.node;
 }
 
 Sizes Importer::constant_ints(UOp source) {
   Sizes out;
   const Value& v = (*this)[source];
-  for (const Element& e : v.elements) {
+  for (const ValueElement& e : v.elements) {
     Const most = e.buffer ? Const() : e.node.vmax();
     if (!most.is_integral() || !most.as_int().is_small()) throw Refusal{"its size is no number"};
     if (most.as_int().small_value() < 0 || most.as_int().small_value() > INT32_MAX)
@@ -227,7 +227,7 @@ class Walk {
       const Value& value = im_[u];
       // add addresses here, because their first use may be inside of a range and another use after its end
       if (value.view) push(value.view->buffer);
-      for (const Element& e : value.elements)
+      for (const ValueElement& e : value.elements)
         if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
       im_.origins->record_origin(im_.new_graph, im_.known_ops.original(u));
     }
@@ -247,7 +247,7 @@ class Walk {
   ImportedGraph finish(ImportedGraph out) {
     out.graph = im_.graph;
     out.origins = im_.origins;
-    auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed(out.list);
+    auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed_node(out.list);
     if (!wrong) return out;
     if (UOp origin = out.origins->original_of_node(wrong->node)) at = origin;
     throw Refusal{"the imported node is not well formed: " + wrong->message};
@@ -276,7 +276,7 @@ Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Se
   NonImportableNode details;
   auto refuse = [&](std::string reason) -> Diag {
     const UOp at = walk.original();
-    details = {at, std::string(shown_op(at)), std::move(reason)};
+    details = {at, std::string(printed_op_name(at)), std::move(reason)};
     if (why) *why = details;
     return Diag{.message = details.text()};
   };

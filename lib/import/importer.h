@@ -50,7 +50,7 @@ class Importer {
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
   // For a buffer or a part of one, these are places in memory.
-  CheckedList<Element> element_places(UOp source);
+  CheckedList<ValueElement> elements_of_source(UOp source);
   // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal unless they are in
   // 0..2^31 - 1.
   Sizes constant_ints(UOp source);
@@ -60,8 +60,8 @@ class Importer {
   UOp literal(DType dtype, Arg value);
   UOp convert_node(UOp node, DType dtype, bool is_weak);
   // The INDEX of a place: read() for its number, pointer() for a pointer to it.
-  UOp read(const Element& place);
-  UOp pointer(const Element& place);
+  UOp read(const ValueElement& place);
+  UOp pointer(const ValueElement& place);
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }
 
  private:
@@ -69,11 +69,11 @@ class Importer {
     Value value;
     bool is_made = false;
   };
-  UOp index_node(const Element& place, DType dtype);
+  UOp index_node(const ValueElement& place, DType dtype);
   std::deque<MadeValue> made_values_;
   // by buffer: the group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
-  void check_made(size_t first) const;  // `first`: an id in `new_graph`
+  void check_made_nodes(size_t first) const;  // `first`: an id in `new_graph`
   int numbers_depth_ = 0;
   int64_t num_elements_ = 0;
 };

@@ -110,7 +110,7 @@ class FileReader {
   void sources(NodeForm& out) {
     out.src.emplace();
     in_.array([&] {
-      if (in_.peek() == JsonScanner::Type::Object)
+      if (in_.peek_type() == JsonScanner::Type::Object)
         out.src->push_back(std::make_unique<NodeForm>(node({"is", "src", "arg", "dtype"}, nullptr)));
       else out.src->push_back(number(kMostSources));
     });
@@ -118,7 +118,7 @@ class FileReader {
 
   void read_dtype(NodeForm& out) {
     const size_t at = in_.position();
-    if (in_.peek() == JsonScanner::Type::Object)
+    if (in_.peek_type() == JsonScanner::Type::Object)
       return members({"source"}, [&](std::string_view) { out.dtype_of = number(kMostSources); });
     out.dtype = in_.string();
     Graph graph;
@@ -131,8 +131,8 @@ class FileReader {
     using enum JsonScanner::Type;
     const size_t at = in_.position();
     ArgForm out{.kind = ArgForm::Kind::Constant};
-    switch (in_.peek()) {
-      case Null: in_.null(); return out;
+    switch (in_.peek_type()) {
+      case Null: in_.read_null(); return out;
       case True:
       case False: return out.constant = in_.read_boolean(), out;
       case String: return out.constant = in_.string(), out;
@@ -187,7 +187,7 @@ class FileReader {
   }
   int64_t number(int64_t limit) {
     const size_t at = in_.position();
-    const int64_t n = in_.int64();
+    const int64_t n = in_.read_int64();
     if (n < 0 || n >= limit)
       in_.throw_error(at, "found " + std::to_string(n), "a number from 0 to " + std::to_string(limit - 1));
     return n;
@@ -257,7 +257,7 @@ std::vector<Row>& rows() {
 
 }  // namespace
 
-Status use_op_upgrades(std::string_view json, const std::string& file) {
+Status load_op_upgrades(std::string_view json, const std::string& file) {
   return catch_failures([&] {
     std::vector<Row> own = FileReader(json, file).read();
     rows().insert(rows().begin(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
@@ -278,9 +278,9 @@ UOp KnownOps::replacement_of_node(UOp u) {
   for (UOp s : u.src()) src.push_back(replacements_.at(s));
   UOp made = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
   for (const Row& row : rows()) {
-    if (row.op != shown_op(u) || row.since > u.graph().release()) continue;
+    if (row.op != printed_op_name(u) || row.since > u.graph().release()) continue;
     try {
-      made = Recorded{u.graph(), u.dtype(), src, shown_arg(u)}.made(row.made, u.tag());
+      made = Recorded{u.graph(), u.dtype(), src, printed_arg(u)}.made(row.made, u.tag());
       break;
     } catch (const Recorded::DoesNotApply&) {
     }
@@ -295,7 +295,7 @@ UOp KnownOps::original(UOp u) const {
 }
 
 std::string unknown_op_reason(UOp u) {
-  return "tgc does not know Ops." + std::string(shown_op(u)) +
+  return "tgc does not know Ops." + std::string(printed_op_name(u)) +
          "; --upgrades=FILE can say what it is (`tgc help upgrades`)";
 }
 

@@ -12,7 +12,7 @@ namespace tgc {
 
 // Reads descriptions, which later imports prefer to the built-in ones. Must be called before the first import. `file`
 // is for messages. Fails if the text does not follow `tgc help upgrades`.
-Status use_op_upgrades(std::string_view json, const std::string& file);
+Status load_op_upgrades(std::string_view json, const std::string& file);
 
 // Returns the reason, and what to do, for `u`, whose op neither tgc nor a description knows.
 std::string unknown_op_reason(UOp u);

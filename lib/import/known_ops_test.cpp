@@ -12,7 +12,7 @@ namespace {
 
 std::string trouble(std::string_view rows) {
   const std::string head = R"({"format":"tgc-upgrades","version":1,"ops":[)";
-  auto status = use_op_upgrades(head + std::string(rows) + "]}", "f.json");
+  auto status = load_op_upgrades(head + std::string(rows) + "]}", "f.json");
   return status ? "none" : status.diag().text();
 }
 
@@ -23,7 +23,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   graph.set_release(Release::Other);
   UOp x = graph.node(Op::PARAM, dtypes::int32, {}, 0), y = graph.node(Op::PARAM, dtypes::int32, {}, 1);
   auto new_op = [&](const char* name, std::vector<UOp> src, Arg arg = {}) {
-    return graph.node(Op::OTHER, dtypes::int32, src, other_arg(graph, name, arg));
+    return graph.node(Op::OTHER, dtypes::int32, src, other_node_arg(graph, name, arg));
   };
   UOp square = new_op("T_SQUARE", {y}), fma = new_op("T_FMA", {x, square, y});
   UOp sum = graph.node(Op::ADD, dtypes::int32, {fma, x});
@@ -54,7 +54,7 @@ TEST_CASE("known ops: rows say what an op is, and nodes without one below stay")
   Graph older;
   older.set_release(Release::v0_13);
   UOp z = older.node(Op::PARAM, dtypes::int32, {}, 0);
-  UOp old = older.node(Op::OTHER, dtypes::int32, {z, z, z}, other_arg(older, "T_FMA", {}));
+  UOp old = older.node(Op::OTHER, dtypes::int32, {z, z, z}, other_node_arg(older, "T_FMA", {}));
   CHECK(KnownOps().replace_nodes(old) == old);
 }
 
@@ -67,5 +67,5 @@ TEST_CASE("known ops: a file that is none is refused, and no row makes an op tha
   CHECK(trouble(R"({"op":"A","is":"ADD","src":[-1]})").find("a number from 0") != std::string::npos);
   CHECK(trouble(R"({"is":"ADD"})").find("without 'op'") != std::string::npos);
   CHECK(trouble(R"({"op":"ADD","dtype":"os.system"})").find("a dtype") != std::string::npos);
-  CHECK_FALSE(use_op_upgrades("{}", "f.json"));
+  CHECK_FALSE(load_op_upgrades("{}", "f.json"));
 }

@@ -10,7 +10,7 @@ namespace {
 // its LOADs and STOREs access all elements that the wider dtype spans.
 Value cast_pointer(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
-  const int64_t count = count_of(u.dtype().base());
+  const int64_t count = count_of_dtype(u.dtype().base());
   if (from.view || from.elements.size() != 1 || !from.elements[0].buffer)
     throw Refusal{"it casts a pointer that is no place in memory"};
   const DType to = Importer::type_of(u.dtype().base()).dtype;
@@ -20,7 +20,7 @@ Value cast_pointer(Importer& im, UOp u) {
     return {.elements = from.elements, .shape = {}, .dtype = to};
   }
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = from.dtype};
-  const Element& first = from.elements[0];
+  const ValueElement& first = from.elements[0];
   for (int64_t k = 0; k < count; k++)
     out.elements.push_back({k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node,
                             first.valid, first.buffer});
@@ -38,8 +38,8 @@ Value make_const(Importer& im, UOp u) {
   const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
   Value out{.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
-  if (const int64_t count = count_of(u.dtype()); count != 1)
-    out = {CheckedList<Element>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
+  if (const int64_t count = count_of_dtype(u.dtype()); count != 1)
+    out = {CheckedList<ValueElement>(size_t(count), out.elements[0]), {count}, type.dtype, type.is_weak};
   return out;
 }
 
@@ -69,7 +69,7 @@ Value make_bitcast(Importer& im, UOp u) {
   if (!in || !out_size || from.is_weak || type.is_weak) throw Refusal{"it is a bitcast of a dtype without a size"};
   Value out{.shape = from.shape, .dtype = type.dtype};
   if (in == out_size) {
-    for (const Element& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});
+    for (const ValueElement& e : from.elements) out.elements.push_back({e.node.bitcast(type.dtype), e.valid});
     return out;
   }
   if (from.shape.empty() || checked_mul(from.shape.back(), in) % out_size)
@@ -142,13 +142,13 @@ UOp node_of(Importer& im, UOp u, DType dtype, const CheckedList<UOp>& x) {
 }
 
 // Returns the condition under which WHERE(cond, yes, no) is valid; the empty UOp if it always is.
-UOp valid_choice(const Element& cond, const Element& yes, const Element& no) {
+UOp valid_choice(const ValueElement& cond, const ValueElement& yes, const ValueElement& no) {
   if (!yes.valid && !no.valid) return cond.valid;
   // keep `valid` beside a condition that is constantly false, because the other side of a rewrite may have `valid`
   auto both = [](UOp c, UOp valid) {
     return valid && is_false(c) && !is_false(valid) ? c.alu(Op::AND, valid) : logical_and(c, valid);
   };
-  UOp if_yes = both(cond.node, yes.valid), if_no = both(negate(cond.node), no.valid);
+  UOp if_yes = both(cond.node, yes.valid), if_no = both(negate_node(cond.node), no.valid);
   UOp valid = is_false(yes.valid) ? if_no : is_false(no.valid) ? if_yes : if_yes.alu(Op::OR, if_no);
   return logical_and(cond.valid, valid);
 }
@@ -165,14 +165,14 @@ Value import_elementwise(Importer& im, UOp u, Type type) {
     from.push_back(im.number_value(u.src(i), u.is(Op::WHERE) && i == 0 ? dtypes::bool_ : type.dtype));
     out.shape = broadcast_shape(out.shape, from[i].shape);
   }
-  CheckedList<CheckedList<Element>> operands;
+  CheckedList<CheckedList<ValueElement>> operands;
   for (const Value& v : from) operands.push_back(broadcast_to(v, out.shape));
   for (size_t k = 0; k < operands[0].size(); k++) {
     CheckedList<UOp> x;
     UOp valid;
     for (auto& operand : operands) x.push_back(operand[k].node), valid = logical_and(valid, operand[k].valid);
     if (u.is(Op::WHERE)) {
-      const Element &cond = operands[0][k], &yes = operands[1][k], &no = operands[2][k];
+      const ValueElement &cond = operands[0][k], &yes = operands[1][k], &no = operands[2][k];
       valid = valid_choice(cond, yes, no);
       if (is_false(no.valid) || is_false(yes.valid)) {
         out.elements.push_back({is_false(no.valid) ? yes.node : no.node, valid});

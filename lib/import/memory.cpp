@@ -9,14 +9,14 @@ namespace tgc::import {
 namespace {
 
 Value buffer_value(UOp buffer, Sizes shape, DType dtype) {
-  View view{.buffer = buffer, .steps = {{.op = Op::RESHAPE, .sizes = std::move(shape)}}};
+  BufferView view{.buffer = buffer, .steps = {{.op = Op::RESHAPE, .sizes = std::move(shape)}}};
   return {.shape = view.shape(), .dtype = dtype, .view = std::move(view)};
 }
 
 Sizes shape_of_memory(Importer& im, UOp u) { return u.num_src() ? im.constant_ints(u.src(0)) : Sizes{}; }
 
 Arg known_slot_of(UOp u) {
-  Arg slot = slot_of(u);
+  Arg slot = slot_of_param(u);
   if (!slot.is_int()) throw Refusal{"it has no slot"};
   return slot;
 }
@@ -36,7 +36,7 @@ Value make_pointer(Importer& im, UOp u) {
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
-  const int64_t count = count_of(dtype.base());  // an axis for the elements of vectors
+  const int64_t count = count_of_dtype(dtype.base());  // an axis for the elements of vectors
   const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
@@ -47,7 +47,7 @@ Value make_pointer(Importer& im, UOp u) {
 
 Value make_local_buffer(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
-  const bool is_local = field_of(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
+  const bool is_local = field_of_record(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
   Sizes shape = shape_of_memory(im, u);
   UOp buffer = im.new_graph.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
                           dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
@@ -91,7 +91,7 @@ Value make_stage(Importer& im, UOp u) {
 
 Value make_variable(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
-  Arg name = field_of(u.arg(), "name"), bounds = field_of(u.arg(), "vmin_vmax");
+  Arg name = field_of_record(u.arg(), "name"), bounds = field_of_record(u.arg(), "vmin_vmax");
   if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
   auto bound = [](Arg a) {
     if (a.is_const()) return a.to_const();
@@ -105,9 +105,9 @@ Value make_variable(Importer& im, UOp u) {
 
 Value make_core_number(Importer& im, UOp u) {
   const Type type = Importer::type_of(u.dtype());
-  Arg bounds = field_of(u.arg(), "vmin_vmax");
+  Arg bounds = field_of_record(u.arg(), "vmin_vmax");
   if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
-  UOp end = im.new_graph.constant(type.dtype, Int(integer(bounds[1])) + Int(int64_t(1)));
+  UOp end = im.new_graph.constant(type.dtype, Int(checked_integer(bounds[1])) + Int(int64_t(1)));
   return {.elements = {{im.new_graph.special(end, "gidx0", type.dtype)}},
           .shape = {},
           .dtype = type.dtype,
@@ -123,12 +123,12 @@ Value make_named_variable(Importer& im, UOp u) {
 namespace {
 
 // Returns `a` if `index` is `k`, else `b`. Refuses elements of different buffers or dtypes.
-Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const Element& b) {
+ValueElement choose_one(Importer& im, UOp index, int64_t k, const ValueElement& a, const ValueElement& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};
   const UOp is_other = index.alu(Op::CMPNE, im.new_graph.constant(index.dtype(), k));
   auto chosen = [&](UOp x, UOp y) { return x == y ? x : is_other.where(y, x); };
-  Element out{.node = chosen(a.node, b.node), .buffer = a.buffer};
+  ValueElement out{.node = chosen(a.node, b.node), .buffer = a.buffer};
   const UOp always = im.new_graph.constant(dtypes::bool_, true);
   if (a.valid || b.valid) out.valid = chosen(a.valid ? a.valid : always, b.valid ? b.valid : always);
   return out;
@@ -138,17 +138,17 @@ Element choose_one(Importer& im, UOp index, int64_t k, const Element& a, const E
 // other axes. An index that is not constant is compared with each position of its axis but the last.
 class Choice {
  public:
-  Choice(Importer& im, const Value& from, const CheckedList<Element>& at, int64_t rest)
+  Choice(Importer& im, const Value& from, const CheckedList<ValueElement>& at, int64_t rest)
       : im_(im), from_(from), at_(at), rest_(rest) {}
 
-  Element at(size_t axis = 0, int64_t position = 0) {
+  ValueElement at(size_t axis = 0, int64_t position = 0) {
     constexpr int kMost = 256;
     if (axis == at_.size()) return from_.elements[size_t(position + rest_)];
-    const Element& index = at_[axis];
+    const ValueElement& index = at_[axis];
     int64_t stride = 1;
     for (size_t k = axis + 1; k < from_.shape.size(); k++) stride = checked_mul(stride, from_.shape[k]);
     const int64_t size = from_.shape[axis];
-    Element out;
+    ValueElement out;
     if (py_equal(index.node.vmin(), index.node.vmax())) {
       const int64_t place = int_vmin(index.node).int64_or_throw("an index");
       if (place < 0 || place >= size) throw Refusal{"its index into a vector is too large"};
@@ -166,7 +166,7 @@ class Choice {
  private:
   Importer& im_;
   const Value& from_;
-  const CheckedList<Element>& at_;
+  const CheckedList<ValueElement>& at_;
   const int64_t rest_;
   int64_t comparisons_ = 0;
 };
@@ -179,7 +179,7 @@ Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
   num_elements_in(out.shape);
   for (int64_t i = 0; i < product(indexed); i++) {
-    CheckedList<Element> at;
+    CheckedList<ValueElement> at;
     size_t position = 0;
     const Sizes place = unravel(i, indexed);
     for (const Value& index : indices) {
@@ -197,12 +197,12 @@ Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes
 UOp within(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
-  if (py_less(index.vmin(), 0)) valid = negate(index.alu(Op::CMPLT, number(0)));
+  if (py_less(index.vmin(), 0)) valid = negate_node(index.alu(Op::CMPLT, number(0)));
   if (!py_less(index.vmax(), size)) valid = logical_and(valid, index.alu(Op::CMPLT, number(size)));
   return valid;
 }
 
-bool is_image(const View& view) {
+bool is_image(const BufferView& view) {
   const Sizes& shape = view.shape();
   return view.buffer.is(Op::DEFINE_GLOBAL) && view.steps.size() == 1 && shape.size() == 3 && shape[2] == 4;
 }
@@ -233,7 +233,7 @@ Value make_index(Importer& im, UOp u) {
   DType dtype = dtypes::index;
   for (size_t i = indices.size(); i-- > 0;) dtype = indices[i].dtype;
   for (Value& v : indices)
-    for (Element& e : v.elements) e.node = im.convert_node(e.node, dtype, v.is_weak);
+    for (ValueElement& e : v.elements) e.node = im.convert_node(e.node, dtype, v.is_weak);
   Value out{.shape = indexed, .dtype = from.dtype};
   out.shape.insert(out.shape.end(), rest.begin(), rest.end());
   for (int64_t i = 0, count = num_elements_in(out.shape); i < count; i++) {
@@ -244,7 +244,7 @@ Value make_index(Importer& im, UOp u) {
     for (const Value& index : indices) {
       const Sizes part = place.subrange(position, index.shape.size());
       position += index.shape.size();
-      const Element& e = index.elements[size_t(ravel(part, index.shape))];
+      const ValueElement& e = index.elements[size_t(ravel(part, index.shape))];
       if (is_image(*from.view)) valid = logical_and(valid, within(im, e.node, shape[at.size()]));
       at.push_back(e.node), valid = logical_and(valid, e.valid);
     }
@@ -277,13 +277,13 @@ DType bits_of(DType number) {
   return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
 }
 
-Element spanned(Importer& im, const Element& first, int64_t k) {
+ValueElement spanned(Importer& im, const ValueElement& first, int64_t k) {
   return {k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node, first.valid,
           first.buffer};
 }
 
 // Joins all elements that a wider dtype spans, little-endian.
-UOp load_span(Importer& im, const Element& first, DType dtype) {
+UOp load_span(Importer& im, const ValueElement& first, DType dtype) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
   const int64_t width = memory.itemsize() * 8;
   UOp out;
@@ -296,7 +296,7 @@ UOp load_span(Importer& im, const Element& first, DType dtype) {
   return bits == dtype ? out : out.bitcast(dtype);
 }
 
-void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>& stores) {
+void store_span(Importer& im, const ValueElement& first, UOp value, std::vector<UOp>& stores) {
   const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);
   for (int64_t k = 0; k < bits.itemsize() / memory.itemsize(); k++) {
@@ -307,10 +307,10 @@ void store_span(Importer& im, const Element& first, UOp value, std::vector<UOp>&
 
 // One of the numbers that WGSL packs into a word.
 struct Part {
-  Element place;
+  ValueElement place;
   UOp shift, mask;
 };
-std::vector<Part> parts_of(Importer& im, const Element& word) {
+std::vector<Part> parts_of(Importer& im, const ValueElement& word) {
   const int64_t bits = word.buffer.dtype().base().itemsize() * 8;
   const DType index = word.node.dtype();
   std::vector<Part> out;
@@ -327,7 +327,7 @@ std::vector<Part> parts_of(Importer& im, const Element& word) {
   return out;
 }
 
-UOp load_word(Importer& im, const Element& word) {
+UOp load_word(Importer& im, const ValueElement& word) {
   UOp out;
   for (const Part& part : parts_of(im, word)) {
     const DType dtype = word.buffer.dtype().base();
@@ -346,7 +346,7 @@ bool reads(UOp number, UOp buffer) {
 
 // Replaces STORE(word, (word & kept) | bits) by STOREs of the numbers whose bits are not in `kept`: other threads may
 // change the kept numbers at the same time.
-void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& stores) {
+void store_word(Importer& im, const ValueElement& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
   if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
     kept = value.src(0).src(1), bits = value.src(1);
@@ -354,7 +354,7 @@ void store_word(Importer& im, const Element& word, UOp value, std::vector<UOp>& 
   for (Part& part : parts_of(im, word)) {
     UOp is_kept = kept.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     is_kept = is_kept.alu(Op::CMPNE, im.new_graph.constant(dtypes::uint32, 0));
-    part.place.valid = logical_and(part.place.valid, negate(is_kept));
+    part.place.valid = logical_and(part.place.valid, negate_node(is_kept));
     UOp number = bits.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     const DType small = dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16;
     if (dtypes::is_float(dtype)) number = number.cast(small).bitcast(dtype);
@@ -378,15 +378,16 @@ bool is_order(Importer& im, UOp u, UOp source) {
 Value make_load(Importer& im, UOp u) {
   const Value& from = im[u.src(0)];
   const DType dtype = u.dtype().is_value() ? Importer::type_of(u.dtype()).dtype : from.dtype;
-  Value out{
-      .elements = im.element_places(u.src(0)), .shape = from.view ? from.view->shape() : from.shape, .dtype = dtype};
-  CheckedList<Element> otherwise, gates;
+  Value out{.elements = im.elements_of_source(u.src(0)),
+            .shape = from.view ? from.view->shape() : from.shape,
+            .dtype = dtype};
+  CheckedList<ValueElement> otherwise, gates;
   const bool has_otherwise = u.num_src() > 1 && !is_order(im, u, u.src(1));
   if (has_otherwise) otherwise = broadcast_to(im.number_value(u.src(1), dtype), out.shape);
   if (has_otherwise && u.num_src() > 2 && !is_order(im, u, u.src(2)))
     gates = broadcast_to(im.number_value(u.src(2), dtypes::bool_), out.shape);
   for (size_t i = 0; i < out.elements.size(); i++) {
-    Element& e = out.elements[i];
+    ValueElement& e = out.elements[i];
     if (!e.buffer) throw Refusal{"its source is no place in memory"};
     if (!gates.empty()) e.valid = logical_and(e.valid, gates[i].node);
     if (is_false(e.valid)) {
@@ -413,23 +414,23 @@ Value make_load(Importer& im, UOp u) {
 // STORE(place, value, gate), or STORE(place, value, ranges) of 0.11
 Value make_store(Importer& im, UOp u) {
   const Value& to = im[u.src(0)];
-  CheckedList<Element> places = im.element_places(u.src(0));
+  CheckedList<ValueElement> places = im.elements_of_source(u.src(0));
   const Sizes& shape = to.view ? to.view->shape() : to.shape;
   const Value& stored = im[u.src(1)];
-  auto is_word = [&](const Element& e) {
+  auto is_word = [&](const ValueElement& e) {
     return e.buffer && (is_packed(e.buffer, stored.dtype) || spans_elements(e.buffer, stored.dtype));
   };
   const bool is_packed_word = !stored.is_weak && std::ranges::any_of(places, is_word);
   Value value = im.number_value(u.src(1), is_packed_word ? stored.dtype : to.dtype);
   if (product(value.shape) == product(shape)) value.shape = shape;
-  CheckedList<Element> values = broadcast_to(value, shape), gates;
+  CheckedList<ValueElement> values = broadcast_to(value, shape), gates;
   std::vector<UOp> ranges, stores;
   if (u.num_src() > 2 && u.src(2).dtype() == dtypes::bool_) gates = broadcast_to(im.number_value(u.src(2)), shape);
   else
     for (UOp s : sources_from(u, 2))
       if (!is_order(im, u, s)) ranges.push_back(im.scalar(s));
   for (size_t i = 0; i < places.size(); i++) {
-    Element& e = places[i];
+    ValueElement& e = places[i];
     if (!e.buffer) throw Refusal{"its target is no place in memory"};
     e.valid = logical_and(e.valid, values[i].valid);
     if (!gates.empty()) e.valid = logical_and(e.valid, gates[i].node);

@@ -17,8 +17,8 @@ Sizes integers(Arg tuple) {
 }
 
 template <class Source>
-CheckedList<Element> moved(const Value& from, const Sizes& to, Source source) {
-  CheckedList<Element> out(size_t(num_elements_in(to)));
+CheckedList<ValueElement> moved(const Value& from, const Sizes& to, Source source) {
+  CheckedList<ValueElement> out(size_t(num_elements_in(to)));
   for (size_t i = 0; i < out.size(); i++)
     out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
   return out;
@@ -43,8 +43,8 @@ Value shrink(Importer& im, UOp u, Value value) {
     return out;
   }
   UOp valid;
-  View::Step step{.op = Op::SHRINK, .sizes = sizes};
-  for (const Element& e : offset.elements)
+  BufferView::ViewStep step{.op = Op::SHRINK, .sizes = sizes};
+  for (const ValueElement& e : offset.elements)
     step.offset.push_back(e.buffer ? im.read(e) : e.node), valid = logical_and(valid, e.valid);
   const DType dtype = step.offset[0].dtype();
   value.view->steps.push_back(std::move(step));
@@ -83,7 +83,7 @@ Value make_stack(Importer& im, UOp u) {
 
 Value make_gep(Importer& im, UOp u) {
   const Value from{
-      .elements = im.element_places(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
+      .elements = im.elements_of_source(u.src(0)), .dtype = im[u.src(0)].dtype, .is_weak = im[u.src(0)].is_weak};
   const Sizes chosen = integers(u.arg());
   Value out{.shape = chosen.size() == 1 ? Sizes{} : Sizes{int64_t(chosen.size())}, .dtype = from.dtype,
             .is_weak = from.is_weak};
@@ -153,7 +153,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
 void combine_along(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
-  CheckedList<Element> out;
+  CheckedList<ValueElement> out;
   for (int64_t i = 0; i < int64_t(v.elements.size()); i++) {
     const auto to = size_t(i / inner / n * inner + i % inner);
     if (to == out.size()) out.push_back(v.elements[size_t(i)]);
@@ -172,13 +172,13 @@ Value make_reduce(Importer& im, UOp u) {
     // tinygrad 0.13 may write a tuple of axes; only () is imported
     const bool has_axes = op[1].is_tuple() && !op[1].items().empty();
     if (has_axes || !(op[1].is_int() || op[1].is_tuple())) throw Refusal{"its arg " + op.repr() + " is unknown"};
-    axes = op[1].is_int() ? integer(op[1]) : 0, op = op[0];
+    axes = op[1].is_int() ? checked_integer(op[1]) : 0, op = op[0];
   }
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   Type type = Importer::type_of(u.dtype());
   if (type.is_weak && type.dtype == dtypes::index) type = {dtypes::int64};
   Value from = im.number_value(u.src(0), type.dtype);
-  for (Element& e : from.elements)
+  for (ValueElement& e : from.elements)
     if (e.valid) e = {e.valid.where(e.node, im.literal(type.dtype, Const(0)))};
   if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
   std::vector<UOp> ranges;
@@ -187,11 +187,11 @@ Value make_reduce(Importer& im, UOp u) {
     else if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
   }
   Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
-  const int64_t count = count_of(u.dtype());
+  const int64_t count = count_of_dtype(u.dtype());
   if (u.src(0).dtype().count() > 1 && count < product(out.shape)) {  // reduced to a shorter vector
     const int64_t group = product(out.shape) / count;
     if (group * count != product(out.shape)) throw Refusal{"its vector has no whole number of groups"};
-    CheckedList<Element> ordered;
+    CheckedList<ValueElement> ordered;
     for (int64_t k = 0; k < group; k++)
       for (int64_t i = 0; i < count; i++) ordered.push_back(from.elements[size_t(i * group + k)]);
     from.elements = std::move(ordered);
@@ -218,7 +218,7 @@ UOp vector_of(Importer& im, std::span<const UOp> group) {
 }
 
 Value elements_of(UOp node) {
-  const int64_t count = count_of(node.dtype());
+  const int64_t count = count_of_dtype(node.dtype());
   Value out{.shape = count == 1 ? Sizes{} : Sizes{count}, .dtype = node.dtype().scalar()};
   for (int64_t k = 0; k < count; k++) out.elements.push_back({count == 1 ? node : node.gep(k)});
   return out;
@@ -226,7 +226,7 @@ Value elements_of(UOp node) {
 
 UOp whole_vector(Importer& im, UOp source) {
   std::vector<UOp> group;
-  for (const Element& e : im.number_value(source).elements) group.push_back(e.node);
+  for (const ValueElement& e : im.number_value(source).elements) group.push_back(e.node);
   return vector_of(im, group);
 }
 
@@ -234,7 +234,7 @@ CheckedList<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& 
   Value v = im.number_value(operand);
   Sizes shape = leading;
   shape.push_back(count);
-  const CheckedList<Element> elements = broadcast_to(v, shape);
+  const CheckedList<ValueElement> elements = broadcast_to(v, shape);
   CheckedList<UOp> out;
   if (count < 1) throw Refusal{"an operand has no elements of a thread"};
   for (size_t i = 0; i < elements.size(); i += size_t(count)) {
@@ -250,13 +250,13 @@ CheckedList<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& 
 Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
-  return elements_of(im.new_graph.node(Op::CONTRACT, dtype.vec(count_of(u.dtype())), im.scalar(u.src(0), dtype),
+  return elements_of(im.new_graph.node(Op::CONTRACT, dtype.vec(count_of_dtype(u.dtype())), im.scalar(u.src(0), dtype),
                                 copy_arg(im.new_graph, u.arg())));
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};
-  const CheckedList<Element>& elements = im[u.src(0)].elements;
-  if (std::ranges::all_of(elements, [](const Element& e) { return e.node.is_const(); }))
+  const CheckedList<ValueElement>& elements = im[u.src(0)].elements;
+  if (std::ranges::all_of(elements, [](const ValueElement& e) { return e.node.is_const(); }))
     throw Refusal{"it is the index of an axis without a range"};  // 0.11 writes UNROLLs of constants
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   return {
@@ -269,7 +269,8 @@ Value make_vector_wmma(Importer& im, UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src().first(3)) src.push_back(whole_vector(im, s));
   for (UOp s : sources_from(u, 3)) src.push_back(im.scalar(s));
-  return elements_of(im.new_graph.node(Op::WMMA, dtype.vec(count_of(u.dtype())), src, copy_arg(im.new_graph, u.arg())));
+  return elements_of(
+      im.new_graph.node(Op::WMMA, dtype.vec(count_of_dtype(u.dtype())), src, copy_arg(im.new_graph, u.arg())));
 }
 
 // Imports WMMA(a, b, c; dims, dtype, device, threads, axes). Before the expander, `axes` names the upcast ranges over
@@ -301,7 +302,7 @@ Value make_wmma(Importer& im, UOp u) {
     counts[i] = 1;
     for (Arg axis : arg[4][i].items())
       if (integers(axis).size() != 2 || !axis[1].is_int()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
-      else if (const int64_t size = integer(axis[1]); size != 1) {
+      else if (const int64_t size = checked_integer(axis[1]); size != 1) {
         longer.push_back(copy_arg(im.new_graph, axis));
         counts[i] = product(Sizes{counts[i], size});
       }

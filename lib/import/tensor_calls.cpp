@@ -39,23 +39,23 @@ size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t par
   return view;
 }
 
-TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t devices) {
+TensorLowering::CallArgument TensorLowering::argument(UOp u, int64_t device, int64_t devices) {
   switch (u.op()) {
     case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
     case Op::BITCAST: {
-      Argument whole = argument(u.src(0), device, devices);
+      CallArgument whole = argument(u.src(0), device, devices);
       return {array_as_dtype(whole.memory, u.dtype().base()), whole.buffer};
     }
     case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
     case Op::MSELECT: {
       const int64_t parts = facts_.num_devices(u.src(0));
-      return argument(u.src(0), int64_t(axis(integer(u.arg()), size_t(parts))), parts);
+      return argument(u.src(0), int64_t(axis(checked_integer(u.arg()), size_t(parts))), parts);
     }
     case Op::SHRINK: {
       if (facts_.shape(u.src(0)).size() != 1) break;
       auto offset = facts_.integer_value(facts_.index_offsets(u).at(0));
       if (!offset) break;
-      Argument whole = argument(u.src(0), device, devices);
+      CallArgument whole = argument(u.src(0), device, devices);
       const TensorMemory m = program_.memories[whole.memory];
       const size_t view = new_memory(m.dtype, facts_.shape(u)[0], 1);
       program_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
@@ -72,16 +72,16 @@ TensorLowering::Argument TensorLowering::argument(UOp u, int64_t device, int64_t
       break;
   }
   if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the device's own part
-  if (!facts_.has_shape(u) || !facts_.open_loops(u).empty() ||
+  if (!facts_.has_shape(u) || !facts_.loops_of_node(u).empty() ||
       (facts_.num_devices(u) > 1 && facts_.num_devices(u) != devices))
-    throw Refusal{"its argument " + std::string(shown_op(u)) + " is no buffer"};
+    throw Refusal{"its argument " + std::string(printed_op_name(u)) + " is no buffer"};
   // a value is stored in an array before the call
   return {part_of_memory(array_of_value(u), device, facts_.num_devices(u)), {}};
 }
 
 // Returns the array to which a call stores for `to`: the array in `stored`, or a part of it. The array in `stored`
 // starts as a copy of `before`, the array with the buffer's content before the call.
-size_t TensorLowering::stored_part(Stored& stored, const Argument& to, size_t before) {
+size_t TensorLowering::stored_part(Stored& stored, const CallArgument& to, size_t before) {
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);
   if (is_new) {
@@ -125,11 +125,11 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
   Stored stored;
-  auto before = [&](const Argument& a, UOp u) { return a.buffer == only ? version : version_of_target(u); };
+  auto before = [&](const CallArgument& a, UOp u) { return a.buffer == only ? version : version_of_target(u); };
   if (body.is(Op::COPY)) {
     if (arguments.size() != 2) throw Refusal{"it copies " + std::to_string(arguments.size()) + " arguments"};
     for (int64_t d = 0; d < devices; d++) {
-      const Argument to = argument(arguments[0], d, devices), from = argument(arguments[1], d, devices);
+      const CallArgument to = argument(arguments[0], d, devices), from = argument(arguments[1], d, devices);
       const TensorMemory &x = program_.memories[to.memory], &y = program_.memories[from.memory];
       if (!(x.dtype == y.dtype) || x.num_elements != y.num_elements)
         throw Refusal{"it copies to an array of another size"};
@@ -145,7 +145,7 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
   for (int64_t d = 0; d < devices; d++) {
     TensorKernel kernel{.ast = imported->root, .memories = {}, .variables = {}};
     for (size_t i = 0; i < arguments.size(); i++) {
-      Argument a = argument(arguments[i], d, devices);
+      CallArgument a = argument(arguments[i], d, devices);
       if (std::ranges::count(slots, i)) a.memory = stored_part(stored, a, before(a, arguments[i]));
       kernel.memories.push_back(a.memory);
     }
@@ -169,7 +169,7 @@ void TensorLowering::run_calls(UOp list) {
       run_calls(u);
       continue;
     }
-    if (!u.is(Op::CALL)) throw Refusal{"its list has a " + std::string(shown_op(u))};
+    if (!u.is(Op::CALL)) throw Refusal{"its list has a " + std::string(printed_op_name(u))};
     for (auto& [buffer, memory] : run_call(u, {}, 0)) {
       buffer_memories_[buffer] = memory;
       auto output = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);

@@ -49,7 +49,7 @@ bool is_body_of_kernel(UOp u) {
 
 const Sizes& TensorFacts::shape(UOp u) const {
   const NodeFacts& f = facts_of_node(u);
-  if (!f.shape) throw Refusal{"its source " + std::string(shown_op(u)) + " has no shape"};
+  if (!f.shape) throw Refusal{"its source " + std::string(printed_op_name(u)) + " has no shape"};
   return *f.shape;
 }
 
@@ -66,10 +66,11 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
   if (is_device_number(u)) return assumed_device_number_;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
-    const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of(u.arg(), "name"), slot = slot_of(u);
+    const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of_record(u.arg(), "name"),
+              slot = slot_of_param(u);
     const auto& [values_by_name, values_by_slot] = variables_;
     if (u.is(Op::PARAM) && slot.is_int())
-      if (auto it = values_by_slot.find(integer(slot)); it != values_by_slot.end()) return it->second;
+      if (auto it = values_by_slot.find(checked_integer(slot)); it != values_by_slot.end()) return it->second;
     auto it = values_by_name.find(name.is_str() ? std::string(name.text()) : std::string());
     return it == values_by_name.end() ? std::nullopt : std::optional(it->second);
   }
@@ -88,7 +89,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
     else return std::nullopt;
   if (u.in({Op::FLOORDIV, Op::FLOORMOD, Op::ADD, Op::SUB, Op::MUL})) {  // throws on overflow; Python has big integers
     if (operands.size() != 2) throw Refusal{"it has no two operands"};
-    const int64_t a = integer(operands[0]), b = integer(operands[1]);
+    const int64_t a = checked_integer(operands[0]), b = checked_integer(operands[1]);
     if (u.is(Op::ADD)) return checked_add(a, b);
     if (u.is(Op::SUB)) return checked_sub(a, b);
     if (u.is(Op::MUL)) return checked_mul(a, b);
@@ -107,7 +108,7 @@ void TensorFacts::detect_op_forms(const std::vector<UOp>& nodes) {
     if (!u.in({Op::BUFFER, Op::PARAM}) || u.arg().kind() != Arg::Kind::Record) continue;
     has_result_sizes_ = true;  // ParamArg, and sizes in SHRINK and PAD, both exist since 2026-05-28
     // ParamArgs without dtype predate 2026-07-09
-    if (field_of(u.arg(), "dtype", 1).is_none()) expands_front_axes_ = false;
+    if (field_of_record(u.arg(), "dtype", 1).is_none()) expands_front_axes_ = false;
   }
 }
 
@@ -115,7 +116,7 @@ CheckedList<UOp> TensorFacts::index_elements(UOp u) const {
   if (u.in(kVectors)) return {u.src().begin(), u.src().end()};
   CheckedList<UOp> out;
   if (u.is(Op::CONST) && u.dtype().count() > 1 && !u.arg().is_tuple())  // a vector of equal elements
-    return CheckedList<UOp>(size_t(count_of(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
+    return CheckedList<UOp>(size_t(count_of_dtype(u.dtype())), graph_.node(Op::CONST, dtypes::index, {}, u.arg()));
   if (!u.arg().is_tuple() || !u.in({Op::CONST, Op::VCONST})) return {u};
   for (Arg a : u.arg().items()) out.push_back(graph_.node(Op::CONST, dtypes::index, {}, a));
   return out;
@@ -170,7 +171,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
     }
     case Op::BUFFER: case Op::PARAM:
       if (u.dtype().is_ptr()) return Sizes{u.dtype().size()};
-      if (!field_of(u.arg(), "axis").is_none()) throw Refusal{"it is sharded"};
+      if (!field_of_record(u.arg(), "axis").is_none()) throw Refusal{"it is sharded"};
       if (u.is(Op::BUFFER) && u.arg().is_int()) return Sizes{u.arg().as_int().int64_or_throw("a size")};
       return u.num_src() ? integer_values(u.src(0)) : Sizes{};
     case Op::DEFINE_GLOBAL: return Sizes{u.dtype().size()};
@@ -234,7 +235,7 @@ std::optional<Sizes> TensorFacts::make_shape(UOp u) const {
       for (UOp s : sources_from(u, 1))
         if (auto size = s.is(Op::RANGE) ? integer_value(s.src(0)) : std::nullopt) out.push_back(*size);
         else if (integer_value(s)) out.push_back(1);
-        else throw Refusal{"its range " + std::string(shown_op(s)) + " has no size"};
+        else throw Refusal{"its range " + std::string(printed_op_name(s)) + " has no size"};
       out.insert(out.end(), first().begin(), first().end());
       return out;
     }
@@ -267,11 +268,11 @@ int64_t TensorFacts::count_devices(UOp u) const {
   switch (u.op()) {
     case Op::PARAM: case Op::BUFFER:
       if (u.num_src() > 1 && u.src(1).is(Op::DEVICE)) return count_of_devices(u.src(1).arg());
-      return count_of_devices(field_of(u.arg(), "device"));
+      return count_of_devices(field_of_record(u.arg(), "device"));
     case Op::RANGE:
       if (is_device_axis(u)) return std::max<int64_t>(integer_value(u.src(0)).value_or(1), 1);
       return most;
-    case Op::DEFINE_VAR: return is_device_number(u) ? integer(item(u.arg(), 2)) + 1 : 1;
+    case Op::DEFINE_VAR: return is_device_number(u) ? checked_integer(item(u.arg(), 2)) + 1 : 1;
     case Op::MSTACK: return int64_t(u.num_src());
     case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
     case Op::COPY:

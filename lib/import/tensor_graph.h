@@ -73,25 +73,25 @@ Result<UOp> inline_calls(UOp root);
 // second those of `after`: an element for each iteration of `loops` and each element of the side. Common sources of
 // both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values. Two
 // stores are compared by the content of their buffer.
-struct TensorSides {
+struct TensorSidesProgram {
   TensorProgram program;
-  bool have_same_places = false;  // the sides have equal shapes
+  bool have_same_shapes = false;  // the sides have equal shapes
   std::vector<UOp> loops = {};    // the RANGEs around either side, the outermost first
 };
 // Fails if a side cannot be imported, or if the sides have no values that can be compared.
-Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
+Result<TensorSidesProgram> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables);
 
 // Kernels that compute the values of a tensor graph before and after the stage of the scheduler that makes loops.
 // Outputs 2i and 2i+1 hold pair i, for all iterations of the loops around the value. The pairs of a value's sources
 // come before the pair of the value, so the rewrite of the first pair that differs is the cause.
-struct TensorPairs {
+struct TensorPairsProgram {
   TensorProgram program;
   std::vector<UOp> culprits;  // by pair: the node of the graph before the stage whose rewrite made it
 };
 // Pairs the values of `before` and `after`, the graphs before and after that stage. Stored values are input arrays. The
 // loops around a store and the movement ops below it define the place at which a value is computed. `stages` are the
 // STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
-Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
+Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables);
 
 }  // namespace tgc

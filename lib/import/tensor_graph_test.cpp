@@ -20,7 +20,7 @@ y = UOp.new_buffer('CPU', 6, dtypes.float, 1)
 s23 = UOp(Ops.STACK, dtypes.weakint, (UOp.const(2, dtypes.weakint), UOp.const(3, dtypes.weakint)))
 )";
     text.append(lines).append("\nast = UOp(Ops.SINK, dtypes.void, (").append(sources).append(",))\n");
-    ReadReport report;
+    GraphReadReport report;
     report.producer = "tinygrad 0.14.0";
     auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
     if (!read) FAIL(read.diag().text());
@@ -144,12 +144,12 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   UOp x = t.root.src(0).src(0), sum = t.root.src(0);
   auto same = import_tensor_sides(sum, t.graph.node(Op::ADD, sum.dtype(), {sum.src(1), sum.src(0)}), {});
   REQUIRE(same);
-  CHECK(same->have_same_places);
+  CHECK(same->have_same_shapes);
   CHECK(same->program.outputs.size() == 2);
   UOp range = t.graph.range(Const(6), 0, AxisType::LOOP);
   auto other = import_tensor_sides(x.alu(Op::MAX, x), t.graph.node(Op::INDEX, x.dtype(), {x, range}), {});
   REQUIRE(other);
-  CHECK_FALSE(other->have_same_places);
+  CHECK_FALSE(other->have_same_shapes);
   CHECK(other->loops.size() == 1);
   CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // nothing is computed
 }
@@ -186,15 +186,15 @@ TEST_CASE("linear functions of indices") {
   using namespace tgc::import;
   Graph graph;
   AffineMath math(graph);
-  const Affine i = math.index(graph.range(Const(4), 0, AxisType::LOOP), 0, 3);
-  const Affine j = math.index(graph.range(Const(5), 1, AxisType::LOOP), 0, 4);
-  const Affine flat = AffineMath::sum(AffineMath::scale_affine(i, 5), j);
+  const AffineExpr i = math.index(graph.range(Const(4), 0, AxisType::LOOP), 0, 3);
+  const AffineExpr j = math.index(graph.range(Const(5), 1, AxisType::LOOP), 0, 4);
+  const AffineExpr flat = AffineMath::sum(AffineMath::scale_affine(i, 5), j);
   CHECK(math.make_node(math.quotient(flat, 5)) == math.make_node(i));
   CHECK(math.make_node(math.remainder(flat, 5)) == math.make_node(j));
   CHECK(math.make_node(math.quotient(flat, 7)).is(Op::IDIV));
   CHECK(math.make_node(math.remainder(AffineMath::scale_affine(flat, 6), 5)) == math.make_node(j));  // 6 * j % 5 is j
-  CHECK_FALSE(math.is_between(j, 0, 5));
-  CHECK(math.is_between(AffineMath::add_number(j, -1), 0, 5));
+  CHECK_FALSE(math.between_condition(j, 0, 5));
+  CHECK(math.between_condition(AffineMath::add_number(j, -1), 0, 5));
   CHECK(AffineMath::sum(i, AffineMath::scale_affine(i, -1)).is_number());
 }
 

@@ -23,7 +23,7 @@ constexpr OpSet kCalls{Op::CALL, Op::FUNCTION};
 
 }  // namespace
 
-std::vector<UOp> order(UOp root) {
+std::vector<UOp> nodes_in_order(UOp root) {
   std::vector<UOp> out;
   UOpSet done(root.graph());
   struct Frame {
@@ -57,7 +57,7 @@ class Inliner {
   UOp inlined(UOp root, UOpSpan arguments) {
     if (++nesting_depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
-    for (UOp u : order(root)) {
+    for (UOp u : nodes_in_order(root)) {
       if (++steps_ > kMostInlined) throw Refusal{"its calls have too many nodes"};
       throw_if_late();
       is_list_ = root.is(Op::LINEAR);
@@ -70,8 +70,8 @@ class Inliner {
  private:
   UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
     if (u.is(Op::PARAM) && !arguments.empty()) {
-      const Arg slot = slot_of(u);
-      const int64_t i = slot.is_int() ? integer(slot) : 0;
+      const Arg slot = slot_of_param(u);
+      const int64_t i = slot.is_int() ? checked_integer(slot) : 0;
       if (i < 0) return u;  // a variable, no parameter of the function
       if (!slot.is_int() || size_t(i) >= arguments.size())
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
@@ -84,7 +84,7 @@ class Inliner {
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
       return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
-    if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(axis(integer(u.arg()), src[0].num_src()));
+    if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(axis(checked_integer(u.arg()), src[0].num_src()));
     return as_view(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
   }
 
@@ -92,7 +92,7 @@ class Inliner {
   // SHRINK; other nodes as they are.
   static UOp as_view(UOp view) {
     if (!view.is(Op::BUFFER_VIEW) || view.num_src() != 1 || !is_memory(view.src(0))) return view;
-    const int64_t size = integer(item(view.arg(), 0)), first = integer(item(view.arg(), 1));
+    const int64_t size = checked_integer(item(view.arg(), 0)), first = checked_integer(item(view.arg(), 1));
     UOp buffer = view.src(0);
     Graph& g = buffer.graph();
     if (!(buffer.dtype().base() == view.dtype())) buffer = g.node(Op::BITCAST, view.dtype(), {buffer});
@@ -149,7 +149,7 @@ size_t TensorLowering::version_of_target(UOp target) {
   return memory_of_buffer(target);
 }
 
-Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
+AffineExpr TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
   constexpr int64_t kFirst = 1000000;  // assumed to be larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
@@ -158,7 +158,7 @@ Affine TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
   return affine_math_.index(range, 0, std::max<int64_t>(size - 1, 1));
 }
 
-UOp TensorLowering::address(size_t memory, const Affine& index, UOp valid) {
+UOp TensorLowering::address(size_t memory, const AffineExpr& index, UOp valid) {
   auto& define = current_kernel_.memory_nodes[memory];
   if (!define) {
     const TensorMemory& m = program_.memories[memory];
@@ -185,7 +185,7 @@ void TensorLowering::finish_kernel(UOp store, const std::vector<UOp>& loops) {
 void TensorLowering::store_all_values(size_t memory, UOp u) {
   if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
-  Point p;
+  ElementPoint p;
   if (facts_.num_devices(u) > 1) p.device = loop(facts_.num_devices(u), loops);
   if (u.in({Op::STAGE, Op::BUFFERIZE})) {
     // the ranges of a STAGE are its first axes
@@ -196,7 +196,7 @@ void TensorLowering::store_all_values(size_t memory, UOp u) {
       p.place.push_back(affine_math_.index(range, 0, std::max<int64_t>(shape[p.place.size()] - 1, 1)));
       loops.push_back(range);
     }
-    Point q{.device = p.device};
+    ElementPoint q{.device = p.device};
     for (size_t axis = p.place.size(); axis < shape.size(); axis++) q.place.push_back(loop(shape[axis], loops));
     p.place.insert(p.place.end(), q.place.begin(), q.place.end());
     UOp to = address(memory, flat_index(u, p), {});
@@ -209,7 +209,7 @@ void TensorLowering::store_all_values(size_t memory, UOp u) {
 
 void TensorLowering::copy_memory(size_t from, size_t to) {
   std::vector<UOp> loops;
-  const Affine i = loop(program_.memories[from].num_elements, loops);
+  const AffineExpr i = loop(program_.memories[from].num_elements, loops);
   UOp target = address(to, i, {});
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
 }
@@ -227,7 +227,7 @@ void TensorLowering::count_uses(const std::vector<UOp>& nodes) {
 
 bool TensorLowering::is_stored(UOp u) const {
   if (u.in(kNeverStored) || !can_be_stored(u.dtype()) || !facts_.has_shape(u)) return false;
-  if (!facts_.reads_memory(u) || !facts_.open_loops(u).empty()) return false;
+  if (!facts_.reads_memory(u) || !facts_.loops_of_node(u).empty()) return false;
   if (u.in(kAlwaysStored)) return true;
   const int64_t size = checked_mul(product(facts_.shape(u)), facts_.num_devices(u));
   if (size > kMostShared) return false;
@@ -277,7 +277,7 @@ void TensorLowering::lower_node(UOp u) {
 bool TensorLowering::has_nested_loops(UOp u) {
   const bool is_reduction = u.in({Op::REDUCE, Op::REDUCE_AXIS});
   const bool has_loop = std::ranges::any_of(u.src(), [&](UOp s) { return looping_values_.contains(s); });
-  if (is_reduction && has_loop && can_be_stored(u.dtype()) && facts_.open_loops(u).empty() &&
+  if (is_reduction && has_loop && can_be_stored(u.dtype()) && facts_.loops_of_node(u).empty() &&
       product(facts_.shape(u)) <= kMostShared)
     return true;
   if (is_reduction || has_loop) looping_values_.insert(u);
@@ -296,19 +296,19 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   current_node = root;
   invalid_number_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
-  if (root.in(kCalls) && root.num_src()) facts_.detect_op_forms(order(root.src(0)));
+  if (root.in(kCalls) && root.num_src()) facts_.detect_op_forms(nodes_in_order(root.src(0)));
   if (root.in(kCalls) && root.num_src() && !is_body_of_kernel(root.src(0)))
     {
       if (arguments.size() + 1 != root.num_src()) arguments = root.src().subspan(1);
       root = root.src(0);
     }
   auto is_argument = [](UOp u) {
-    const Arg slot = u.is(Op::PARAM) ? slot_of(u) : Arg();
+    const Arg slot = u.is(Op::PARAM) ? slot_of_param(u) : Arg();
     return slot.is_int() && slot.small_int() >= 0;
   };
-  if (std::ranges::none_of(order(root), is_argument)) arguments = {};
+  if (std::ranges::none_of(nodes_in_order(root), is_argument)) arguments = {};
   root = Inliner().inlined(root, arguments);
-  const std::vector<UOp> nodes = order(root);
+  const std::vector<UOp> nodes = nodes_in_order(root);
   facts_.detect_op_forms(nodes);
   count_uses(nodes);
   for (UOp u : nodes)
@@ -322,7 +322,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   for (UOp u : nodes) {
     auto other = other_stores_.find(u);
     if (other == other_stores_.end()) continue;
-    for (UOp buffer : other->second) add_stores_of(u, buffer);
+    for (UOp buffer : other->second) add_stores_of_after(u, buffer);
   }
   if (what.outputs_values)
     for (UOp u : nodes)
@@ -413,7 +413,7 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
     KnownOps known;
     auto refuse = [&](std::string reason) -> Diag {
       const UOp at = known.original(lowering.current_node);
-      details = {at, std::string(shown_op(at)), std::move(reason)};
+      details = {at, std::string(printed_op_name(at)), std::move(reason)};
       if (why) *why = details;
       return Diag{.message = details.text()};
     };

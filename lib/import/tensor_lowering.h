@@ -24,7 +24,8 @@ class TensorFacts {
   // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
   int64_t num_devices(UOp u) const { return facts_of_node(u).num_devices; }
   bool reads_memory(UOp u) const { return facts_of_node(u).reads_memory; }
-  const std::vector<UOp>& open_loops(UOp u) const { return facts_of_node(u).loops; }  // the RANGEs on which `u` depends
+  // the RANGEs on which `u` depends
+  const std::vector<UOp>& loops_of_node(UOp u) const { return facts_of_node(u).loops; }
 
   // nullopt: not constant
   std::optional<int64_t> integer_value(UOp u) const;
@@ -56,7 +57,7 @@ class TensorFacts {
   };
   const NodeFacts& facts_of_node(UOp u) const {
     auto it = facts_.find(u);
-    if (it == facts_.end()) throw Refusal{"its source " + std::string(shown_op(u)) + " is unknown"};
+    if (it == facts_.end()) throw Refusal{"its source " + std::string(printed_op_name(u)) + " is unknown"};
     return it->second;
   }
   std::optional<int64_t> make_number(UOp u) const;
@@ -79,7 +80,7 @@ inline constexpr OpSet kViewOps =
 bool is_memory(UOp u);  // an array in global memory: a BUFFER, PARAM or DEFINE_GLOBAL
 
 bool can_be_stored(DType dtype);   // tgc's IR has arrays of this dtype
-std::vector<UOp> order(UOp root);  // nodes, sources first, without the bodies of calls
+std::vector<UOp> nodes_in_order(UOp root);  // nodes, sources first, without the bodies of calls
 
 struct CompareById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
@@ -93,19 +94,19 @@ class TensorLowering {
 
   // `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
   TensorProgram program(UOp root, const TensorImportOptions& what = {});
-  TensorSides sides(UOp before, UOp after);
-  TensorPairs pairs(UOp before, UOp after, const std::vector<UOp>& stages);
+  TensorSidesProgram sides(UOp before, UOp after);
+  TensorPairsProgram pairs(UOp before, UOp after, const std::vector<UOp>& stages);
   UOp current_node;
 
  private:
-  using Place = CheckedList<Affine>;  // an index for each axis of a value
-  struct Point {                  // the element of a value that is computed
+  using Place = CheckedList<AffineExpr>;  // an index for each axis of a value
+  struct ElementPoint {           // the element of a value that is computed
     Place place;
-    Affine device;
+    AffineExpr device;
     UOp valid;  // the element is used where this holds; empty: everywhere
   };
 
-  struct RangedPoint : Point {
+  struct RangedPoint : ElementPoint {
     std::vector<UOp> loops;  // that the place depends on, the outermost first
   };
   struct RangedPair {
@@ -138,8 +139,8 @@ class TensorLowering {
   size_t array_as_dtype(size_t memory, DType dtype);
   size_t array_of_value(UOp value);  // the first call makes the kernel that stores it
   size_t version_of_target(UOp target);  // the array of the buffer below `target`, after the stores below `target`
-  Affine loop(int64_t size, std::vector<UOp>& loops);
-  UOp address(size_t memory, const Affine& index, UOp valid);
+  AffineExpr loop(int64_t size, std::vector<UOp>& loops);
+  UOp address(size_t memory, const AffineExpr& index, UOp valid);
   void store_all_values(size_t memory, UOp value);
   void copy_memory(size_t from, size_t to);
   void finish_kernel(UOp store, const std::vector<UOp>& loops);
@@ -148,25 +149,25 @@ class TensorLowering {
   void apply_effect(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops);
   void apply_version(UOp u, UOp buffer, size_t& version);
   template <class Apply>
-  void apply_once(UOp effect, size_t& version, Apply apply);
+  void apply_effect_once(UOp effect, size_t& version, Apply apply);
   void apply_store(UOp store, size_t& version, const std::vector<UOp>& loops);
   bool repeats_elements(UOp view) const;  // several elements of the view are one element of its buffer
   UOp state_below_target(UOp target) const;
   void note_other_stores(UOp after);
   void note_invalid_state(UOp after);
-  void add_stores_of(UOp after, UOp buffer);
+  void add_stores_of_after(UOp after, UOp buffer);
 
   // ---- calls of kernels (tensor_calls.cpp)
-  struct Argument {
+  struct CallArgument {
     size_t memory;
     UOp buffer;  // the BUFFER or PARAM below the argument; empty if it is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
   using Stored = std::map<UOp, size_t, CompareById>;  // by buffer: its content after a call
   Stored run_call(UOp call, UOp only, size_t version);
-  size_t stored_part(Stored& stored, const Argument& to, size_t before);
+  size_t stored_part(Stored& stored, const CallArgument& to, size_t before);
   void run_calls(UOp list);
-  Argument argument(UOp u, int64_t device, int64_t devices);
+  CallArgument argument(UOp u, int64_t device, int64_t devices);
   size_t part_of_memory(size_t memory, int64_t number, int64_t parts);
 
   // ---- sides (tensor_sides.cpp)
@@ -184,22 +185,22 @@ class TensorLowering {
   void add_pair(const RangedPair& pair);
 
   // ---- values (tensor_values.cpp)
-  UOp value(UOp u, const Point& p);
-  UOp make_value(UOp u, const Point& p);
-  UOp value_of_operands(UOp u, const Point& p);
-  UOp value_of_reduce(UOp u, const Point& p);
-  UOp sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes);
-  UOp choose_value(UOp u, const Affine& index, const CheckedList<UOp>& values);
-  UOp value_of_index(UOp u, const Point& p);
-  Point source_point(UOp u, const Point& p, UOp& condition);
+  UOp value(UOp u, const ElementPoint& p);
+  UOp make_value(UOp u, const ElementPoint& p);
+  UOp value_of_operands(UOp u, const ElementPoint& p);
+  UOp value_of_reduce(UOp u, const ElementPoint& p);
+  UOp sum_of_equal_numbers(UOp u, const ElementPoint& p, const std::vector<int64_t>& axes);
+  UOp choose_value(UOp u, const AffineExpr& index, const CheckedList<UOp>& values);
+  UOp value_of_index(UOp u, const ElementPoint& p);
+  ElementPoint source_point(UOp u, const ElementPoint& p, UOp& condition);
   Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
-  Affine affine_value(UOp u, const Point& p, int64_t size);
-  Affine flat_index(UOp u, const Point& p);
+  AffineExpr affine_value(UOp u, const ElementPoint& p, int64_t size);
+  AffineExpr flat_index(UOp u, const ElementPoint& p);
   UOp base(UOp target) const;  // the buffer, or else the value, of which it is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
-  Affine index_in_stage(UOp stage, const Point& p);
-  Affine index_in_buffer(UOp target, const Point& p, UOp& valid);
+  AffineExpr index_in_stage(UOp stage, const ElementPoint& p);
+  AffineExpr index_in_buffer(UOp target, const ElementPoint& p, UOp& valid);
 
   Graph& graph_;
   TensorFacts facts_;
@@ -208,7 +209,7 @@ class TensorLowering {
   Kernel current_kernel_;
   // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
   std::optional<int> invalid_number_;
-  std::vector<std::pair<Affine, int64_t>>* padded_axes_ = nullptr;
+  std::vector<std::pair<AffineExpr, int64_t>>* padded_axes_ = nullptr;
   using Buffers = std::set<UOp, CompareById>;
   std::unordered_map<UOp, Buffers> other_stores_;  // by AFTER: other buffers to which its sources store
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
@@ -219,7 +220,7 @@ class TensorLowering {
   std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, or AFTER or ASSIGN of a buffer
   std::unordered_map<UOp, int> use_counts_, value_depths_;
   std::set<UOp, CompareById> looping_values_;  // computed with a loop at each use
-  int64_t affine_steps_ = 0;
+  int64_t num_affine_steps_ = 0;
   std::vector<RangedPair> ranged_pairs_;
   std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops; empty if two differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;

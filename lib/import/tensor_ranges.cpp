@@ -103,7 +103,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   if (before.is(Op::PAD)) {
     RangedPoint q = p;
     UOp condition;
-    static_cast<Point&>(q) = source_point(before, p, condition);
+    static_cast<ElementPoint&>(q) = source_point(before, p, condition);
     if (!after.is(Op::WHERE)) return false;
     pair_values(before.src(0), q, after.src(1), before);
     return own_pair();
@@ -111,7 +111,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
   if (before.in(ops::Movement)) {
     RangedPoint q = p;
     UOp condition;
-    static_cast<Point&>(q) = source_point(before, p, condition);
+    static_cast<ElementPoint&>(q) = source_point(before, p, condition);
     return pair_values(before.src(0), q, after, before);
   }
   if (before.in({Op::REDUCE, Op::REDUCE_AXIS})) {
@@ -121,7 +121,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
     for (int64_t axis : axes) sizes.push_back(facts_.shape(before.src(0))[size_t(axis)]);
     if (auto place = place_of_loops(after.src().subspan(1), sizes, false)) {
       RangedPoint q = p;
-      if (facts_.drops_axes(before)) q.place.insert(q.place.begin(), axes.size(), Affine());
+      if (facts_.drops_axes(before)) q.place.insert(q.place.begin(), axes.size(), AffineExpr());
       for (size_t i = 0; i < axes.size(); i++) q.place[size_t(axes[i])] = (*place)[i];
       for (UOp r : after.src().subspan(1))
         if (r.is(Op::RANGE)) q.loops.push_back(r);
@@ -136,7 +136,7 @@ bool TensorLowering::pair_sources(UOp before, const RangedPoint& p, UOp after) {
       if (!is_last && !rest.is(Op::WHERE)) break;
       RangedPoint q = p;
       q.place.drop_first_items(1);
-      q.valid = logical_and(p.valid, affine_math_.is_between(p.place[0], int64_t(i), int64_t(i) + 1));
+      q.valid = logical_and(p.valid, affine_math_.between_condition(p.place[0], int64_t(i), int64_t(i) + 1));
       pair_values(before.src(i), q, is_last ? rest : rest.src(1), before);
       if (!is_last) rest = rest.src(2);
     }
@@ -204,7 +204,7 @@ void TensorLowering::pair_stores(UOp before, UOp after) {
 
 void TensorLowering::add_pair(const RangedPair& pair) {
   std::vector<UOp> loops = pair.point.loops;
-  for (UOp r : facts_.open_loops(pair.after))
+  for (UOp r : facts_.loops_of_node(pair.after))
     if (!std::ranges::count(loops, r)) loops.push_back(r);
   for (UOp side : {pair.before, pair.after}) {
     Sizes dims;
@@ -214,14 +214,14 @@ void TensorLowering::add_pair(const RangedPair& pair) {
     if (!can_be_stored(dtype)) dtype = is_float_of_any_release(dtype) ? dtypes::float64 : dtypes::int64;
     const size_t memory = new_memory(dtype, product(dims), 1);
     std::vector<UOp> around;
-    Affine index;
+    AffineExpr index;
     for (size_t i = 0; i < loops.size(); i++) {
       around.push_back(value(loops[i], {}));
       index = AffineMath::sum(AffineMath::scale_affine(index, dims[i]),
                               affine_math_.index(around.back(), 0, std::max<int64_t>(dims[i] - 1, 1)));
     }
     const bool is_before = side == pair.before;
-    const Point p = is_before ? Point(pair.point) : Point{.valid = pair.point.valid};
+    const ElementPoint p = is_before ? ElementPoint(pair.point) : ElementPoint{.valid = pair.point.valid};
     UOp x, valid;
     if (pair.compares_place) x = affine_math_.make_node(index_in_buffer(side, p, valid));
     else x = is_before && !pair.compares_use ? make_value(side, p) : value(side, p);
@@ -232,24 +232,24 @@ void TensorLowering::add_pair(const RangedPair& pair) {
   }
 }
 
-TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
+TensorPairsProgram TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
   for (UOp u : stages) {
     auto [it, is_new] = stage_values_.try_emplace(ids(u.src().subspan(1)), u.src(0));
     if (!is_new && !(it->second == u.src(0))) it->second = {};
   }
-  facts_.detect_op_forms(order(before));
+  facts_.detect_op_forms(nodes_in_order(before));
   for (UOp root : {before, after})
-    for (UOp u : order(root)) {
+    for (UOp u : nodes_in_order(root)) {
       current_node = u;
       facts_.add(u);
       if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
   // pair_stores() compares what an AFTER stores separately
-  for (UOp u : order(before))
+  for (UOp u : nodes_in_order(before))
     if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
   current_kernel_ = {};
   pair_stores(before, after);
-  TensorPairs out;
+  TensorPairsProgram out;
   for (const RangedPair& pair : ranged_pairs_) {
     current_node = pair.before;
     add_pair(pair);
@@ -264,15 +264,15 @@ TensorPairs TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>&
 
 namespace tgc {
 
-Result<TensorPairs> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
+Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                         const TensorVariables& variables) {
-  return catch_failures([&]() -> TensorPairs {
+  return catch_failures([&]() -> TensorPairsProgram {
     import::TensorLowering lowering(before.graph(), variables);
     try {
       KnownOps known;
       std::vector<UOp> made;
       for (UOp stage : stages) made.push_back(known.replace_nodes(stage));
-      TensorPairs out = lowering.pairs(known.replace_nodes(before), known.replace_nodes(after), made);
+      TensorPairsProgram out = lowering.pairs(known.replace_nodes(before), known.replace_nodes(after), made);
       for (UOp& culprit : out.culprits) culprit = known.original(culprit);
       return out;
     } catch (const import::Refusal& refusal) {

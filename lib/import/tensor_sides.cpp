@@ -16,7 +16,7 @@ constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
 
 int64_t number_of(UOp range) {
   const Arg arg = range.arg();
-  return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? integer(arg[0]) : 0;
+  return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? checked_integer(arg[0]) : 0;
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ void TensorLowering::choose_inputs(UOp before, UOp after) {
   for (UOp u : own) known.insert(u);
   for (UOp u : other) {
     if (!known.contains(u) || u == before || u == after || !u.in(kAnyValue) || !facts_.has_shape(u)) continue;
-    if (!can_be_stored(u.dtype()) || !facts_.open_loops(u).empty()) continue;
+    if (!can_be_stored(u.dtype()) || !facts_.loops_of_node(u).empty()) continue;
     value_arrays_[u] = new_memory(u.dtype(), product(facts_.shape(u)), facts_.num_devices(u));
     program_.memories[value_arrays_[u]].buffer = u;
   }
@@ -48,7 +48,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   if (product(dims) > kMostElements) throw Refusal{"it has too many elements"};
   const size_t memory = new_memory(dtype, product(dims), 1);
   std::vector<UOp> around;
-  Point p;
+  ElementPoint p;
   Place place;
   if (devices > 1) place.push_back(p.device = loop(devices, around));
   for (UOp r : loops) {
@@ -60,7 +60,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
     p.place.push_back(loop(size, around));
     place.push_back(p.place.back());
   }
-  Affine index;
+  AffineExpr index;
   for (size_t axis = 0; axis < dims.size(); axis++)
     index = AffineMath::sum(AffineMath::scale_affine(index, dims[axis]), place[axis]);
   UOp x = value(side, p);
@@ -69,7 +69,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   program_.outputs.push_back({memory, dims, {}});
 }
 
-TensorSides TensorLowering::sides(UOp before, UOp after) {
+TensorSidesProgram TensorLowering::sides(UOp before, UOp after) {
   current_node = before;
   if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
     throw Refusal{"it is another name of a buffer or a loop"};
@@ -85,13 +85,14 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     if (!first || !second || !(first.src(0) == second.src(0))) throw Refusal{"it stores to another buffer"};
     for (UOp u : toposort(before)) facts_.add(u);
     for (UOp u : toposort(after)) facts_.add(u);
-    if (!facts_.open_loops(before).empty() || !facts_.open_loops(after).empty()) throw Refusal{"its loops are open"};
+    if (!facts_.loops_of_node(before).empty() || !facts_.loops_of_node(after).empty())
+      throw Refusal{"its loops are open"};
     return sides(first, second);
   }
-  const std::vector<UOp> first = order(before);
+  const std::vector<UOp> first = nodes_in_order(before);
   facts_.detect_op_forms(first);
   for (UOp u : first) facts_.add(u);
-  for (UOp u : order(after)) facts_.add(u);
+  for (UOp u : nodes_in_order(after)) facts_.add(u);
   if (!facts_.has_shape(before) || !facts_.has_shape(after)) throw Refusal{"it has no value"};
   choose_inputs(before, after);
   UOp both_sides = graph_.node(Op::GROUP, dtypes::void_, {before, after});
@@ -107,23 +108,23 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
     if (u.is(Op::AFTER))
       if (UOp buffer = base(u); is_memory(buffer)) memories[0].insert(buffer.id());
   if (!std::ranges::includes(memories[0], memories[1])) throw Refusal{"it reads another buffer"};
-  TensorSides out;
-  out.have_same_places = facts_.shape(before) == facts_.shape(after);
+  TensorSidesProgram out;
+  out.have_same_shapes = facts_.shape(before) == facts_.shape(after);
   for (UOp side : {before, after})
-    for (UOp r : facts_.open_loops(side))
+    for (UOp r : facts_.loops_of_node(side))
       if (!std::ranges::count(out.loops, r)) out.loops.push_back(r);
   std::ranges::stable_sort(out.loops, {}, number_of);
   UOpSet below_before(graph_);
   for (UOp u : first) below_before.insert(u);
-  if (!out.have_same_places)  // refuse new reductions, copies and stored values, which may have other loops inside
-    for (UOp u : order(after))
+  if (!out.have_same_shapes)  // refuse new reductions, copies and stored values, which may have other loops inside
+    for (UOp u : nodes_in_order(after))
       if (u.in(kAnyValue - OpSet{Op::CONTIGUOUS, Op::AFTER}) && !below_before.contains(u))
         throw Refusal{"it computes elements at other places"};
   count_uses(nodes);
   for (UOp u : nodes)
     if (!(u == before) && !(u == after)) lower_node(u);
   for (UOp u : {before, after})
-    if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.open_loops(u).empty())) lower_node(u);
+    if (u.in({Op::AFTER, Op::ASSIGN}) || (u.is(Op::BITCAST) && facts_.loops_of_node(u).empty())) lower_node(u);
   const int64_t devices = std::max(facts_.num_devices(before), facts_.num_devices(after));
   add_side(before, out.loops, devices);
   add_side(after, out.loops, devices);
@@ -136,12 +137,12 @@ TensorSides TensorLowering::sides(UOp before, UOp after) {
 
 namespace tgc {
 
-Result<TensorSides> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables) {
-  return catch_failures([&]() -> TensorSides {
+Result<TensorSidesProgram> import_tensor_sides(UOp before, UOp after, const TensorVariables& variables) {
+  return catch_failures([&]() -> TensorSidesProgram {
     import::TensorLowering lowering(before.graph(), variables);
     try {
       KnownOps known;
-      TensorSides out = lowering.sides(known.replace_nodes(before), known.replace_nodes(after));
+      TensorSidesProgram out = lowering.sides(known.replace_nodes(before), known.replace_nodes(after));
       for (UOp& loop : out.loops) loop = known.original(loop);
       return out;
     } catch (const import::Refusal& refusal) {

@@ -16,7 +16,7 @@ bool is_all_invalid(UOp value) {
 // Calls `apply`, which sets `version` to the array with the content after `effect`, unless the array `version` already
 // has this content.
 template <class Apply>
-void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
+void TensorLowering::apply_effect_once(UOp effect, size_t& version, Apply apply) {
   if (applied_effects_[version].contains(effect.id())) return;
   std::set<uint32_t> effects = applied_effects_[version];
   effects.insert(effect.id());
@@ -29,11 +29,11 @@ void TensorLowering::apply_once(UOp effect, size_t& version, Apply apply) {
 // and becomes the array with the new content.
 void TensorLowering::apply_effect(UOp effect, UOp buffer, size_t& version, std::vector<UOp> loops) {
   current_node = effect;
-  if (effect.is(Op::CALL)) return apply_once(effect, version, [&] { apply_call(effect, buffer, version); });
+  if (effect.is(Op::CALL)) return apply_effect_once(effect, version, [&] { apply_call(effect, buffer, version); });
   if (effect.is(Op::STORE)) {
     if (!(base(effect.src(0)) == buffer)) return;
     if (UOp before = state_below_target(effect.src(0))) apply_version(before, buffer, version);
-    return apply_once(effect, version, [&] { apply_store(effect, version, loops); });
+    return apply_effect_once(effect, version, [&] { apply_store(effect, version, loops); });
   }
   switch (effect.op()) {
     case Op::END:
@@ -101,7 +101,7 @@ void TensorLowering::apply_version(UOp u, UOp buffer, size_t& version) {
   if (it != buffer_memories_.end() && std::ranges::includes(applied_effects_[version], applied_effects_[it->second]))
     return;
   if (UOp before = state_below_target(u.src(0))) apply_version(before, buffer, version);
-  if (u.is(Op::ASSIGN)) return apply_once(u, version, [&] { apply_store(u, version, {}); });
+  if (u.is(Op::ASSIGN)) return apply_effect_once(u, version, [&] { apply_store(u, version, {}); });
   for (UOp s : sources_from(u, 1)) apply_effect(s, buffer, version, {});
 }
 
@@ -122,12 +122,12 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   std::vector<UOp> around;
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
-  Point p;
+  ElementPoint p;
   if (devices > 1) p.device = loop(devices, around);
   for (int64_t size : shape) p.place.push_back(loop(size, around));
   UOp valid;
-  const Affine index = index_in_buffer(target, p, valid);
-  Point q = p;
+  const AffineExpr index = index_in_buffer(target, p, valid);
+  ElementPoint q = p;
   const Sizes& from = facts_.shape(stored);
   if (from.size() > shape.size()) throw Refusal{"its value has more axes than its target"};
   q.place.keep_last_items(from.size());
@@ -138,7 +138,7 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   version = next;
 }
 
-void TensorLowering::add_stores_of(UOp after, UOp buffer) {
+void TensorLowering::add_stores_of_after(UOp after, UOp buffer) {
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);
   size_t version = last != program_.outputs.end() ? last->memory_index : memory_of_buffer(buffer);
   apply_effect(after, buffer, version, {});

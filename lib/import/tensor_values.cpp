@@ -15,9 +15,9 @@ constexpr OpSet kStages{Op::STAGE, Op::BUFFERIZE};
 constexpr OpSet kSame{Op::DETACH, Op::CONTIGUOUS_BACKWARD};
 }  // namespace
 
-UOp TensorLowering::value(UOp u, const Point& p) {
+UOp TensorLowering::value(UOp u, const ElementPoint& p) {
   std::vector<uint32_t> key{u.id(), affine_math_.make_node(p.device).id(), p.valid ? p.valid.id() : UINT32_MAX};
-  for (const Affine& a : p.place) key.push_back(affine_math_.make_node(a).id());
+  for (const AffineExpr& a : p.place) key.push_back(affine_math_.make_node(a).id());
   if (auto it = current_kernel_.known_scalars.find(key); it != current_kernel_.known_scalars.end()) return it->second;
   throw_if_late();
   const UOp outer = current_node;
@@ -30,9 +30,9 @@ UOp TensorLowering::value(UOp u, const Point& p) {
   return made;
 }
 
-TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& condition) {
+TensorLowering::ElementPoint TensorLowering::source_point(UOp u, const ElementPoint& p, UOp& condition) {
   const Sizes& from = facts_.shape(u.src(0));
-  Point out = p;
+  ElementPoint out = p;
   switch (u.op()) {
     case Op::RESHAPE: out.place = place_before_reshape(p.place, facts_.shape(u), from); break;
     case Op::EXPAND:
@@ -43,7 +43,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       break;
     case Op::PERMUTE:
       for (size_t axis = 0; axis < from.size(); axis++)
-        out.place[import::axis(integer(item(u.arg(), axis)), from.size())] = p.place[axis];
+        out.place[import::axis(checked_integer(item(u.arg(), axis)), from.size())] = p.place[axis];
       break;
     case Op::FLIP:
       for (size_t axis = 0; axis < from.size(); axis++) {
@@ -57,10 +57,10 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       const auto offsets = facts_.index_offsets(u);
       for (size_t axis = 0; axis < from.size(); axis++) {
         const int64_t wider = std::max(from[axis], facts_.shape(u)[axis]);
-        Affine offset = affine_value(offsets.at(axis), {.device = p.device}, wider);
+        AffineExpr offset = affine_value(offsets.at(axis), {.device = p.device}, wider);
         if (u.is(Op::PAD)) offset = AffineMath::scale_affine(offset, -1);
-        Affine moved = AffineMath::sum(p.place[axis], offset);
-        if (u.is(Op::PAD)) condition = logical_and(condition, affine_math_.is_between(moved, 0, from[axis]));
+        AffineExpr moved = AffineMath::sum(p.place[axis], offset);
+        if (u.is(Op::PAD)) condition = logical_and(condition, affine_math_.between_condition(moved, 0, from[axis]));
         if (u.is(Op::PAD) && padded_axes_) padded_axes_->emplace_back(moved, from[axis]);
         out.place[axis] = AffineMath::narrow_bounds(std::move(moved), from[axis]);
       }
@@ -68,7 +68,7 @@ TensorLowering::Point TensorLowering::source_point(UOp u, const Point& p, UOp& c
       break;
     }
     default: {  // UNSHARD and MULTI
-      const size_t axis = import::axis(integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
+      const size_t axis = import::axis(checked_integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
       out.device = affine_math_.quotient(p.place[axis], from[axis]);
       out.place[axis] = affine_math_.remainder(p.place[axis], from[axis]);
     }
@@ -83,7 +83,7 @@ TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, c
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
     const size_t first = j;
-    Affine index;
+    AffineExpr index;
     int64_t outer = 1, inner = 1;
     do {
       if (i < to.size() && (outer <= inner || j == from.size())) {
@@ -102,9 +102,9 @@ TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, c
   return out;
 }
 
-Affine TensorLowering::affine_value(UOp u, const Point& p, int64_t size) {
-  if (++affine_steps_ > kMostAffineSteps) throw Refusal{"its indices are too large"};
-  if (auto n = facts_.integer_value(u)) return Affine::number(*n);
+AffineExpr TensorLowering::affine_value(UOp u, const ElementPoint& p, int64_t size) {
+  if (++num_affine_steps_ > kMostAffineSteps) throw Refusal{"its indices are too large"};
+  if (auto n = facts_.integer_value(u)) return AffineExpr::number(*n);
   if (is_device_number(u)) return p.device;
   if (u.is(Op::ADD)) return AffineMath::sum(affine_value(u.src(0), p, size), affine_value(u.src(1), p, size));
   if (u.is(Op::MUL))
@@ -117,19 +117,19 @@ Affine TensorLowering::affine_value(UOp u, const Point& p, int64_t size) {
   return affine_math_.index(value(u, p), 0, std::max<int64_t>(size - 1, 1));
 }
 
-Affine TensorLowering::flat_index(UOp u, const Point& p) {
+AffineExpr TensorLowering::flat_index(UOp u, const ElementPoint& p) {
   const Sizes& shape = facts_.shape(u);
-  Affine index = facts_.num_devices(u) > 1 ? p.device : Affine();
+  AffineExpr index = facts_.num_devices(u) > 1 ? p.device : AffineExpr();
   for (size_t axis = 0; axis < shape.size(); axis++)
     index = AffineMath::sum(AffineMath::scale_affine(index, shape[axis]), p.place[axis]);
   return index;
 }
 
-UOp TensorLowering::value_of_operands(UOp u, const Point& p) {
+UOp TensorLowering::value_of_operands(UOp u, const ElementPoint& p) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     const Sizes& shape = facts_.shape(s);
-    Point q = p;
+    ElementPoint q = p;
     q.place.keep_last_items(shape.size());
     for (size_t axis = 0; axis < shape.size(); axis++)
       if (shape[axis] == 1) q.place[axis] = {};
@@ -141,22 +141,22 @@ UOp TensorLowering::value_of_operands(UOp u, const Point& p) {
 // Computes a sum of equal numbers, of which a PAD makes some 0, as number * count without a loop: tinygrad writes
 // arange(n) as n such sums of n numbers. Returns the empty UOp for other reductions and for short sums. `p` is the
 // point of the source.
-UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vector<int64_t>& axes) {
+UOp TensorLowering::sum_of_equal_numbers(UOp u, const ElementPoint& p, const std::vector<int64_t>& axes) {
   constexpr int64_t kFewest = 64;
   const Sizes& from = facts_.shape(u.src(0));
   int64_t n = 1;
   for (int64_t axis : axes) n *= from[size_t(axis)];
   if (u.num_src() != 1 || axes.size() != 1 || n < kFewest || facts_.reduced_op(u) != Op::ADD) return {};
-  Point q = p;
+  ElementPoint q = p;
   std::vector<UOp> loops;
   q.place[size_t(axes[0])] = loop(n, loops);
-  std::vector<std::pair<Affine, int64_t>> bounds;
+  std::vector<std::pair<AffineExpr, int64_t>> bounds;
   UOp x = u.src(0), ignored;
   padded_axes_ = &bounds;
   for (; x.in(ops::Movement); x = x.src(0)) q = source_point(x, q, ignored);
   padded_axes_ = nullptr;
   if (!x.is_const() || x.is_invalid()) return {};
-  auto less = [&](const Affine& a, UOp b) { return affine_math_.make_node(a).alu(Op::CMPLT, b); };
+  auto less = [&](const AffineExpr& a, UOp b) { return affine_math_.make_node(a).alu(Op::CMPLT, b); };
   UOp condition, begin = graph_.constant(dtypes::index, 0), end = graph_.constant(dtypes::index, n);
   for (auto& [index, size] : bounds) {
     int64_t factor = 0;
@@ -165,14 +165,14 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
       else if (std::ranges::count(toposort(node), loops[0])) return {};
     if (factor < -1 || factor > 1) return {};
     if (factor == 0) {
-      condition = logical_and(condition, affine_math_.is_between(index, 0, size));
+      condition = logical_and(condition, affine_math_.between_condition(index, 0, size));
       continue;
     }
     // restrict begin..end to the iterations with 0 <= rest + factor * loop < size
-    const Affine rest =
+    const AffineExpr rest =
         AffineMath::sum(index, AffineMath::scale_affine(affine_math_.index(loops[0], 0, n - 1), -factor));
-    const Affine first = factor > 0 ? AffineMath::scale_affine(rest, -1) : AffineMath::add_number(rest, 1 - size);
-    const Affine last = AffineMath::add_number(first, size);
+    const AffineExpr first = factor > 0 ? AffineMath::scale_affine(rest, -1) : AffineMath::add_number(rest, 1 - size);
+    const AffineExpr last = AffineMath::add_number(first, size);
     begin = less(first, begin).where(begin, affine_math_.make_node(first));
     end = less(last, end).where(affine_math_.make_node(last), end);
   }
@@ -184,11 +184,11 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const Point& p, const std::vecto
   return condition.where(sum, graph_.node(Op::CONST, u.dtype(), {}, 0));
 }
 
-UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
+UOp TensorLowering::value_of_reduce(UOp u, const ElementPoint& p) {
   const auto axes = facts_.reduced_axes(u);
   const Sizes& from = facts_.shape(u.src(0));
-  Point q = p;
-  if (facts_.drops_axes(u)) q.place.insert(q.place.begin(), axes.size(), Affine());
+  ElementPoint q = p;
+  if (facts_.drops_axes(u)) q.place.insert(q.place.begin(), axes.size(), AffineExpr());
   std::vector<UOp> loops;
   for (int64_t axis : axes)
     if (from[size_t(axis)] == 0) {
@@ -204,7 +204,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const Point& p) {
   return loops.empty() ? x : graph_.node(Op::REDUCE, u.dtype(), prepend(x, loops), facts_.reduced_op(u));
 }
 
-UOp TensorLowering::choose_value(UOp u, const Affine& index, const CheckedList<UOp>& values) {
+UOp TensorLowering::choose_value(UOp u, const AffineExpr& index, const CheckedList<UOp>& values) {
   UOp out = values.back();
   for (size_t i = values.size() - 1; i-- > 0;) {
     UOp here = affine_math_.make_node(index).alu(Op::CMPLT, graph_.constant(dtypes::index, int64_t(i) + 1));
@@ -213,9 +213,9 @@ UOp TensorLowering::choose_value(UOp u, const Affine& index, const CheckedList<U
   return out;
 }
 
-UOp TensorLowering::value_of_index(UOp u, const Point& p) {
+UOp TensorLowering::value_of_index(UOp u, const ElementPoint& p) {
   const Sizes& from = facts_.shape(u.src(0));
-  Point q{.device = p.device, .valid = p.valid};
+  ElementPoint q{.device = p.device, .valid = p.valid};
   size_t next = 0;
   for (size_t i = 1; i < u.num_src(); i++) {
     const size_t rank = facts_.shape(u.src(i)).size();
@@ -226,7 +226,7 @@ UOp TensorLowering::value_of_index(UOp u, const Point& p) {
   return value(u.src(0), q);
 }
 
-UOp TensorLowering::make_value(UOp u, const Point& p) {
+UOp TensorLowering::make_value(UOp u, const ElementPoint& p) {
   if (auto n = u.is_const() ? std::nullopt : facts_.integer_value(u)) return graph_.node(Op::CONST, u.dtype(), {}, *n);
   if (u.in(kMoving)) {
     UOp condition;
@@ -251,7 +251,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       }
       if (auto it = buffer_memories_.find(u); it != buffer_memories_.end()) {
         UOp valid = p.valid;
-        const Affine index = index_in_buffer(u.src(0), p, valid);
+        const AffineExpr index = index_in_buffer(u.src(0), p, valid);
         return address(array_as_dtype(it->second, u.dtype().base()), index, valid);
       }
       return value(u.src(0), p);
@@ -262,7 +262,7 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
     case Op::REDUCE: case Op::REDUCE_AXIS: return value_of_reduce(u, p);
     case Op::STACK: {
       CheckedList<UOp> values;
-      Point q = p;
+      ElementPoint q = p;
       q.place.drop_first_items(1);
       if (p.place[0].is_number()) return value(u.src(size_t(p.place[0].constant)), q);
       for (UOp s : u.src()) values.push_back(value(s, q));
@@ -275,22 +275,22 @@ UOp TensorLowering::make_value(UOp u, const Point& p) {
       return choose_value(u, p.device, values);
     }
     case Op::MSELECT: {
-      Point q = p;
-      q.device = Affine::number(int64_t(axis(integer(u.arg()), size_t(facts_.num_devices(u.src(0))))));
+      ElementPoint q = p;
+      q.device = AffineExpr::number(int64_t(axis(checked_integer(u.arg()), size_t(facts_.num_devices(u.src(0))))));
       return value(u.src(0), q);
     }
     case Op::ALLREDUCE: {
       UOp sum;
-      Point q = p;
+      ElementPoint q = p;
       for (int64_t d = 0; d < facts_.num_devices(u.src(0)); d++) {
-        q.device = Affine::number(d);
+        q.device = AffineExpr::number(d);
         UOp x = value(u.src(0), q);
         sum = sum ? graph_.node(facts_.reduced_op(u), u.dtype(), {sum, x}) : x;
       }
       return sum;
     }
     case Op::COPY: {
-      Point q = p;
+      ElementPoint q = p;
       if (facts_.num_devices(u) == 1) q.device = {};  // a value on several devices is copied from the first one
       return value(u.src(0), q);
     }
@@ -317,12 +317,12 @@ void TensorLowering::note_view(UOp u) {
   while (below.in(is_after ? kSame | OpSet{Op::RESHAPE} : kMoving | kSame | OpSet{Op::BITCAST}) && below.num_src())
     below = below.src(0);
   if (!is_memory(below) || facts_.num_devices(u) > 1) return;
-  Point p;
+  ElementPoint p;
   std::vector<UOp> loops;
   for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
   UOp valid;
-  const Affine place = index_in_buffer(u.src(0), p, valid);
-  const Affine distance = AffineMath::sum(place, AffineMath::scale_affine(flat_index(u, p), -1));
+  const AffineExpr place = index_in_buffer(u.src(0), p, valid);
+  const AffineExpr distance = AffineMath::sum(place, AffineMath::scale_affine(flat_index(u, p), -1));
   if (!valid && distance.is_number()) buffer_views_.insert(u);
   current_kernel_ = {};
 }
@@ -346,41 +346,41 @@ void TensorLowering::note_stage_of_target(UOp target) {
 }
 
 // Returns the index into the buffer below `stage` for the point `p` of the STAGE. Indices of `p` replace the ranges.
-Affine TensorLowering::index_in_stage(UOp stage, const Point& p) {
+AffineExpr TensorLowering::index_in_stage(UOp stage, const ElementPoint& p) {
   const auto ranges = sources_from(stage, 1);
   UOp condition;
-  Point q{
+  ElementPoint q{
       .place = p.place.subrange(ranges.size(), p.place.size() - ranges.size()), .device = p.device, .valid = p.valid};
-  const Affine held = index_in_buffer(stage.src(0), q, condition);
+  const AffineExpr held = index_in_buffer(stage.src(0), q, condition);
   if (condition) throw Refusal{"it stores to a part of a STAGE"};
-  std::unordered_map<UOp, Affine> indices;
+  std::unordered_map<UOp, AffineExpr> indices;
   for (size_t i = 0; i < ranges.size(); i++)
     if (ranges[i].is(Op::RANGE)) indices[value(ranges[i], {})] = p.place[i];
-  Affine out = Affine::number(held.constant);
+  AffineExpr out = AffineExpr::number(held.constant);
   for (auto& [node, factor] : held.terms) {
     auto index = indices.find(node);
     const bool is_loop_of_stage = std::ranges::any_of(toposort(node), [&](UOp u) { return indices.contains(u); });
     if (index == indices.end() && is_loop_of_stage) throw Refusal{"it stores to a STAGE whose places are not linear"};
     const int64_t size = std::max<int64_t>(held.max_value - held.min_value, 1);
-    const Affine term = index == indices.end() ? affine_math_.index(node, 0, size) : index->second;
+    const AffineExpr term = index == indices.end() ? affine_math_.index(node, 0, size) : index->second;
     out = AffineMath::sum(out, AffineMath::scale_affine(term, factor));
   }
   return out;
 }
 
 // Counts the index in elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
-Affine TensorLowering::index_in_buffer(UOp target, const Point& p, UOp& valid) {
+AffineExpr TensorLowering::index_in_buffer(UOp target, const ElementPoint& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();
-    Point q = p;
+    ElementPoint q = p;
     if (from == to || p.place.empty()) return index_in_buffer(target.src(0), q, valid);
     if (from > to) {  // the BITCAST splits each element
       q.place.back() = affine_math_.quotient(p.place.back(), from / to);
-      const Affine first = AffineMath::scale_affine(index_in_buffer(target.src(0), q, valid), from / to);
+      const AffineExpr first = AffineMath::scale_affine(index_in_buffer(target.src(0), q, valid), from / to);
       return AffineMath::sum(first, affine_math_.remainder(p.place.back(), from / to));
     }
     q.place.back() = AffineMath::scale_affine(p.place.back(), to / from);
-    const Affine first = index_in_buffer(target.src(0), q, valid), rest = affine_math_.remainder(first, to / from);
+    const AffineExpr first = index_in_buffer(target.src(0), q, valid), rest = affine_math_.remainder(first, to / from);
     if (!rest.is_number() || rest.constant) throw Refusal{"it is a part of a buffer that is not aligned to its dtype"};
     return affine_math_.quotient(first, to / from);
   }
@@ -390,7 +390,7 @@ Affine TensorLowering::index_in_buffer(UOp target, const Point& p, UOp& valid) {
   if (is_memory(target) || value_arrays_.contains(target)) return flat_index(target, p);
   if (target.in(kSame | OpSet{Op::AFTER, Op::ASSIGN, Op::NOOP})) return index_in_buffer(target.src(0), p, valid);
   if (target.is(Op::INDEX)) {
-    Point q{.device = p.device, .valid = p.valid};
+    ElementPoint q{.device = p.device, .valid = p.valid};
     size_t next = 0;
     const Sizes& from = facts_.shape(target.src(0));
     for (size_t i = 1; i < target.num_src(); i++) {
@@ -402,13 +402,14 @@ Affine TensorLowering::index_in_buffer(UOp target, const Point& p, UOp& valid) {
     return index_in_buffer(target.src(0), q, valid);
   }
   if (target.is(Op::MSELECT)) {
-    Point q = p;
-    q.device = Affine::number(int64_t(axis(integer(target.arg()), size_t(facts_.num_devices(target.src(0))))));
+    ElementPoint q = p;
+    q.device =
+        AffineExpr::number(int64_t(axis(checked_integer(target.arg()), size_t(facts_.num_devices(target.src(0))))));
     return index_in_buffer(target.src(0), q, valid);
   }
   if (!target.in(kMoving)) throw Refusal{"it is ordered after a store to no buffer"};
   UOp condition;
-  Point q = source_point(target, p, condition);
+  ElementPoint q = source_point(target, p, condition);
   valid = logical_and(valid, condition);
   return index_in_buffer(target.src(0), q, valid);
 }

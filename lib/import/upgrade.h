@@ -9,28 +9,28 @@ namespace tgc::import {
 
 // Applies to a node with an op of `ops`, in a graph of a release in the range, if `when` is null or when(node) is true.
 // The first row that applies makes the value of the node.
-struct Upgrade {
+struct OpUpgrade {
   std::string_view name;
   OpSet ops;
   bool (*when)(UOp) = nullptr;
   Value (*make)(Importer& im, UOp u) = nullptr;
   std::string_view refusal_reason = {};  // if there is no `make`: why the node cannot be imported
   // by default, also releases newer than all enumerators
-  Release first_release = Release::v0_11, last_release = Release(UINT8_MAX);
+  Release first_op_release = Release::v0_11, last_release = Release(UINT8_MAX);
 };
 
-std::span<const Upgrade> upgrades();
+std::span<const OpUpgrade> all_op_upgrades();
 // Returns null if no row applies.
-const Upgrade* find_upgrade(UOp u);
+const OpUpgrade* find_upgrade(UOp u);
 
 // Throws Refusal if `u` has fewer sources than its op needs, or is an ALU op with more.
 void check_sources(UOp u);
 
 // Returns None if the dataclass has no such field. A field without a name is found by its position.
-Arg field_of(Arg record, std::string_view name, size_t position = SIZE_MAX);
+Arg field_of_record(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or the field of a ParamArg; None without a slot. The arg of a
 // BUFFER without a ParamArg is its size.
-Arg slot_of(UOp u);
+Arg slot_of_param(UOp u);
 // Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for dataclasses that
 // 0.12.0 does not have, and for nodes.
 Arg copy_arg(Graph& to, Arg arg);

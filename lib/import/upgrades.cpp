@@ -6,7 +6,7 @@
 
 namespace tgc::import {
 
-Arg field_of(Arg record, std::string_view name, size_t position) {
+Arg field_of_record(Arg record, std::string_view name, size_t position) {
   if (record.kind() != Arg::Kind::Record) return {};
   RecordView fields(record);
   for (size_t i = 0; i < fields.size(); i++)
@@ -14,13 +14,13 @@ Arg field_of(Arg record, std::string_view name, size_t position) {
   return {};
 }
 
-Arg slot_of(UOp u) { return u.arg().is_int() ? u.arg() : field_of(u.arg(), "slot", 0); }
+Arg slot_of_param(UOp u) { return u.arg().is_int() ? u.arg() : field_of_record(u.arg(), "slot", 0); }
 
 Arg copy_arg(Graph& to, Arg arg) {
   if (arg.is_uop()) throw Refusal{"its arg has a node"};
   if (arg.is_str()) return to.str(arg.text());
   if (arg.kind() == Arg::Kind::Bytes) return to.bytes(arg.text());
-  if (arg.kind() == Arg::Kind::Raw) return to.raw(arg.text());
+  if (arg.kind() == Arg::Kind::Raw) return to.raw_arg(arg.text());
   std::vector<Arg> items;
   if (arg.is_tuple()) {
     for (Arg item : arg.items()) items.push_back(copy_arg(to, item));
@@ -29,7 +29,8 @@ Arg copy_arg(Graph& to, Arg arg) {
   if (arg.kind() != Arg::Kind::Record) return arg;
   auto known = parse_record_class(RecordView(arg).name());
   if (!known) throw Refusal{"its arg " + arg.repr() + " is unknown"};
-  for (std::string_view field : fields_of(*known)) items.push_back(copy_arg(to, field_of(arg, field, items.size())));
+  for (std::string_view field : fields_of(*known))
+    items.push_back(copy_arg(to, field_of_record(arg, field, items.size())));
   if (!is_fitting_record(*known, items)) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   return to.record(*known, items);
 }
@@ -38,19 +39,19 @@ namespace {
 bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
 // A ParamArg without an address space means GLOBAL.
 bool is_in(UOp u, std::string_view space) {
-  Arg a = field_of(u.arg(), "addrspace");
+  Arg a = field_of_record(u.arg(), "addrspace");
   if (!has_param_arg(u) || a.is_none()) return has_param_arg(u) && space == "GLOBAL";
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
 bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // the arg of 0.12
-bool is_core_number(UOp u) { return is_variable(u) && field_of(u.arg(), "name").str() == "core_id"; }
+bool is_core_number(UOp u) { return is_variable(u) && field_of_record(u.arg(), "name").str() == "core_id"; }
 }  // namespace
 
 bool is_variable(UOp u) {
   // commits of June 2026 do not write the address space ALU
-  const bool has_bounds = has_param_arg(u) && field_of(u.arg(), "vmin_vmax").is_tuple();
-  return is_in(u, "ALU") || (has_bounds && field_of(u.arg(), "name").is_str());
+  const bool has_bounds = has_param_arg(u) && field_of_record(u.arg(), "vmin_vmax").is_tuple();
+  return is_in(u, "ALU") || (has_bounds && field_of_record(u.arg(), "name").is_str());
 }
 bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
 bool is_device_axis(UOp u) {
@@ -70,34 +71,34 @@ constexpr OpSet kTensorOps{Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, 
                            Op::BUFFER_VIEW, Op::MULTI, Op::ALLREDUCE, Op::REDUCE_AXIS, Op::ASSIGN, Op::KERNEL,
                            Op::UNSHARD, Op::PAD, Op::TUPLE, Op::GETTUPLE};
 
-constexpr Upgrade kUpgrades[] = {
+constexpr OpUpgrade kUpgrades[] = {
     // ---- memory
     // PARAM((); -1, core_id, (0, n - 1), ALU) -> SPECIAL(n, gidx0), which CPU renderers print as core_id
     {.name = "param-core",
      .ops = Op::PARAM,
      .when = is_core_number,
      .make = make_core_number,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
     {.name = "param-variable",
      .ops = {Op::PARAM, Op::BUFFER},
      .when = is_variable,
      .make = make_variable,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
     {.name = "param-buffer",
      .ops = Op::PARAM,
      .when = has_param_arg,
      .make = make_param_buffer,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
-    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .first_release = Release::v0_13},
+    {.name = "param-pointer", .ops = Op::PARAM, .make = make_pointer, .first_op_release = Release::v0_13},
     // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
     {.name = "buffer-local",
      .ops = Op::BUFFER,
      .when = is_local,
      .make = make_local_buffer,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     {.name = "buffer-global", .ops = Op::BUFFER, .refusal_reason = "it is a buffer of a tensor graph"},
     {.name = "define", .ops = ops::Defines, .make = make_pointer},
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = make_named_variable},
@@ -118,9 +119,9 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
     // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
-    {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .first_release = Release::v0_13},
+    {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .first_op_release = Release::v0_13},
     // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y), or x - IDIV(x, y) * y if MOD could become an AND
-    {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .first_release = Release::v0_13},
+    {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .first_op_release = Release::v0_13},
     {.name = "recip", .ops = Op::RECIP, .make = make_alu, .last_release = Release::v0_11},
     {.name = "precast", .ops = Op::PRECAST, .make = make_first_source, .last_release = Release::v0_11},
     // x op y, of different dtypes -> op of operands of one dtype
@@ -136,12 +137,12 @@ constexpr Upgrade kUpgrades[] = {
     {.name = "movement",
      .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK},
      .make = make_movement,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
     {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
     {.name = "wmma-vectors", .ops = Op::WMMA, .when = is_of_vectors, .make = make_vector_wmma},
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
-    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .first_release = Release::v0_13},
+    {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .first_op_release = Release::v0_13},
 
     // ---- loops, order and custom code
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
@@ -149,7 +150,7 @@ constexpr Upgrade kUpgrades[] = {
      .ops = Op::RANGE,
      .when = is_device_axis,
      .make = make_device_range,
-     .first_release = Release::v0_13},
+     .first_op_release = Release::v0_13},
     // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP); RANGE(n; id) of 0.11 -> RANGE(n; id, LOOP)
     {.name = "range", .ops = Op::RANGE, .make = make_range},
     {.name = "special", .ops = Op::SPECIAL, .make = make_special},
@@ -189,12 +190,12 @@ void check_sources(UOp u) {
   if (u.num_src() < least || has_more) throw Refusal{"it has " + counted(u.num_src(), "source")};
 }
 
-std::span<const Upgrade> upgrades() { return kUpgrades; }
+std::span<const OpUpgrade> all_op_upgrades() { return kUpgrades; }
 
-const Upgrade* find_upgrade(UOp u) {
+const OpUpgrade* find_upgrade(UOp u) {
   const Release release = u.graph().release();
-  auto applies = [&](const Upgrade& row) {
-    return row.ops.contains(u.op()) && row.first_release <= release && release <= row.last_release &&
+  auto applies = [&](const OpUpgrade& row) {
+    return row.ops.contains(u.op()) && row.first_op_release <= release && release <= row.last_release &&
            (!row.when || row.when(u));
   };
   auto found = std::ranges::find_if(kUpgrades, applies);

@@ -35,10 +35,10 @@ Sizes broadcast_shape(const Sizes& a, const Sizes& b) {
   return out;
 }
 
-CheckedList<Element> broadcast_to(const Value& value, const Sizes& shape) {
+CheckedList<ValueElement> broadcast_to(const Value& value, const Sizes& shape) {
   if (value.shape == shape) return value.elements;
   if (broadcast_shape(value.shape, shape) != shape) throw Failure("its source has a larger shape");
-  CheckedList<Element> out(size_t(num_elements_in(shape)));
+  CheckedList<ValueElement> out(size_t(num_elements_in(shape)));
   const size_t added = shape.size() - value.shape.size();
   for (size_t i = 0; i < out.size(); i++) {
     Sizes at = unravel(int64_t(i), shape);
@@ -51,7 +51,7 @@ CheckedList<Element> broadcast_to(const Value& value, const Sizes& shape) {
 }
 
 bool Value::is_invalid() const {
-  return !elements.empty() && std::ranges::all_of(elements, [](const Element& e) { return is_false(e.valid); });
+  return !elements.empty() && std::ranges::all_of(elements, [](const ValueElement& e) { return is_false(e.valid); });
 }
 
 namespace {
@@ -76,11 +76,11 @@ CheckedList<UOp> split_index(UOp flat, const Sizes& shape) {
   return at;
 }
 
-UOp View::index(CheckedList<UOp> at) const {
+UOp BufferView::index(CheckedList<UOp> at) const {
   Graph& graph = buffer.graph();
   const DType dtype = at.empty() ? dtypes::index : at[0].dtype();
   for (size_t s = steps.size(); s-- > 0;) {
-    const Step& step = steps[s];
+    const ViewStep& step = steps[s];
     const Sizes& from = s ? steps[s - 1].sizes : step.sizes;
     switch (step.op) {
       case Op::RESHAPE: {  // flatten the indices, then split the flat index for the shape of the step before
@@ -115,7 +115,7 @@ UOp logical_and(UOp a, UOp b) {
   return !b || is_false(a) ? a : a.alu(Op::AND, b);
 }
 
-UOp negate(UOp a) {
+UOp negate_node(UOp a) {
   Graph& graph = a.graph();
   if (a.is_const()) return graph.constant(dtypes::bool_, !a.arg().to_const().truthy());
   return a.alu(Op::CMPNE, graph.constant(dtypes::bool_, true));

@@ -10,34 +10,34 @@
 namespace tgc::import {
 
 // A number, or a place in memory, which is loaded if it is used as a number.
-struct Element {
+struct ValueElement {
   UOp node;         // the number, or the index into `buffer`
   UOp valid = {};   // a bool node, false if the element is Invalid; empty: always valid
   UOp buffer = {};  // empty if the element is a number
 };
 
 // A function from indices to an index into the buffer.
-struct View {
+struct BufferView {
   // The movement op `op`, whose result has the shape `sizes`.
-  struct Step {
+  struct ViewStep {
     Op op;
     Sizes sizes;
     Sizes ints = {};           // PERMUTE: the axes; FLIP: 1 for each flipped axis; EXPAND: number of new axes
     CheckedList<UOp> offset = {};  // SHRINK: the first index of each axis
   };
   UOp buffer;
-  CheckedList<Step> steps;  // the first one is a RESHAPE that gives the buffer its shape
+  CheckedList<ViewStep> steps;  // the first one is a RESHAPE that gives the buffer its shape
 
   const Sizes& shape() const { return steps.back().sizes; }
   UOp index(CheckedList<UOp> at) const;  // into the buffer; `at` has an index for each axis
 };
 
 struct Value {
-  CheckedList<Element> elements;  // row-major; empty if `view` is set
+  CheckedList<ValueElement> elements;  // row-major; empty if `view` is set
   Sizes shape;
   DType dtype;           // in tgc's IR: dtypes::index for weakint, float32 for weakfloat
   bool is_weak = false;  // weakint or weakfloat: the other operands decide the dtype
-  std::optional<View> view = {};
+  std::optional<BufferView> view = {};
 
   bool is_invalid() const;
 };
@@ -54,7 +54,7 @@ int64_t num_elements_in(const Sizes& shape);
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
 // Repeats the elements of `value`, which has no view. Throws Failure if they do not fit.
-CheckedList<Element> broadcast_to(const Value& value, const Sizes& shape);
+CheckedList<ValueElement> broadcast_to(const Value& value, const Sizes& shape);
 
 // Return x + y and x * factor, without a node for 0 + y, x + 0 and x * 1.
 UOp add_nodes(UOp x, UOp y);
@@ -64,7 +64,7 @@ CheckedList<UOp> split_index(UOp flat, const Sizes& shape);
 
 // The empty UOp means true for logical_and().
 UOp logical_and(UOp a, UOp b);
-UOp negate(UOp a);
+UOp negate_node(UOp a);
 bool is_false(UOp condition);
 
 }  // namespace tgc::import

@@ -20,13 +20,13 @@ Sizes sizes_of(Arg tuple) {
 }
 
 std::span<const Arg> views_of(UOp view) {
-  Arg views = field_of(view.arg(), "views", 0);
+  Arg views = field_of_record(view.arg(), "views", 0);
   if (!views.is_tuple() || views.items().empty()) throw Refusal{"its ShapeTracker has no views"};
   return views.items();
 }
 
 Sizes shape_of_view(UOp view) {
-  Sizes out = sizes_of(field_of(views_of(view).back(), "shape", 0));
+  Sizes out = sizes_of(field_of_record(views_of(view).back(), "shape", 0));
   product(out);  // refuses negative sizes
   return out;
 }
@@ -49,7 +49,7 @@ class ViewImporter {
     if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
     std::vector<UOp> ranges;
     const Indices at = axes(shape_of_place(u.src(0)), AxisType::LOOP, ranges);
-    const Element place = locate(u.src(0), at, {});
+    const ValueElement place = locate(u.src(0), at, {});
     UOp out = im_.pointer(place).store(number(u.src(1), at, {}));
     return made(u, ranges.empty() ? out : out.end(ranges));
   }
@@ -82,7 +82,7 @@ class ViewImporter {
     switch (u.op()) {
       case Op::VIEW: {
         if (!u.num_src()) throw Refusal{"it has no source"};
-        const Element source = follow(u, at);
+        const ValueElement source = follow(u, at);
         UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), logical_and(valid, source.valid));
         at_ = u;
         return or_zero(source.valid, x);
@@ -131,14 +131,14 @@ class ViewImporter {
     return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
   }
 
-  Element follow(UOp u, Indices at) {
+  ValueElement follow(UOp u, Indices at) {
     if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
     const std::span<const Arg> views = views_of(u);
-    Element out;
+    ValueElement out;
     for (size_t v = views.size(); v-- > 0;) {
-      const Sizes shape = sizes_of(field_of(views[v], "shape", 0));
-      const Sizes strides = sizes_of(field_of(views[v], "strides", 1));
-      Arg offset = field_of(views[v], "offset", 2), mask = field_of(views[v], "mask", 3);
+      const Sizes shape = sizes_of(field_of_record(views[v], "shape", 0));
+      const Sizes strides = sizes_of(field_of_record(views[v], "strides", 1));
+      Arg offset = field_of_record(views[v], "offset", 2), mask = field_of_record(views[v], "mask", 3);
       if (!offset.is_int()) throw Refusal{"its offset depends on a variable"};
       if (strides.size() != shape.size() || at.size() != shape.size())
         throw Refusal{"its shape does not fit its source"};
@@ -149,17 +149,18 @@ class ViewImporter {
         if (!mask.is_tuple() || mask.items().size() != shape.size()) throw Refusal{"its mask is unknown"};
         const Sizes bounds = sizes_of(mask[axis]);
         if (bounds.size() != 2) throw Refusal{"its mask is unknown"};
-        if (bounds[0] > 0) out.valid = logical_and(out.valid, negate(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
+        if (bounds[0] > 0)
+          out.valid = logical_and(out.valid, negate_node(at[axis].alu(Op::CMPLT, constant(bounds[0]))));
         if (bounds[1] < shape[axis]) out.valid = logical_and(out.valid, at[axis].alu(Op::CMPLT, constant(bounds[1])));
       }
-      if (v) at = split_index(out.node, sizes_of(field_of(views[v - 1], "shape", 0)));
+      if (v) at = split_index(out.node, sizes_of(field_of_record(views[v - 1], "shape", 0)));
     }
     return out;
   }
 
   // The place is valid only if `valid` is.
-  Element locate(UOp u, const Indices& at, UOp valid) {
-    Element out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
+  ValueElement locate(UOp u, const Indices& at, UOp valid) {
+    ValueElement out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {
       out = follow(u, at);
       out.valid = logical_and(valid, out.valid), u = u.src(0);

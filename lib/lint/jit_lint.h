@@ -19,28 +19,28 @@ namespace tgc {
 struct JitFinding {
   std::string kind;                    // the kind, such as "frozen-value" (jit_finding_kinds, jit_note_kinds)
   std::string function;                // name of the jitted function; of a "lost-store": of the assigning function
-  std::string python_place;
-  std::string problem;
-  std::string fix;
+  std::string python_location;
+  std::string problem_text;
+  std::string fix_text;
   std::string kernel = {};             // the first affected kernel of the capture; empty: none, or not recorded
   std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
 };
 
 struct JitFindingKind {
   std::string_view kind, help_text;
-  bool is_usual = false;
+  bool is_usual_finding = false;
 };
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
 // The explanation and correction of errors of TinyJit whose message contains `message_part`.
 struct JitRemedy {
-  std::string_view message_part, meaning, fix;
-  bool applies_to_any_error = false;  // false: only for tinygrad's JitErrors and assertions
+  std::string_view message_part, meaning, fix_text;
+  bool is_for_any_error = false;      // false: only for tinygrad's JitErrors and assertions
 };
-const JitRemedy* jit_remedy(std::string_view error);  // returns null if the error is unknown
+const JitRemedy* find_jit_remedy(std::string_view error);  // returns null if the error is unknown
 
-class JitLint {
+class JitLinter {
  public:
   // Adds the next line of a recording, which is a header or an event. Returns an error for a line that does not fit.
   Status add(std::string_view line, std::string_view file, uint32_t number);
@@ -50,41 +50,42 @@ class JitLint {
   const std::vector<JitFinding>& notes() const { return notes_; }
   size_t num_calls() const { return num_calls_; }
   // Returns false if the recording lacks facts that some kinds of findings need.
-  bool is_decided() const { return !lacks_late_tensors_ && !lacks_kernels_; }
-  // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual are only counted.
+  bool is_decided() const { return !is_without_late_tensors_ && !is_without_kernels_; }
+  // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual_finding are only counted.
   std::string text(bool all_notes = false) const;
   std::string json() const;
   CiReport ci_report() const;  // returns a failed case for each finding, or one passed case
 
  private:
-  struct Call;
-  struct Jit;
-  void check_call(const Call& now);
-  void check_capture(Jit& jit, const Call& now);
+  struct JitCall;
+  struct JitState;
+  void check_call(const JitCall& now);
+  void check_capture(JitState& jit, const JitCall& now);
   struct LateTensor;
   void check_late_tensor(const LateTensor& late);
   void add_lost_store(const std::string& place, size_t count);
-  void check_replay(Jit& jit, const Call& now);
-  void check_feedback(const Jit& jit, const Call& now, const std::string& name);
-  void check_bound_shape(const Jit& jit, const Call& now, const std::string& name);
-  void check_rebinds(const Jit& jit, const Call& now);
-  void check_outputs(Jit& jit, const Call& now);
+  void check_replay(JitState& jit, const JitCall& now);
+  void check_feedback(const JitState& jit, const JitCall& now, const std::string& name);
+  void check_bound_shape(const JitState& jit, const JitCall& now, const std::string& name);
+  void check_rebinds(const JitState& jit, const JitCall& now);
+  void check_outputs(JitState& jit, const JitCall& now);
   void check_buffer_use(size_t jit, size_t call, int64_t buffer, const std::string& where);
   void add_lost_gradient(size_t number, const std::string& place, const std::string& from);
-  void add_error(const Jit& jit, const Call& now);
-  void add_note(const Jit& jit, std::string_view kind, const std::string& where, std::string problem, std::string fix);
+  void add_error(const JitState& jit, const JitCall& now);
+  void add_note(const JitState& jit, std::string_view kind, const std::string& where, std::string problem_text,
+                std::string fix_text);
   // `once` is the key of the finding; "": `where` is the key. Adds nothing and returns null if the jitted function
   // already has a finding of this `kind` with this key.
-  JitFinding* add_finding(const Jit& jit, std::string_view kind, const std::string& where, std::string problem,
-                          std::string fix, const std::string& once = {});
+  JitFinding* add_finding(const JitState& jit, std::string_view kind, const std::string& where,
+                          std::string problem_text, std::string fix_text, const std::string& once = {});
 
-  std::map<size_t, std::shared_ptr<Jit>> jits_by_number_;
+  std::map<size_t, std::shared_ptr<JitState>> jits_by_number_;
   std::vector<JitFinding> findings_, notes_;
   std::map<int64_t, std::string> assigned_buffers_;
   std::set<std::string> reported_keys_;
-  bool copies_inputs_ = false;           // the recorded tinygrad's replays copy inputs that their kernels overwrite
-  bool lacks_late_tensors_ = false;      // a capture has no "moved" list, because an older exporter made the recording
-  bool lacks_kernels_ = false;           // a capture with assignments has no recorded kernels
+  bool has_input_copies_ = false;        // the recorded tinygrad's replays copy inputs that their kernels overwrite
+  bool is_without_late_tensors_ = false;  // a capture has no "moved" list, because an older exporter made the recording
+  bool is_without_kernels_ = false;      // a capture with assignments has no recorded kernels
   size_t num_calls_ = 0;
 };
 

@@ -35,8 +35,8 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
 // Returns true if the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
 // inputs.
 bool differs_inside(const Json& a, const Json& b, int depth) {
-  if (depth > 1 && text_of(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
-  if (text_of(a, "kind") != "several" || text_of(b, "kind") != "several") return false;
+  if (depth > 1 && text_of_member(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
+  if (text_of_member(a, "kind") != "several" || text_of_member(b, "kind") != "several") return false;
   const Json &x = a["items"], &y = b["items"];
   for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
     if (differs_inside(x[i], y[i], depth + 1)) return true;
@@ -45,14 +45,14 @@ bool differs_inside(const Json& a, const Json& b, int depth) {
 
 }  // namespace
 
-void JitLint::check_replay(Jit& jit, const Call& now) {
-  const Call& then = *jit.capturing_call;
-  const std::string& where = now.shown_place();
+void JitLinter::check_replay(JitState& jit, const JitCall& now) {
+  const JitCall& then = *jit.capturing_call;
+  const std::string& where = now.shown_location();
   for (auto& [name, value] : now.outer_values) {
     auto before = then.outer_values.find(name);
     if (before == then.outer_values.end() || before->second == value) continue;
-    const bool is_side_effect =
-        std::ranges::count(then.changed_variables, name) || std::ranges::count(then.rebinds, name, &Call::Rebind::name);
+    const bool is_side_effect = std::ranges::count(then.changed_variables, name) ||
+                                std::ranges::count(then.rebinds, name, &JitCall::VariableRebind::name);
     if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // other checks report these changes
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
@@ -74,7 +74,7 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
                   "pass it as a tensor, or as a Variable", name);
     if (found && is_tensor(before->second)) {
       found->buffer = number_of(before->second);
-      found->kernel = then.kernel_of_buffer(*found->buffer, &Call::Kernel::reads);
+      found->kernel = then.kernel_of_buffer(*found->buffer, &JitCall::Kernel::reads);
     }
   }
   for (auto& [name, value] : now.outer_values)
@@ -88,21 +88,21 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
   for (auto& [name, fact] : now.args) {
     auto before = then.args.find(name);
     if (before == then.args.end()) continue;
-    std::string kind = text_of(fact, "kind");
+    std::string kind = text_of_member(fact, "kind");
     if (kind == "several")
       for (const Json& item : fact["items"])
-        if (text_of(item, "kind") == "tensor")
+        if (text_of_member(item, "kind") == "tensor")
           add_note(jit, "contained-input", where,
                    "tensors in '" + name + "' are inputs; in a container inside it they would not be",
                    "a flat container, as here");
     if (kind == "value" && before->second != fact)
       add_finding(jit, "frozen-value", where,
-                  "the argument '" + name + "' is " + text_of(fact, "value") + " here, and stays " +
-                      text_of(before->second, "value") + ", as captured, in the kernels and in Python branches",
+                  "the argument '" + name + "' is " + text_of_member(fact, "value") + " here, and stays " +
+                      text_of_member(before->second, "value") + ", as captured, in the kernels and in Python branches",
                   "pass it as a tensor, or jit a function for each value", name);
     if (kind == "object" && before->second.value("object", 0) != fact.value("object", 0))
       add_finding(jit, "frozen-object", where,
-                  "'" + name + "' is another " + text_of(fact, "type") +
+                  "'" + name + "' is another " + text_of_member(fact, "type") +
                       " than in the capture; the tensors of the captured one are used",
                   "make a TinyJit for each object: self.step = TinyJit(self.step)", name);
     if (kind == "several" && differs_inside(fact, before->second, 0))
@@ -130,17 +130,17 @@ void JitLint::check_replay(Jit& jit, const Call& now) {
 // Reports an argument `name` whose buffer is an output of the captured kernels, if a replay writes this output before
 // the last kernel that reads the argument. Does nothing for tinygrad 0.13 and later, whose replays copy such an
 // argument.
-void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string& name) {
-  const std::vector<Call::Kernel>& kernels = jit.capturing_call->kernels;
+void JitLinter::check_feedback(const JitState& jit, const JitCall& now, const std::string& name) {
+  const std::vector<JitCall::Kernel>& kernels = jit.capturing_call->kernels;
   const int64_t passed = now.args.at(name).value("buffer", int64_t(-1)),
                 captured = jit.capturing_call->args.at(name).value("buffer", int64_t(-1));
-  if (copies_inputs_ || passed < 0 || passed == captured) return;
+  if (has_input_copies_ || passed < 0 || passed == captured) return;
   auto writer = std::ranges::find_if(kernels, [&](auto& k) { return std::ranges::count(k.writes, passed) > 0; });
   auto reader = writer == kernels.end() ? writer : std::find_if(writer + 1, kernels.end(), [&](auto& k) {
     return std::ranges::count(k.reads, captured) > 0;
   });
   if (reader == kernels.end()) return;
-  JitFinding* f = add_finding(jit, "overwritten-input", now.shown_place(),
+  JitFinding* f = add_finding(jit, "overwritten-input", now.shown_location(),
                               "'" + name + "' is a result of an earlier call; the kernel " + writer->name +
                                   " overwrites it before the kernel " + reader->name + " reads it",
                               "pass a copy: " + name + ".clone().realize()", name);
@@ -148,7 +148,7 @@ void JitLint::check_feedback(const Jit& jit, const Call& now, const std::string&
 }
 
 // Reports a result whose shape has a variable that the argument `name` binds to another value than in the capture.
-void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::string& name) {
+void JitLinter::check_bound_shape(const JitState& jit, const JitCall& now, const std::string& name) {
   const Json none = Json::array();
   const Json is = now.args.at(name).value("shape", none), was = jit.capturing_call->args.at(name).value("shape", none);
   for (size_t i = 0; i < std::min(is.size(), was.size()); i++) {
@@ -156,14 +156,14 @@ void JitLint::check_bound_shape(const Jit& jit, const Call& now, const std::stri
     const std::string before = was[i].get<std::string>(), bound = bound_variable(before);
     if (bound.empty() || !std::ranges::count(now.output_sizes, before)) continue;
     const std::string here = is[i].is_string() ? bound_variable(is[i].get<std::string>()) : is[i].dump();
-    add_finding(jit, "bound-shape", now.shown_place(),
+    add_finding(jit, "bound-shape", now.shown_location(),
                 "the result has the shape of the capture, with " + bound + "; '" + name + "' has " + here + " here",
                 "return a tensor of constant shape, and slice it outside of the function", name);
   }
 }
 
 // Records the buffers that a call returns. Reports a note if an earlier call returned the same buffer.
-void JitLint::check_outputs(Jit& jit, const Call& now) {
+void JitLinter::check_outputs(JitState& jit, const JitCall& now) {
   for (int64_t buffer : now.output_buffers) {
     auto passed = [&](auto& arg) { return arg.second.value("buffer", int64_t(-1)) == buffer; };
     if (std::any_of(now.args.begin(), now.args.end(), passed)) continue;
@@ -171,16 +171,16 @@ void JitLint::check_outputs(Jit& jit, const Call& now) {
     // skip a tensor that existed before the call, such as a state that the function updates: it is no new result
     auto is_found = [&](auto& seen) { return seen.second == "buffer " + std::to_string(buffer); };
     if (calls.empty() && std::ranges::any_of(now.outer_values, is_found) &&
-        !std::ranges::count(now.rebinds, buffer, &Call::Rebind::new_buffer))
+        !std::ranges::count(now.rebinds, buffer, &JitCall::VariableRebind::new_buffer))
       continue;
     if (!calls.empty() && *calls.begin() < now.call_number)
-      add_note(jit, "shared-output", now.shown_place(), "the next call overwrites what a call returns",
+      add_note(jit, "shared-output", now.shown_location(), "the next call overwrites what a call returns",
                "use the result before the next call, or copy it: f(x).clone().realize()");
     calls.insert(now.call_number);
   }
 }
 
-void JitLint::check_buffer_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
+void JitLinter::check_buffer_use(size_t number, size_t call, int64_t buffer, const std::string& where) {
   auto known = jits_by_number_.find(number);
   if (known == jits_by_number_.end()) return;
   auto calls = known->second->calls_by_output.find(buffer);
@@ -197,7 +197,7 @@ void JitLint::check_buffer_use(size_t number, size_t call, int64_t buffer, const
   });
   f->buffer = buffer;
   if (known->second->capturing_call)
-    f->kernel = known->second->capturing_call->kernel_of_buffer(buffer, &Call::Kernel::writes);
+    f->kernel = known->second->capturing_call->kernel_of_buffer(buffer, &JitCall::Kernel::writes);
 }
 
 }  // namespace tgc

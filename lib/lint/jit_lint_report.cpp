@@ -58,9 +58,9 @@ constexpr JitRemedy kRemedies[] = {
      "jit each shape on its own, make the size a Variable, or pass a copy of a view: x.clone().realize()"},
 };
 
-bool is_usual(const JitFinding& note) {
+bool is_usual_finding(const JitFinding& note) {
   return std::ranges::any_of(jit_note_kinds(),
-                             [&](const JitFindingKind& k) { return k.is_usual && k.kind == note.kind; });
+                             [&](const JitFindingKind& k) { return k.is_usual_finding && k.kind == note.kind; });
 }
 
 }  // namespace
@@ -68,29 +68,30 @@ bool is_usual(const JitFinding& note) {
 std::span<const JitFindingKind> jit_finding_kinds() { return kKinds; }
 std::span<const JitFindingKind> jit_note_kinds() { return kNotes; }
 
-const JitRemedy* jit_remedy(std::string_view error) {
+const JitRemedy* find_jit_remedy(std::string_view error) {
   const bool is_of_jit = error.starts_with("JitError") || error.starts_with("AssertionError");
   auto it = std::ranges::find_if(kRemedies, [&](const JitRemedy& r) {
-    return (is_of_jit || r.applies_to_any_error) && error.find(r.message_part) != error.npos;
+    return (is_of_jit || r.is_for_any_error) && error.find(r.message_part) != error.npos;
   });
   return it == std::end(kRemedies) ? nullptr : it;
 }
 
-std::string JitLint::text(bool all_notes) const {
+std::string JitLinter::text(bool all_notes) const {
   std::string out;
   auto add = [&](const JitFinding& f, std::string_view before, std::string_view heading) {
-    out.append(f.python_place).append(": ").append(before).append(f.kind).append(" in ").append(f.function);
+    out.append(f.python_location).append(": ").append(before).append(f.kind).append(" in ").append(f.function);
     out += (f.kernel.empty() ? "" : ", kernel " + f.kernel) + (f.buffer ? ", buffer " + std::to_string(*f.buffer) : "");
-    out.append("\n  ").append(f.problem).append("\n  ").append(heading).append(f.fix) += '\n';
+    out.append("\n  ").append(f.problem_text).append("\n  ").append(heading).append(f.fix_text) += '\n';
   };
   for (const JitFinding& f : findings_) add(f, "", "fix: ");
   size_t usual = 0;
   for (const JitFinding& n : notes_) {
-    if (all_notes || !is_usual(n)) add(n, "note: ", "keep: ");
+    if (all_notes || !is_usual_finding(n)) add(n, "note: ", "keep: ");
     else usual++;
   }
-  const std::string_view lacks = lacks_late_tensors_ ? "tensors that a capture makes and the program computes later"
-                                                     : "assignments in a capture whose inputs are on several devices";
+  const std::string_view lacks = is_without_late_tensors_
+                                     ? "tensors that a capture makes and the program computes later"
+                                     : "assignments in a capture whose inputs are on several devices";
   if (!is_decided() && !findings_.empty())
     out.append("not checked: ").append(lacks).append("; to check them, record again\n");
   const size_t shown = notes_.size() - usual;
@@ -104,15 +105,15 @@ std::string JitLint::text(bool all_notes) const {
   return out + (usual ? " with --notes\n" : "\n");
 }
 
-std::string JitLint::json() const {
+std::string JitLinter::json() const {
   return json_object([&](JsonWriter& json) {
     json.member("calls", num_calls_).member("jits", jits_by_number_.size()).member("decided", is_decided());
     auto list = [&](std::string_view key, const std::vector<JitFinding>& findings) {
       json.key(key).array([&] {
         for (const JitFinding& f : findings)
           json.start_line().object([&] {
-            json.member("what", f.kind).member("function", f.function).member("where", f.python_place);
-            json.member("happens", f.problem).member("mend", f.fix);
+            json.member("what", f.kind).member("function", f.function).member("where", f.python_location);
+            json.member("happens", f.problem_text).member("mend", f.fix_text);
             if (!f.kernel.empty()) json.member("kernel", f.kernel);
             if (f.buffer) json.member("buffer", *f.buffer);
           });
@@ -122,17 +123,17 @@ std::string JitLint::json() const {
   }) + "\n";
 }
 
-CiReport JitLint::ci_report() const {
+CiReport JitLinter::ci_report() const {
   std::vector<CiRule> rules;
   for (const JitFindingKind& k : jit_finding_kinds()) rules.push_back({k.kind, k.help_text});
   CiReport out("lint", rules);
   for (const JitFinding& f : findings_) {
-    auto [file, line] = file_and_line(f.python_place);
+    auto [file, line] = parse_file_and_line(f.python_location);
     out.add_case({.verdict = CiVerdict::Failed,
-                  .name = f.kind + " in " + f.function + " at " + f.python_place,
+                  .name = f.kind + " in " + f.function + " at " + f.python_location,
                   .rule = f.kind,
-                  .message = f.problem,
-                  .details = "fix: " + f.fix,
+                  .message = f.problem_text,
+                  .details_text = "fix: " + f.fix_text,
                   .file = file,
                   .line = line});
   }

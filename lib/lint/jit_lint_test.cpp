@@ -15,8 +15,8 @@ std::string call(int number, std::string_view phase, std::string_view more) {
          "\"" + std::string(more) + "}";
 }
 
-JitLint lint_of(std::initializer_list<std::string> events) {
-  JitLint lint;
+JitLinter lint_of(std::initializer_list<std::string> events) {
+  JitLinter lint;
   REQUIRE(lint.add(kHeader, "t", 1));
   uint32_t line = 2;
   for (const std::string& e : events) REQUIRE(lint.add(e, "t", line++));
@@ -24,7 +24,7 @@ JitLint lint_of(std::initializer_list<std::string> events) {
 }
 
 JitFinding only(std::initializer_list<std::string> events) {
-  JitLint lint = lint_of(events);
+  JitLinter lint = lint_of(events);
   REQUIRE(lint.findings().size() == 1);
   return lint.findings()[0];
 }
@@ -33,8 +33,8 @@ TEST_CASE("JitLint: a number that changes after the capture is reported once, at
   JitFinding f = only({call(0, "warmup", R"(,"sees":{"mult":"1"})"), call(1, "capture", R"(,"sees":{"mult":"2"})"),
                        call(2, "replay", R"(,"sees":{"mult":"3"})"), call(3, "replay", R"(,"sees":{"mult":"4"})")});
   CHECK(f.kind == "frozen-value");
-  CHECK(f.python_place == "f.py:12");
-  CHECK(f.problem == "'mult' is 3 here, and stays 2, as captured");
+  CHECK(f.python_location == "f.py:12");
+  CHECK(f.problem_text == "'mult' is 3 here, and stays 2, as captured");
 }
 
 TEST_CASE("JitLint: arguments, objects and tensors that differ from the captured ones are reported") {
@@ -60,7 +60,7 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
   JitFinding moved =
       only({call(1, "capture", arg(3)), call(2, "replay", arg(3)), late("[9]", "[3]"), late("[9]", "[3]")});
   CHECK(moved.kind == "unwritten-buffer");
-  CHECK(moved.python_place == "f.py:20");
+  CHECK(moved.python_location == "f.py:20");
   CHECK(moved.buffer == 9);
   CHECK(only({call(1, "capture", arg(3)), call(2, "replay", arg(4)), late("[]", "[3]")}).kind == "stale-tensor");
   // all calls have the same argument, so the tensor has the value of the last call
@@ -73,8 +73,9 @@ TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved 
 TEST_CASE("JitLint: an assignment that no schedule has is reported at its line") {
   JitFinding f = only({R"({"id":"x","event":"unscheduled","place":"f.py:6::<module>","count":3})"});
   CHECK(f.kind == "lost-store");
-  CHECK(f.python_place == "f.py:6::<module>");
-  CHECK(f.problem == "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
+  CHECK(f.python_location == "f.py:6::<module>");
+  CHECK(f.problem_text ==
+        "no schedule has any of the 3 assignments that are made here, so that no kernel performs them");
 }
 
 TEST_CASE("JitLint: a list of layers that grows after the capture is reported once") {
@@ -82,13 +83,13 @@ TEST_CASE("JitLint: a list of layers that grows after the capture is reported on
   JitFinding f = only({call(0, "warmup", ""), call(1, "capture", layers("1")), call(2, "replay", layers("1")),
                        call(3, "replay", layers("2")), call(4, "replay", layers("3"))});
   CHECK(f.kind == "frozen-list");
-  CHECK(f.python_place == "f.py:13");
-  CHECK(f.problem == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
+  CHECK(f.python_location == "f.py:13");
+  CHECK(f.problem_text == "'net.layers' is a list of 2 here; the list of 1 that was captured is used");
 }
 
 TEST_CASE("JitLint: code that works because of a precaution is a note, not a finding") {
   auto notes = [](std::initializer_list<std::string> events) {
-    JitLint lint = lint_of(events);
+    JitLinter lint = lint_of(events);
     CHECK(lint.findings().empty());
     std::string out;
     for (const JitFinding& n : lint.notes()) out += n.kind + " ";
@@ -101,7 +102,7 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
   CHECK(notes({call(1, "capture", sees), assign, call(2, "replay", sees)}) == "implicit-input ");
   CHECK(notes({call(1, "capture", sees), call(2, "replay", sees)}) == "");
   CHECK(notes({call(1, "capture", list), call(2, "replay", list)}) == "contained-input ");
-  JitLint bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
+  JitLinter bitten = lint_of({call(1, "capture", out), call(2, "replay", out),
                             R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})"});
   CHECK(bitten.findings().size() == 1);
   CHECK(bitten.notes().empty());
@@ -111,10 +112,10 @@ TEST_CASE("JitLint: code that works because of a precaution is a note, not a fin
                     read = R"({"id":"r","event":"read","jit":0,"call":1,"buffer":7,"place":"f.py:40"})";
   CHECK(notes({call(0, "warmup", state), call(1, "capture", state), call(2, "replay", state), read}) == "");
   CHECK(lint_of({call(1, "capture", made), call(2, "replay", state), read}).findings().size() == 2);
-  JitLint usual = lint_of({call(1, "capture", out + R"(,"moved":[])"), call(2, "replay", out)});
+  JitLinter usual = lint_of({call(1, "capture", out + R"(,"moved":[])"), call(2, "replay", out)});
   CHECK(usual.text(true).find("f.py:12: note: shared-output in f\n") != std::string::npos);
   CHECK(usual.text() == "2 calls of 1 TinyJit, 0 findings, 1 note with --notes\n");
-  JitLint both = lint_of({call(1, "capture", sees + out + R"(,"moved":[])"), assign, call(2, "replay", sees + out)});
+  JitLinter both = lint_of({call(1, "capture", sees + out + R"(,"moved":[])"), assign, call(2, "replay", sees + out)});
   CHECK(both.text().starts_with("f.py:12: note: implicit-input in f\n"));
   CHECK(both.text().ends_with("2 calls of 1 TinyJit, 0 findings, 1 note, 1 more with --notes\n"));
 }
@@ -125,22 +126,22 @@ TEST_CASE("JitLint: side effects of the function are reported") {
         "side-effect");
   JitFinding lost = only({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"kernels":[])")});
   CHECK(lost.kind == "lost-assign");
-  CHECK(lost.python_place == "f.py:4");
+  CHECK(lost.python_location == "f.py:4");
   JitFinding gradient = only(
       {call(1, "capture", ""), R"({"id":"l","event":"lost","jit":0,"call":1,"place":"f.py:5","from":"f.py:9"})"});
   CHECK(gradient.kind == "lost-assign");
-  CHECK(gradient.python_place == "f.py:5");
-  CHECK(gradient.problem.find("the gradient that f.py:9 reads") != std::string::npos);
+  CHECK(gradient.python_location == "f.py:5");
+  CHECK(gradient.problem_text.find("the gradient that f.py:9 reads") != std::string::npos);
   JitFinding error = only({call(2, "replay", R"(,"error":"JitError: duplicate inputs to JIT")")});
   CHECK(error.kind == "refused");
-  CHECK(error.fix.find("clone") != std::string::npos);
+  CHECK(error.fix_text.find("clone") != std::string::npos);
   JitFinding own = only({call(0, "warmup", R"(,"error":"RuntimeError: the sizes must be equal")")});
-  CHECK(own.problem == "call 0 raises RuntimeError: the sizes must be equal");
-  CHECK(own.fix == "see the message");
+  CHECK(own.problem_text == "call 0 raises RuntimeError: the sizes must be equal");
+  CHECK(own.fix_text == "see the message");
 }
 
 TEST_CASE("JitLint: an assignment is not called lost if the kernels of the capture were not recorded") {
-  JitLint lint = lint_of({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"moved":[])")});
+  JitLinter lint = lint_of({call(1, "capture", R"(,"pending":[{"place":"f.py:4"}],"moved":[])")});
   CHECK(lint.findings().empty());
   CHECK_FALSE(lint.is_decided());
   CHECK(lint.text().find("not decided: ") != std::string::npos);
@@ -171,15 +172,15 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
   };
   JitFinding f = only({capture("2"), call(2, "replay", x(5)), call(3, "replay", x(5))});
   CHECK(f.kind == "overwritten-input");
-  CHECK(f.problem ==
+  CHECK(f.problem_text ==
         "'x' is a result of an earlier call; the kernel a overwrites it before the kernel b reads it");
-  CHECK(f.fix == "pass a copy: x.clone().realize()");
+  CHECK(f.fix_text == "pass a copy: x.clone().realize()");
   CHECK(f.kernel == "b");
   CHECK(f.buffer == 5);
   CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());
   CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // kernel b reads x before it writes 6
   CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
-  JitLint later;  // since 0.13, a replay copies an input that its kernels overwrite
+  JitLinter later;  // since 0.13, a replay copies an input that its kernels overwrite
   REQUIRE(later.add(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));
   for (const std::string& event : {capture("2"), call(2, "replay", x(5))}) REQUIRE(later.add(event, "t", 2));
   CHECK(later.findings().empty());
@@ -196,7 +197,7 @@ TEST_CASE("JitLint: a result keeps the variable of its shape as the capture boun
   };
   JitFinding f = only({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(5, size(2)))});
   CHECK(f.kind == "bound-shape");
-  CHECK(f.problem == "the result has the shape of the capture, with n = 2; 'x' has n = 5 here");
+  CHECK(f.problem_text == "the result has the shape of the capture, with n = 2; 'x' has n = 5 here");
   CHECK(lint_of({call(1, "capture", facts(2, size(2))), call(2, "replay", facts(2, size(2)))}).findings().empty());
   CHECK(lint_of({call(1, "capture", facts(2, "[]")), call(2, "replay", facts(5, "[]"))}).findings().empty());
 }
@@ -217,12 +218,12 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
             R"(,"args":{"y":{"kind":"tensor","buffer":4}},"unread":["y"])" + kernels({kernel("E_4", cpu, 1, 2)}))});
   CHECK(unread.kind == "unread-input");
   CHECK(unread.buffer == 4);
-  CHECK(unread.problem.find("none of the 1 captured kernels uses 'y'") == 0);
+  CHECK(unread.problem_text.find("none of the 1 captured kernels uses 'y'") == 0);
 
   JitFinding broken =
       only({call(1, "capture", kernels({kernel("a", cpu, 1, 2), kernel("copy", both, 2, 3), kernel("b", cpu, 3, 4)}))});
   CHECK(broken.kind == "broken-batch");
-  CHECK(broken.python_place == "f.py:5");
+  CHECK(broken.python_location == "f.py:5");
   CHECK(broken.kernel == "copy");
   // A copy after the last kernel does not split a batch, and neither does one between devices of one kind.
   CHECK(
@@ -270,12 +271,12 @@ TEST_CASE("JitLint: a rebound variable is reported unless each replay computes i
   };
   JitFinding mean = only({capture(3, 6, true, 3, 6), call(2, "replay", R"(,"sees":{"m":"buffer 6"})")});
   CHECK(mean.kind == "side-effect");
-  CHECK(mean.problem.find("each replay reads the value from before the capture") != std::string::npos);
-  CHECK(mean.fix == "assign to it in place: m.assign(...).realize()");
+  CHECK(mean.problem_text.find("each replay reads the value from before the capture") != std::string::npos);
+  CHECK(mean.fix_text == "assign to it in place: m.assign(...).realize()");
   CHECK(mean.kernel == "E");
   CHECK(mean.buffer == 3);
-  CHECK(only({capture(3, 6, false, 1, 2)}).problem.ends_with("no captured kernel computes its new value"));
-  CHECK(only({capture(3, 6, true, 1, 2)}).problem.ends_with("no captured kernel writes it"));
+  CHECK(only({capture(3, 6, false, 1, 2)}).problem_text.ends_with("no captured kernel computes its new value"));
+  CHECK(only({capture(3, 6, true, 1, 2)}).problem_text.ends_with("no captured kernel writes it"));
   CHECK(lint_of({capture(3, 6, true, 1, 6)}).findings().empty());
   // A lazy value from outside of the function must give one finding, not two.
   CHECK(only({capture(3, 6, false, 1, 2), call(2, "replay", R"(,"sees":{"m":"buffer 9"})")}).kind == "side-effect");
@@ -289,15 +290,15 @@ TEST_CASE("JitLint: an error is explained, with the argument that differs") {
       only({call(1, "capture", shaped("10,10")),
             call(2, "replay",
                  shaped("20,20") + R"(,"error":"JitError: args mismatch in JIT: self.expected_input_info=[(\nx")")});
-  CHECK(f.problem ==
+  CHECK(f.problem_text ==
         "call 2 raises JitError: args mismatch in JIT: an input differs from the captured one; 'a' has the shape "
         "(20, 20) here, and had (10, 10)");
   const std::string training = R"(,"error":"RuntimeError: TRAINING=0, TRAINING must be enabled to use the optimizer.")";
-  CHECK(only({call(0, "warmup", training)}).fix == "call it within Tensor.train() or Context(TRAINING=1)");
+  CHECK(only({call(0, "warmup", training)}).fix_text == "call it within Tensor.train() or Context(TRAINING=1)");
 }
 
 TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {
-  JitLint lint;
+  JitLinter lint;
   CHECK_FALSE(lint.add(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
   auto wrong = lint.add("nothing", "t", 7);
   REQUIRE_FALSE(wrong);

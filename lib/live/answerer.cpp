@@ -73,8 +73,8 @@ void AnswerProcess::start() {
   process_id_ = start_process({.argv = guarded_shell_argv(command_),
                         .in = to.read_end(),
                         .out = from.write_end(),
-                        .alive_descriptor = alive.read_end(),
-                        .has_own_group = true})
+                        .liveness_descriptor = alive.read_end(),
+                        .has_own_process_group = true})
              .value_or_throw();
   fcntl(to.write_end(), F_SETFL, fcntl(to.write_end(), F_GETFL) | O_NONBLOCK);
   input_pipe_ = to.take_write_end(), output_pipe_ = from.take_read_end(), guard_pipe_ = alive.take_write_end();

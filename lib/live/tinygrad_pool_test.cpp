@@ -25,15 +25,16 @@ TEST_CASE("TinygradPool: a crash or a timeout is the result of its question, and
   TinygradPool pool(kFake, 1, {});
   CHECK(pool.facts().value_or_throw().producer == "tinygrad 0.14.0");
   CHECK(pool.facts().value_or_throw().settings.contains("NOOPT"));
-  const std::string first = *pool.ask(about("a")).value_or_throw().error;
-  CHECK(*pool.ask(about("b")).value_or_throw().error == first);
-  CHECK(*pool.ask(about("dies")).value_or_throw().error == "the command ended with exit code 3");
-  const std::string second = *pool.ask(about("c")).value_or_throw().error;
+  const std::string first = *pool.ask_process(about("a")).value_or_throw().error;
+  CHECK(*pool.ask_process(about("b")).value_or_throw().error == first);
+  CHECK(*pool.ask_process(about("dies")).value_or_throw().error == "the command ended with exit code 3");
+  const std::string second = *pool.ask_process(about("c")).value_or_throw().error;
   CHECK(second != first);
   pool.set_limit_seconds(0.2);
-  CHECK(pool.ask(about("sleeps")).value_or_throw().error->find("did not answer within 0.2 s") != std::string::npos);
+  CHECK(pool.ask_process(about("sleeps")).value_or_throw().error->find("did not answer within 0.2 s") !=
+        std::string::npos);
   pool.set_limit_seconds(20);
-  CHECK(*pool.ask(about("d")).value_or_throw().error != second);
+  CHECK(*pool.ask_process(about("d")).value_or_throw().error != second);
 }
 
 TEST_CASE("TinygradPool: several threads share the processes") {
@@ -45,7 +46,7 @@ TEST_CASE("TinygradPool: several threads share the processes") {
     for (int i = 0; i < 4; i++)
       threads.emplace_back([&] {
         for (int k = 0; k < 8; k++) {
-          const std::string said = *pool.ask(about("k")).value_or_throw().error;
+          const std::string said = *pool.ask_process(about("k")).value_or_throw().error;
           std::lock_guard guard(lock);
           processes.insert(said);
         }
@@ -57,7 +58,7 @@ TEST_CASE("TinygradPool: several threads share the processes") {
 
 TEST_CASE("TinygradPool: a command without tinygrad is an error that says what to do") {
   TinygradPool pool("exit 7 #", 2, {});
-  const std::string said = pool.ask(about("a")).diag().text();
+  const std::string said = pool.ask_process(about("a")).diag().text();
   CHECK(said.find("tinygrad does not answer: the command ended with exit code 7") != std::string::npos);
   CHECK(said.find("pip install tinygrad") != std::string::npos);
 }

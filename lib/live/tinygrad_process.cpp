@@ -38,12 +38,12 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   JsonScanner in(answer, kFile, 1);
   in.object([&](std::string_view key) {
     if (key == "record") {
-      out = std::move(parse_golden_record({std::string(in.skip()), 1}, kFile).value_or_throw());
+      out = std::move(parse_golden_record({std::string(in.skip_any()), 1}, kFile).value_or_throw());
     } else if (key == "error") {
       out = {.id = question.id, .target = question.target, .ast = question.ast};
       out->error = in.string();
     } else {
-      in.skip();
+      in.skip_any();
     }
   });
   in.expect_end();
@@ -57,9 +57,9 @@ std::vector<GoldenRecord> records_in(const std::string& answer) {
   JsonScanner in(answer, kFile, 1);
   in.object([&](std::string_view key) {
     if (key == "error") throw Failure("tinygrad cannot run the model: " + in.string());
-    if (key != "records") return void(in.skip());
+    if (key != "records") return void(in.skip_any());
     in.array([&] {
-      out.push_back(std::move(parse_golden_record({std::string(in.skip()), 1}, kFile).value_or_throw()));
+      out.push_back(std::move(parse_golden_record({std::string(in.skip_any()), 1}, kFile).value_or_throw()));
       out.back().line = 0;
     });
   });
@@ -75,7 +75,7 @@ ProgramAnswer program_in(const std::string& answer) {
     if (key == "program") out.program = in.string();
     else if (key == "printed") out.printed_text = in.string();
     else if (key == "why" || key == "error") out.missing_reason = in.string();
-    else in.skip();
+    else in.skip_any();
   });
   in.expect_end();
   return out;
@@ -95,7 +95,7 @@ TinygradFacts facts_in(const std::string& answer) {
     if (key == "producer") out.producer = in.string();
     else if (key == "error") error = in.string();
     else if (key == "settings") in.array([&] { out.settings.insert(in.string()); });
-    else in.skip();
+    else in.skip_any();
   });
   in.expect_end();
   if (out.producer.empty())
@@ -126,7 +126,7 @@ std::string CompileQuestion::json() const {
     if (stage.empty() && !is_live) json.member("after", finished_stages);
     if (!named_texts.empty()) json.member("texts", named_texts);
     if (!last_stage.empty()) json.member("until", last_stage);
-    json.key("graph").raw(graph);
+    json.key("graph").raw_json(graph);
   });
 }
 
@@ -145,7 +145,7 @@ std::string ProgramQuestion::json() const {
       json.member("place", place).member("values", values);
       if (is_rule_alone) json.member("alone", true);
       if (!file.empty()) json.member("file", file);
-      json.key("graph").raw(nodes);
+      json.key("graph").raw_json(nodes);
     });
   });
 }
@@ -166,7 +166,7 @@ Result<std::string> TinygradProcess::ask_text(const std::string& question) {
   return catch_failures([&] { return answer(question); });
 }
 
-Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
+Result<GoldenRecord> TinygradProcess::ask_process(const CompileQuestion& question) {
   return catch_failures([&] {
     const std::string text = question.json();
     std::lock_guard guard(mutex_);
@@ -177,7 +177,7 @@ Result<GoldenRecord> TinygradProcess::ask(const CompileQuestion& question) {
   });
 }
 
-Result<ProgramAnswer> TinygradProcess::ask(const ProgramQuestion& question) {
+Result<ProgramAnswer> TinygradProcess::ask_process(const ProgramQuestion& question) {
   return catch_failures([&] {
     std::lock_guard guard(mutex_);
     return program_in(answer(question.json()));
@@ -191,7 +191,7 @@ Result<std::string> resolve_tinygrad(const std::string& option) {
   return Diag{.message = "TGC_TINYGRAD names no Python", .expected = "--live=PYTHON, or TGC_TINYGRAD=PYTHON"};
 }
 
-Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path) {
+Status export_rules(const std::string& tinygrad, const RulesExportOptions& options, const std::string& path) {
   auto quoted = [](const std::string& text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -201,7 +201,7 @@ Status export_rules(const std::string& tinygrad, const RulesExport& options, con
   const std::string progress = path + ".progress";
   const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
                               " --progress " + quoted(progress) + " --shard " + quoted(options.shard) +
-                              (options.only.empty() ? "" : " --only " + quoted(options.only));
+                              (options.rule_filter.empty() ? "" : " --only " + quoted(options.rule_filter));
   auto should_stop = [&] {
     auto text = options.on_progress ? read_whole_file(progress) : Result(std::string());
     if (text && !text->empty()) options.on_progress(*text);
@@ -241,12 +241,12 @@ Result<TinygradFacts>& TinygradPool::facts() {
   return *facts_;
 }
 
-Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
+Result<GoldenRecord> TinygradPool::ask_process(const CompileQuestion& question) {
   if (auto& known = facts(); !known) return known.diag();
   ProcessGroup& group =
       question.records_rewrites || question.left_out_match ? rewriting_processes_ : compiling_processes_;
   auto process = take_process(group);
-  auto record = process->ask(question);
+  auto record = process->ask_process(question);
   return_process(group, std::move(process));
   if (record || (should_stop_ && should_stop_())) return record;
   GoldenRecord failed{.id = question.id, .target = question.target, .ast = question.graph_json};
@@ -254,7 +254,7 @@ Result<GoldenRecord> TinygradPool::ask(const CompileQuestion& question) {
   return failed;
 }
 
-Result<std::vector<GoldenRecord>> TinygradPool::ask(const ModelQuestion& question) {
+Result<std::vector<GoldenRecord>> TinygradPool::ask_process(const ModelQuestion& question) {
   if (auto& known = facts(); !known) return known.diag();
   auto process = take_process(compiling_processes_);
   auto answer = process->ask_text(question.json());

@@ -72,7 +72,7 @@ struct ProgramAnswer {
 };
 
 // A process that starts at the first question, answers one at a time, and is restarted after a failure. Several threads
-// may call ask() and ask_text().
+// may call ask_process() and ask_text().
 class TinygradProcess {
  public:
   // `tinygrad` is a Python that has tinygrad, or a command with a space that takes the options of tinygrad_export.py.
@@ -81,10 +81,10 @@ class TinygradProcess {
 
   // Returns the golden record of tinygrad's compilation; if tinygrad refuses the graph, the record has the error. Fails
   // as AnswerProcess::ask_question(), and for an invalid answer.
-  Result<GoldenRecord> ask(const CompileQuestion& question);
+  Result<GoldenRecord> ask_process(const CompileQuestion& question);
   // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the right side's value
   // (with `is_rule_alone`, those of both sides); or why there is none.
-  Result<ProgramAnswer> ask(const ProgramQuestion& question);
+  Result<ProgramAnswer> ask_process(const ProgramQuestion& question);
   // Asks any question, a line of JSON. Returns the answer's JSON text.
   Result<std::string> ask_text(const std::string& question);
   // The default leaves time for the import of tinygrad.
@@ -102,8 +102,8 @@ inline constexpr const char* kTinygradVariable = "TGC_TINYGRAD";
 // unset or empty.
 Result<std::string> resolve_tinygrad(const std::string& option);
 
-struct RulesExport {
-  std::string only = {};                   // text that a rule's FILE:LINE must contain; empty: all
+struct RulesExportOptions {
+  std::string rule_filter = {};            // text that a rule's FILE:LINE must contain; empty: all
   std::string shard = "1/1";               // K/N, the part of the rules to write
   std::function<bool()> should_stop = {};  // called several times a second; true ends the export
   std::function<void(const std::string&)> on_progress = {};  // such as "rule 7 of 364"
@@ -112,7 +112,7 @@ struct RulesExport {
 // Makes a tinygrad write a recording of instances of its rules to `path` (tinygrad_export.py --rules), and the file
 // `path` + ".progress". Fails if the command fails, and as "cancelled" if `should_stop` returns true; the command has
 // then ended.
-Status export_rules(const std::string& tinygrad, const RulesExport& options, const std::string& path);
+Status export_rules(const std::string& tinygrad, const RulesExportOptions& options, const std::string& path);
 
 struct TinygradFacts {
   std::string producer;
@@ -129,12 +129,12 @@ class TinygradPool {
 
   // Returns the release and settings of this tinygrad. Fails if the command does not run a tinygrad.
   Result<TinygradFacts>& facts();
-  // Asks a free process, or waits for one. If TinygradProcess::ask() fails, the returned record has this error. Fails
-  // if facts() fails, or if the `stop` callback ended the question.
-  Result<GoldenRecord> ask(const CompileQuestion& question);
+  // Asks a free process, or waits for one. If TinygradProcess::ask_process() fails, the returned record has this error.
+  // Fails if facts() fails, or if the `stop` callback ended the question.
+  Result<GoldenRecord> ask_process(const CompileQuestion& question);
   // Returns the records of the kernels that tinygrad makes of a model on the CPU, in the order of their compilation.
   // Fails if facts() or the process fails, or if tinygrad cannot run the model or makes no kernel of it.
-  Result<std::vector<GoldenRecord>> ask(const ModelQuestion& question);
+  Result<std::vector<GoldenRecord>> ask_process(const ModelQuestion& question);
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 
  private:

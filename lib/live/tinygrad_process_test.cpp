@@ -28,7 +28,7 @@ TEST_CASE("export_rules: reports what the exporter does, and ends it on request"
   const std::string text = "echo $$ >\"$3.pid\"; printf 'rule 7 of 9' >\"$3.progress\"; exec sleep 30\n";
   REQUIRE(run_process({"sh", "-c", "printf '%s' \"$1\" >\"$2\"", "sh", text, script}).ok());
   std::string said;
-  const RulesExport how{.should_stop = [&] { return !said.empty(); },
+  const RulesExportOptions how{.should_stop = [&] { return !said.empty(); },
                         .on_progress = [&](const std::string& what) { said = what; }};
   const auto begin = Clock::now();
   const auto done = export_rules("sh " + script, how, path);

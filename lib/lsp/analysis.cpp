@@ -33,11 +33,11 @@ size_t end_of_word(std::string_view text, size_t at) {
 
 class Analyzer {
  public:
-  Analyzer(Analysis& out, const Section& section, std::string_view producer, bool is_tensor)
+  Analyzer(SectionAnalysis& out, const GraphSection& section, std::string_view producer, bool is_tensor)
       : out_(out), section_(section), producer_(producer), is_tensor_(is_tensor) {}
 
   void run() {
-    ReadReport report{.producer = producer_};
+    GraphReadReport report{.producer = producer_};
     auto read = read_graph_with_nodes(*out_.graph, out_.kind, out_.text, {}, report, out_.nodes);
     places_ = std::move(report.places);
     out_.repro = report.repro;
@@ -45,18 +45,19 @@ class Analyzer {
     out_.info = std::move(read->info);
     const bool is_list = !read->list.empty();
     out_.order = is_list ? std::move(read->list) : toposort(read->root);
-    out_.is_tensor_graph = is_tensor_ || (section_.record == Section::kNoRecord && looks_like_tensor_graph(read->root));
+    out_.is_tensor_graph =
+        is_tensor_ || (section_.record == GraphSection::kNoRecord && looks_like_tensor_graph(read->root));
     // Notes say which facts the text omits. All listings omit the same facts.
     if (out_.kind != InputKind::Uops)
       for (const std::string& note : report.notes) add(first_statement(), false, note);
-    auto pipeline = recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
+    auto pipeline = make_recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
     if (!pipeline->has_ability(Ability::Specification)) return check_structure_only(is_list);
-    out_.is_valid = !first_malformed(out_.order);
-    using enum Section::Part;
-    const Spec spec = section_.part == Graph  ? fitting_spec(is_list, out_.is_tensor_graph, out_.info.stage)
+    out_.is_valid = !first_malformed_node(out_.order);
+    using enum GraphSection::Part;
+    const Spec spec = section_.part == Graph  ? find_fitting_spec(is_list, out_.is_tensor_graph, out_.info.stage)
                       : section_.part == List ? Spec::Program
                       : section_.part == Stage ? Spec::Full
-                                               : fitting_spec(false, is_tensor_ && section_.part == Ast, "");
+                                               : find_fitting_spec(false, is_tensor_ && section_.part == Ast, "");
     auto invalid = first_invalid_node(out_.order, spec, is_list);
     if (!invalid) return;
     const std::string first_line = invalid->text.substr(0, invalid->text.find('\n'));
@@ -89,21 +90,21 @@ class Analyzer {
 
   Range first_statement() const {
     if (out_.links.definitions.empty()) return {0, end_of_line(out_.text, 0)};
-    const Definition& d = out_.links.definitions[0];
+    const NodeDefinition& d = out_.links.definitions[0];
     return {d.begin, std::min(d.end, end_of_line(out_.text, d.begin))};
   }
 
   // Returns the statement that defines `node`; else the rest of the line at its place.
   Range range_of(UOp node) const {
-    auto it = std::ranges::find(out_.nodes, node, &NodeAt::node);
-    const size_t at = it == out_.nodes.end() ? place_of(places_, node.id()) : it->offset;
-    for (const Definition& d : out_.links.definitions)
+    auto it = std::ranges::find(out_.nodes, node, &NodePosition::node);
+    const size_t at = it == out_.nodes.end() ? offset_of_node(places_, node.id()) : it->offset;
+    for (const NodeDefinition& d : out_.links.definitions)
       if (d.begin == at) return {d.begin, d.end};
     return {at, std::min(out_.text.find('\n', at), out_.text.size())};
   }
 
-  Analysis& out_;
-  const Section& section_;
+  SectionAnalysis& out_;
+  const GraphSection& section_;
   std::string_view producer_;
   bool is_tensor_;
   Places places_;
@@ -111,32 +112,32 @@ class Analyzer {
 
 }  // namespace
 
-UOp Analysis::node_of(const Definition& d) const {
-  auto it = std::ranges::lower_bound(nodes, d.begin, {}, &NodeAt::offset);
+UOp SectionAnalysis::defined_node(const NodeDefinition& d) const {
+  auto it = std::ranges::lower_bound(nodes, d.begin, {}, &NodePosition::offset);
   return it != nodes.end() && it->offset == d.begin ? it->node : UOp();
 }
 
-UOp Analysis::node_at(size_t at) const {
-  auto target = links.target_at(at);
+UOp SectionAnalysis::node_at_offset(size_t at) const {
+  auto target = links.link_target_at(at);
   if (!target) target = links.definition_around(at);
   if (target)
-    if (UOp u = node_of(links.definitions[*target])) return u;
+    if (UOp u = defined_node(links.definitions[*target])) return u;
   if (kind != InputKind::Repr) return {};
   // in a repr, take the last node whose UOp( begins at or before `at`
-  auto next = std::ranges::upper_bound(nodes, at, {}, &NodeAt::offset);
+  auto next = std::ranges::upper_bound(nodes, at, {}, &NodePosition::offset);
   return next == nodes.begin() ? UOp() : (next - 1)->node;
 }
 
-const Definition* Analysis::definition_of_node(UOp node) const {
-  auto it = std::ranges::find(nodes, node, &NodeAt::node);
+const NodeDefinition* SectionAnalysis::definition_of_node(UOp node) const {
+  auto it = std::ranges::find(nodes, node, &NodePosition::node);
   if (it == nodes.end()) return nullptr;
-  auto d = std::ranges::find(links.definitions, it->offset, &Definition::begin);
+  auto d = std::ranges::find(links.definitions, it->offset, &NodeDefinition::begin);
   return d == links.definitions.end() ? nullptr : &*d;
 }
 
-std::shared_ptr<const Analysis> analyze(std::string text, const Section& section, std::string_view producer,
-                                        bool is_tensor) {
-  auto out = std::make_shared<Analysis>();
+std::shared_ptr<const SectionAnalysis> analyze_section(std::string text, const GraphSection& section,
+                                                       std::string_view producer, bool is_tensor) {
+  auto out = std::make_shared<SectionAnalysis>();
   out->kind = detect_input_kind(text);
   out->text = std::move(text);
   out->producer = producer;
@@ -156,7 +157,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
   for (size_t at = begin; at < end;) {
     const char c = text[at];
     if (c == '#') at = end_of_line(text, at);
-    else if (c == '\'' || c == '"') at = string_end(text, at);
+    else if (c == '\'' || c == '"') at = end_of_string(text, at);
     else if (is_name_char(c)) {
       const size_t stop = name_end(text, at);
       const bool is_attribute = at > begin && text[at - 1] == '.';
@@ -169,7 +170,7 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
 // Finds definitions ("c12 = ...", "def k0():") and uses in a pyrender text.
 class Statements {
  public:
-  Statements(std::string_view text, Links& out) : text_(text), out_(out), scopes_(1) {}
+  Statements(std::string_view text, NodeLinks& out) : text_(text), out_(out), scopes_(1) {}
 
   void run() {
     for (size_t at = 0, end; at < text_.size(); at = end + 1) {
@@ -204,7 +205,7 @@ class Statements {
     if (word != "return" || scopes_.size() == 1) return;
     const size_t function = scopes_.back().function;
     scopes_.pop_back();
-    Definition& d = out_.definitions[function];
+    NodeDefinition& d = out_.definitions[function];
     d.end = end_before_blanks(text_, d.begin, end);
     scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function;
   }
@@ -224,12 +225,12 @@ class Statements {
   }
 
   std::string_view text_;
-  Links& out_;
+  NodeLinks& out_;
   std::vector<Scope> scopes_;
 };
 
 // "x5:=UOp(...)" defines x5.
-void find_in_repr(std::string_view text, Links& out) {
+void find_in_repr(std::string_view text, NodeLinks& out) {
   std::map<std::string_view, size_t> names;
   for_each_name(text, 0, text.size(), [&](size_t at, size_t stop) {
     const std::string_view name = text.substr(at, stop - at);
@@ -248,7 +249,7 @@ void find_in_repr(std::string_view text, Links& out) {
 template <class OnNumber>
 size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& on_number) {
   while (at < end && text[at] != ']') {
-    if (text[at] == '\'' || text[at] == '"') at = string_end(text, at);
+    if (text[at] == '\'' || text[at] == '"') at = end_of_string(text, at);
     else if (!is_digit(text[at])) at++;
     else {
       size_t value = 0;
@@ -261,13 +262,13 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
 }
 
 // To be called at the end: a use may precede its definition.
-void erase_undefined(Links& out) {
-  std::erase_if(out.links, [&](const Link& link) { return link.target >= out.definitions.size(); });
+void erase_undefined(NodeLinks& out) {
+  std::erase_if(out.links, [&](const NodeLink& link) { return link.target >= out.definitions.size(); });
 }
 
 // Lines are "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". A source that is a constant is shown by its value, in
 // quotes.
-void find_in_listing(std::string_view text, Links& out) {
+void find_in_listing(std::string_view text, NodeLinks& out) {
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = end_of_line(text, begin);
     const size_t number = std::min(text.find_first_not_of(' ', begin), end);
@@ -287,7 +288,7 @@ void find_in_listing(std::string_view text, Links& out) {
 // An object with the key "op" is a node; "src":[0,2], "list":[0,2] and {"uop":3} use nodes.
 class JsonLinks {
  public:
-  JsonLinks(std::string_view text, Links& out) : text_(text), out_(out) {}
+  JsonLinks(std::string_view text, NodeLinks& out) : text_(text), out_(out) {}
 
   void run() {
     for (size_t at = 0; at < text_.size();) {
@@ -310,14 +311,14 @@ class JsonLinks {
 
   // Returns the offset at which to continue.
   size_t string(size_t at) {
-    const size_t end = string_end(text_, at);
+    const size_t end = end_of_string(text_, at);
     if (end >= text_.size() || text_[end] != ':') return end;
     const std::string_view key = text_.substr(at, end - at), value = text_.substr(end + 1, 1);
     auto add = [&](size_t b, size_t e, size_t n) { out_.links.push_back({b, e, n}); };
     if ((key == "\"src\"" || key == "\"list\"") && value == "[")
       return for_each_number(text_, end + 2, text_.size(), add);
     if (key == "\"op\"" && value == "\"" && !open_.empty() && open_.back().node == kNone) {
-      const size_t value_end = string_end(text_, end + 1);
+      const size_t value_end = end_of_string(text_, end + 1);
       open_.back().node = out_.definitions.size();
       out_.definitions.push_back({std::to_string(out_.definitions.size()), end + 2, std::max(value_end, end + 3) - 1,
                                   open_.back().begin, value_end});
@@ -329,29 +330,29 @@ class JsonLinks {
   }
 
   std::string_view text_;
-  Links& out_;
+  NodeLinks& out_;
   std::vector<Object> open_;
 };
 
 }  // namespace
 
-std::optional<size_t> Links::target_at(size_t at) const {
-  auto link = std::ranges::upper_bound(links, at, {}, &Link::begin);
+std::optional<size_t> NodeLinks::link_target_at(size_t at) const {
+  auto link = std::ranges::upper_bound(links, at, {}, &NodeLink::begin);
   if (link != links.begin() && at <= (link - 1)->end) return (link - 1)->target;
   for (size_t i = 0; i < definitions.size() && definitions[i].begin <= at; i++)
     if (at >= definitions[i].name_begin && at <= definitions[i].name_end) return i;
   return std::nullopt;
 }
 
-std::optional<size_t> Links::definition_around(size_t at) const {
+std::optional<size_t> NodeLinks::definition_around(size_t at) const {
   std::optional<size_t> out;
   for (size_t i = 0; i < definitions.size() && definitions[i].begin <= at; i++)
     if (at <= definitions[i].end) out = i;
   return out;
 }
 
-Links find_links(InputKind kind, std::string_view text) {
-  Links out;
+NodeLinks find_links(InputKind kind, std::string_view text) {
+  NodeLinks out;
   switch (kind) {
     case InputKind::Repr: find_in_repr(text, out); break;
     case InputKind::Uops: find_in_listing(text, out); break;

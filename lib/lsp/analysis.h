@@ -13,37 +13,37 @@
 namespace tgc {
 
 // Positions are bytes of the section's text; an `end` is the byte behind the last one.
-struct Definition {
+struct NodeDefinition {
   std::string name;             // in a listing or JSON, the position of the node
   size_t name_begin, name_end;  // in JSON, where nodes have no names, the op
   size_t begin, end;            // in a repr, from the UOp( behind ":=" to the line's end
 };
 
-struct Link {
+struct NodeLink {
   size_t begin, end;
   size_t target;
 };
 
-struct Links {
-  std::vector<Definition> definitions;
-  std::vector<Link> links;
+struct NodeLinks {
+  std::vector<NodeDefinition> definitions;
+  std::vector<NodeLink> links;
 
   // Returns the index of the definition of the name at byte `at`, or right before it; else nullopt.
-  std::optional<size_t> target_at(size_t at) const;
+  std::optional<size_t> link_target_at(size_t at) const;
   // Returns the innermost definition that contains byte `at` or ends right before it; else nullopt.
   std::optional<size_t> definition_around(size_t at) const;
 };
 
 // Skips damaged parts, and never fails.
-Links find_links(InputKind kind, std::string_view text);
+NodeLinks find_links(InputKind kind, std::string_view text);
 
-struct Problem {
+struct TextProblem {
   size_t begin, end;
   bool is_error = true;
   std::string message;
 };
 
-struct Analysis {
+struct SectionAnalysis {
   InputKind kind;
   std::string text;
   std::string producer;                // the release that made the recording
@@ -51,25 +51,25 @@ struct Analysis {
   GraphInfo info;
   std::shared_ptr<const Repro> repro;
   std::vector<UOp> order;              // in toposort order, or the list; empty if unreadable
-  std::vector<NodeAt> nodes;
+  std::vector<NodePosition> nodes;
   bool is_valid = false;               // shapes and other facts can be computed
   bool is_tensor_graph = false;
-  std::vector<Problem> problems;
-  Links links;
+  std::vector<TextProblem> problems;
+  NodeLinks links;
 
   // Returns the node at byte `at`, or the empty UOp.
-  UOp node_at(size_t at) const;
+  UOp node_at_offset(size_t at) const;
   // Returns null if the text has none.
-  const Definition* definition_of_node(UOp node) const;
-  UOp node_of(const Definition& definition) const;
+  const NodeDefinition* definition_of_node(UOp node) const;
+  UOp defined_node(const NodeDefinition& definition) const;
 };
 
 // `producer` is the release that made the recording, or empty. `is_tensor` is set in a recording of tensor graphs.
 // Errors become problems.
-std::shared_ptr<const Analysis> analyze(std::string text, const Section& section, std::string_view producer,
-                                        bool is_tensor);
+std::shared_ptr<const SectionAnalysis> analyze_section(std::string text, const GraphSection& section,
+                                                       std::string_view producer, bool is_tensor);
 
 // Returns Markdown. `origin`, a text about the rule that made the node, may be empty.
-std::string hover_text(const Analysis& analysis, UOp node, const std::string& origin);
+std::string hover_text(const SectionAnalysis& analysis, UOp node, const std::string& origin);
 
 }  // namespace tgc

@@ -35,15 +35,15 @@ void write_symbol(JsonWriter& json, const OpenDocument& text, const Symbol& s, C
 
 void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
   const ReadSection& read = text.section(index);
-  const Analysis& a = *read.analysis;
+  const SectionAnalysis& a = *read.analysis;
   auto place = [&](size_t at) { return read.text.document_offset(at); };
-  for (const Definition& d : a.links.definitions) {
-    const UOp u = a.node_of(d);
-    const std::string what = u ? std::string(shown_op(u)) + " " + std::string(u.dtype().repr()) : "";
+  for (const NodeDefinition& d : a.links.definitions) {
+    const UOp u = a.defined_node(d);
+    const std::string what = u ? std::string(printed_op_name(u)) + " " + std::string(u.dtype().repr()) : "";
     const bool is_numbered = !d.name.empty() && d.name[0] >= '0' && d.name[0] <= '9';  // a node of JSON or a listing
     write_symbol(json, text,
-                 {is_numbered && u ? d.name + " " + std::string(shown_op(u)) : d.name, what, u ? kVariable : kFunction,
-                  place(d.begin), place(d.end), place(d.name_begin), place(d.name_end)},
+                 {is_numbered && u ? d.name + " " + std::string(printed_op_name(u)) : d.name, what,
+                  u ? kVariable : kFunction, place(d.begin), place(d.end), place(d.name_begin), place(d.name_end)},
                  [] {});
   }
 }
@@ -53,7 +53,7 @@ void write_node_symbols(JsonWriter& json, OpenDocument& text, size_t index) {
 void write_position(JsonWriter& json, TextPosition p) {
   json.object([&] { json.member("line", p.line).member("character", p.utf16_column); });
 }
-void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end) {
+void write_range(JsonWriter& json, const TextDocument& document, size_t begin, size_t end) {
   json.object([&] {
     write_position(json.key("start"), document.position(begin));
     write_position(json.key("end"), document.position(end));
@@ -62,7 +62,7 @@ void write_range(JsonWriter& json, const Document& document, size_t begin, size_
 
 void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
   size_t count = 0;
-  const Document& document = text.document();
+  const TextDocument& document = text.document();
   auto write = [&](bool is_error, const std::string& message, size_t begin, size_t end) {
     if (count++ >= kMostProblems) return;
     json.object([&] {
@@ -79,7 +79,7 @@ void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
     for (size_t i = 0; i < text.problems().size(); i++) {
       if (text.problems()[i].empty()) continue;
       const SectionText places(document.text(), text.sections().sections[i]);
-      for (const Problem& p : text.problems()[i])
+      for (const TextProblem& p : text.problems()[i])
         write(p.is_error, p.message, places.document_offset(p.begin), places.document_offset(p.end));
     }
   });
@@ -94,7 +94,7 @@ void write_location(JsonWriter& json, const std::string& uri, const OpenDocument
 }
 
 void write_symbols(JsonWriter& json, OpenDocument& text) {
-  const Sections& sections = text.sections();
+  const DocumentSections& sections = text.sections();
   auto write = [&](const std::string& name, const std::string& detail, SymbolKind kind, auto& place, auto&& children) {
     write_symbol(json, text, {name, detail, kind, place.begin, place.end, place.begin, place.end}, children);
   };
@@ -149,7 +149,7 @@ std::string fact(std::string_view name, const std::string& value) {
 }
 
 // Leaves out facts that cannot be computed.
-std::string facts(const Analysis& a, UOp u) {
+std::string facts(const SectionAnalysis& a, UOp u) {
   std::string out;
   auto add = [&](auto&& make) {
     if (auto text = catch_failures(make)) out += *text;
@@ -165,7 +165,7 @@ std::string facts(const Analysis& a, UOp u) {
   add([&] {
     std::string list;
     for (UOp range : ranges_of(u)) {
-      const Definition* d = a.definition_of_node(range);
+      const NodeDefinition* d = a.definition_of_node(range);
       list += (list.empty() ? "" : ", ") + code((d ? d->name : "r" + range_str(range)) + ": " + range.arg().repr() +
                                                 " of " + (range.num_src() ? render(range.src(0)) : "?"));
     }
@@ -180,12 +180,12 @@ std::string facts(const Analysis& a, UOp u) {
 
 }  // namespace
 
-std::string hover_text(const Analysis& a, UOp u, const std::string& origin) {
-  std::string out = "**Ops." + plain_markdown(shown_op(u)) + "** " + code(std::string(u.dtype().repr()));
+std::string hover_text(const SectionAnalysis& a, UOp u, const std::string& origin) {
+  std::string out = "**Ops." + escape_markdown(printed_op_name(u)) + "** " + code(std::string(u.dtype().repr()));
   if (auto at = std::ranges::find(a.order, u); at != a.order.end())
     out += ", node " + std::to_string(at - a.order.begin()) + " of " + std::to_string(a.order.size());
   out += "\n\n";
-  if (Arg arg = shown_arg(u); !arg.is_none())
+  if (Arg arg = printed_arg(u); !arg.is_none())
     out += fact("arg", code(own_arg_text(u)));
   if (!u.tag().is_none()) out += fact("tag", code(u.tag().repr()));
   if (a.is_valid) out += facts(a, u);
@@ -205,7 +205,7 @@ std::string code_span(std::string_view text) {
   return fence + " " + out + " " + fence;
 }
 
-std::string plain_markdown(std::string_view text) {
+std::string escape_markdown(std::string_view text) {
   constexpr std::string_view kSpecial = "\\`*_{}[]<>()#+!|~&:.@";  // ':', '.' and '@' would make a web address a link
   constexpr std::string_view kWord = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   if (text.find_first_not_of(kWord) == text.npos) return std::string(text);

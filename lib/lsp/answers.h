@@ -25,7 +25,7 @@ void write_diagnostics(JsonWriter& json, const OpenDocument& text);
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
                     size_t begin, size_t end);
 void write_position(JsonWriter& json, TextPosition position);
-void write_range(JsonWriter& json, const Document& document, size_t begin, size_t end);
+void write_range(JsonWriter& json, const TextDocument& document, size_t begin, size_t end);
 // Writes the nodes or, for a recording, the records with their graphs.
 void write_symbols(JsonWriter& json, OpenDocument& text);
 // Writes the code lenses of graphs or records.
@@ -37,7 +37,8 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
 void write_folds(JsonWriter& json, OpenDocument& text);
 // Writes the shapes of nodes between bytes `begin` and `end`; none for a recording.
 void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
-void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read, const Completions& found);
+void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read,
+                       const CompletionList& found);
 // Writes the definition and the uses of the name at byte `at`.
 void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t at);
 void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
@@ -46,6 +47,6 @@ void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument
 // Returns code in Markdown, on one line, between more backticks than `text` has in a row.
 std::string code_span(std::string_view text);
 // Escapes characters that can have a meaning in Markdown or HTML. Line breaks become spaces.
-std::string plain_markdown(std::string_view text);
+std::string escape_markdown(std::string_view text);
 
 }  // namespace tgc

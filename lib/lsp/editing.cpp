@@ -31,13 +31,13 @@ constexpr std::string_view kMembers[] = {  // such as "dtypes.half" and "AxisTyp
 
 class Completer {
  public:
-  Completer(const Analysis& a, size_t at) : a_(a), text_(a.text), release_(release_of_text()) {
+  Completer(const SectionAnalysis& a, size_t at) : a_(a), text_(a.text), release_(release_of_text()) {
     out_.begin = out_.end = std::min(at, text_.size());
     while (out_.begin > 0 && is_name_char(text_[out_.begin - 1])) out_.begin--;
     typed_ = text_.substr(out_.begin, out_.end - out_.begin);
   }
 
-  Completions run() {
+  CompletionList run() {
     const std::string_view before = text_.substr(0, out_.begin);
     const bool is_json = a_.kind == InputKind::Json || a_.kind == InputKind::Repro;
     if (!is_json && in_string_or_comment()) return std::move(out_);
@@ -50,7 +50,7 @@ class Completer {
       else if (before.ends_with("\"dtype\":\"")) members("", "dtypes.");
     } else if (a_.kind != InputKind::Uops && !defines_a_name()) {
       names();
-      for (const char* name : {"UOp", "Ops", "dtypes", "AxisType"}) add({name, Completion::Kind::Class});
+      for (const char* name : {"UOp", "Ops", "dtypes", "AxisType"}) add({name, CompletionItem::Kind::Class});
     }
     return std::move(out_);
   }
@@ -63,11 +63,11 @@ class Completer {
     return producer.empty() ? Release::Other : release_of(producer);
   }
 
-  void add(Completion c) {
+  void add(CompletionItem c) {
     constexpr size_t kMost = 200;
     if (!std::string_view(c.label).starts_with(typed_)) return;
     if (out_.completions.size() == kMost) return void(out_.is_incomplete = true);
-    if (std::ranges::find(out_.completions, c.label, &Completion::label) == out_.completions.end())
+    if (std::ranges::find(out_.completions, c.label, &CompletionItem::label) == out_.completions.end())
       out_.completions.push_back(std::move(c));
   }
 
@@ -76,7 +76,7 @@ class Completer {
   void ops() {
     for (std::string_view op : kOps)
       if (release_ == Release::Other || has_op(release_, op))
-        add({std::string(op), Completion::Kind::Op});
+        add({std::string(op), CompletionItem::Kind::Op});
   }
 
   // The labels lack `qualifier`, such as "dtypes.".
@@ -85,17 +85,17 @@ class Completer {
     for (std::string_view name : kMembers)
       if (name.starts_with(qualifier) && name.starts_with(only) && is_known(name))
         add({std::string(name.substr(qualifier.size())),
-             name.starts_with("dtypes.") ? Completion::Kind::Type : Completion::Kind::Op});
+             name.starts_with("dtypes.") ? CompletionItem::Kind::Type : CompletionItem::Kind::Op});
   }
 
   // Adds the names that are defined before the completed place, and visible there.
   void names() {
-    std::vector<const Definition*> functions;
-    std::vector<std::vector<const Definition*>> visible(1);
+    std::vector<const NodeDefinition*> functions;
+    std::vector<std::vector<const NodeDefinition*>> visible(1);
     auto leave_functions = [&](size_t at) {
       for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();
     };
-    for (const Definition& d : a_.links.definitions) {
+    for (const NodeDefinition& d : a_.links.definitions) {
       if (d.begin >= out_.begin) break;
       leave_functions(d.begin);
       if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // excludes the edited statement
@@ -104,31 +104,32 @@ class Completer {
       visible.emplace_back();
     }
     leave_functions(out_.begin);
-    for (const Definition* d : visible.back() | std::views::reverse) {
-      const UOp node = a_.node_of(*d);
-      add({d->name, is_function(*d) ? Completion::Kind::Function : Completion::Kind::Name,
-           node ? std::string(shown_op(node)) + " " + std::string(node.dtype().repr()) : ""});
+    for (const NodeDefinition* d : visible.back() | std::views::reverse) {
+      const UOp node = a_.defined_node(*d);
+      add({d->name, is_function(*d) ? CompletionItem::Kind::Function : CompletionItem::Kind::Name,
+           node ? std::string(printed_op_name(node)) + " " + std::string(node.dtype().repr()) : ""});
     }
   }
 
-  bool is_function(const Definition& d) const { return text_.substr(d.begin, 4) == "def "; }
+  bool is_function(const NodeDefinition& d) const { return text_.substr(d.begin, 4) == "def "; }
 
   bool in_string_or_comment() const {
-    for (const Token& t : tokens_of_text(a_))
+    for (const SemanticToken& t : tokens_of_text(a_))
       if (t.begin < out_.end && out_.end <= t.end &&
-          (t.kind == Token::Kind::Comment || (t.kind == Token::Kind::String && out_.end < t.end)))
+          (t.kind == SemanticToken::Kind::Comment || (t.kind == SemanticToken::Kind::String && out_.end < t.end)))
         return true;
     return false;
   }
 
   bool defines_a_name() const {
-    return std::ranges::any_of(a_.links.definitions, [&](const Definition& d) { return d.name_begin == out_.begin; });
+    return std::ranges::any_of(a_.links.definitions,
+                               [&](const NodeDefinition& d) { return d.name_begin == out_.begin; });
   }
 
-  const Analysis& a_;
+  const SectionAnalysis& a_;
   std::string_view text_, typed_;
   Release release_;
-  Completions out_;
+  CompletionList out_;
 };
 
 std::string with_name_at(const std::string& text, std::vector<std::pair<size_t, size_t>> places,
@@ -145,35 +146,37 @@ std::string with_name_at(const std::string& text, std::vector<std::pair<size_t, 
 
 }  // namespace
 
-Completions completions_at(const Analysis& analysis, size_t at) { return Completer(analysis, at).run(); }
+CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at) {
+  return Completer(analysis, at).run();
+}
 
-Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& a, size_t at) {
-  const auto target = a.links.target_at(at);
+Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnalysis& a, size_t at) {
+  const auto target = a.links.link_target_at(at);
   if (!target) return Diag{"there is no name of a node here"};
   if (a.kind != InputKind::Pyrender && a.kind != InputKind::Repr)
     return Diag{"the nodes of this text have numbers, not names"};
-  const Definition& d = a.links.definitions[*target];
+  const NodeDefinition& d = a.links.definitions[*target];
   std::vector<std::pair<size_t, size_t>> out{{d.name_begin, d.name_end}};
-  for (const Link& link : a.links.links)
+  for (const NodeLink& link : a.links.links)
     if (link.target == *target) out.push_back({link.begin, link.end});
   return out;
 }
 
-Result<Unit> check_renaming(const Analysis& a, const std::vector<std::pair<size_t, size_t>>& places,
+Result<Unit> check_renaming(const SectionAnalysis& a, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name) {
   const std::string shown = "'" + visible(std::string(name)) + "'";
   if (name.empty() || !is_name_start(name[0]) || name_end(name, 0) != name.size())
     return Diag{shown + " is not a name: a name has letters, digits and underscores"};
-  if (std::ranges::find(a.links.definitions, name, &Definition::name) != a.links.definitions.end())
+  if (std::ranges::find(a.links.definitions, name, &NodeDefinition::name) != a.links.definitions.end())
     return Diag{shown + " is already a name in this graph"};
   const std::string text = with_name_at(a.text, places, name);
-  const Links links = find_links(a.kind, text);
-  if (!std::ranges::equal(links.links, a.links.links, {}, &Link::target, &Link::target) ||
+  const NodeLinks links = find_links(a.kind, text);
+  if (!std::ranges::equal(links.links, a.links.links, {}, &NodeLink::target, &NodeLink::target) ||
       links.definitions.size() != a.links.definitions.size())
     return Diag{shown + " has another meaning in this text"};
   if (a.order.empty()) return Unit{};  // there is no graph to compare with
-  ReadReport report{.producer = a.producer};
-  std::vector<NodeAt> nodes;
+  GraphReadReport report{.producer = a.producer};
+  std::vector<NodePosition> nodes;
   auto read = read_graph_with_nodes(*a.graph, a.kind, text, {}, report, nodes);
   if (!read) return Diag{shown + " cannot be the name: " + read.diag().message};
   if (read->root != a.order.back()) return Diag{"with the name " + shown + ", the text is another graph"};

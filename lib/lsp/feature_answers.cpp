@@ -24,7 +24,7 @@ void write_edit(JsonWriter& json, const OpenDocument& text, const ReadSection& r
 // Does nothing for a recording.
 template <class Write>
 void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& write) {
-  const std::vector<Section>& list = text.sections().sections;
+  const std::vector<GraphSection>& list = text.sections().sections;
   for (size_t i = 0; i < list.size() && !text.is_recording(); i++)
     if (list[i].begin < end && list[i].end >= begin) write(list[i], text.section(i));
 }
@@ -32,7 +32,7 @@ void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& writ
 // next() must be called with increasing offsets.
 class PositionsInOrder {
  public:
-  explicit PositionsInOrder(const Document& document) : document_(document) {}
+  explicit PositionsInOrder(const TextDocument& document) : document_(document) {}
   TextPosition next(size_t at) {
     const std::string_view between = document_.text().substr(at_, at - at_);
     if (between.find('\n') != between.npos) last_ = document_.position(at);
@@ -42,7 +42,7 @@ class PositionsInOrder {
   }
 
  private:
-  const Document& document_;
+  const TextDocument& document_;
   size_t at_ = 0;
   TextPosition last_;
 };
@@ -78,8 +78,8 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
     json.key("data").array([&] {
       PositionsInOrder positions(text.document());
       TextPosition last;
-      for_each_section(text, begin, end, [&](const Section&, const ReadSection& read) {
-        for (const Token& token : tokens_of_text(*read.analysis)) {
+      for_each_section(text, begin, end, [&](const GraphSection&, const ReadSection& read) {
+        for (const SemanticToken& token : tokens_of_text(*read.analysis)) {
           const size_t from = read.text.document_offset(token.begin), to = read.text.document_offset(token.end);
           if (to <= begin || from >= end) continue;
           const TextPosition p = positions.next(from);
@@ -103,9 +103,9 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
     });
   };
   json.array([&] {
-    for_each_section(text, 0, SIZE_MAX, [&](const Section& section, const ReadSection& read) {
+    for_each_section(text, 0, SIZE_MAX, [&](const GraphSection& section, const ReadSection& read) {
       if (text.num_graphs() > 1) write(section.begin, section.end ? section.end - 1 : 0, "region");
-      for (const Fold& fold : folds_of_text(*read.analysis))
+      for (const FoldingRange& fold : folding_ranges(*read.analysis))
         write(read.text.document_offset(fold.begin), read.text.document_offset(fold.end),
               fold.is_comment ? "comment" : nullptr);
     });
@@ -114,8 +114,9 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
 
 void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
   json.array([&] {
-    for_each_section(text, begin, end, [&](const Section&, const ReadSection& read) {
-      for (const Hint& hint : shape_hints(*read.analysis, read.text.text_offset(begin), read.text.text_offset(end)))
+    for_each_section(text, begin, end, [&](const GraphSection&, const ReadSection& read) {
+      for (const InlayHint& hint :
+           shape_hints(*read.analysis, read.text.text_offset(begin), read.text.text_offset(end)))
         json.object([&] {
           write_position(json.key("position"), text.document().position(read.text.document_offset(hint.at)));
           json.member("label", visible(hint.text)).member("paddingLeft", true);
@@ -124,7 +125,8 @@ void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end)
   });
 }
 
-void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read, const Completions& found) {
+void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read,
+                       const CompletionList& found) {
   enum { kFunction = 3, kVariable = 6, kClass = 7, kEnumMember = 20, kTypeParameter = 25 };
   constexpr int kKinds[] = {kVariable, kFunction, kEnumMember, kTypeParameter, kClass};
   json.object([&] {
@@ -132,7 +134,7 @@ void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSec
     json.key("items").array([&] {
       for (size_t i = 0; i < found.completions.size(); i++)
         json.object([&] {
-          const Completion& c = found.completions[i];
+          const CompletionItem& c = found.completions[i];
           const std::string number = std::to_string(i);
           json.member("label", c.label).member("kind", kKinds[int(c.kind)]);
           if (!c.detail.empty()) json.member("detail", visible(c.detail));
@@ -145,8 +147,8 @@ void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSec
 
 void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t at) {
   enum { kRead = 2, kWrite = 3 };
-  const Links& links = read.analysis->links;
-  const auto target = links.target_at(at);
+  const NodeLinks& links = read.analysis->links;
+  const auto target = links.link_target_at(at);
   auto write = [&](size_t begin, size_t end, int kind) {
     json.object([&] {
       write_range(json.key("range"), text.document(), read.text.document_offset(begin), read.text.document_offset(end));
@@ -156,7 +158,7 @@ void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSect
   json.array([&] {
     if (!target) return;
     write(links.definitions[*target].name_begin, links.definitions[*target].name_end, kWrite);
-    for (const Link& link : links.links)
+    for (const NodeLink& link : links.links)
       if (link.target == *target) write(link.begin, link.end, kRead);
   });
 }

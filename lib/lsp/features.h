@@ -16,7 +16,7 @@ namespace tgc {
   X(Comment, "comment") X(String, "string") X(Number, "number") X(Keyword, "keyword") X(Variable, "variable") \
   X(Function, "function") X(Method, "method") X(Property, "property") X(Op, "enumMember") X(Type, "type")     \
   X(Class, "class")
-struct Token {
+struct SemanticToken {
   enum class Kind : uint8_t {
 #define X(id, name) id,
     TGC_TOKEN_KINDS(X)
@@ -27,43 +27,43 @@ struct Token {
   bool is_definition = false;
 };
 // Returns tokens in order; skips text that is no token.
-std::vector<Token> tokens_of_text(const Analysis& analysis);
+std::vector<SemanticToken> tokens_of_text(const SectionAnalysis& analysis);
 
-struct Fold {
+struct FoldingRange {
   size_t begin, end;  // a byte on the first line, and one on the last line
   bool is_comment = false;
 };
 // If several parts begin on one line, returns the longest.
-std::vector<Fold> folds_of_text(const Analysis& analysis);
+std::vector<FoldingRange> folding_ranges(const SectionAnalysis& analysis);
 
-struct Hint {
+struct InlayHint {
   size_t at;
   std::string text;
 };
 // Returns the shapes of nodes that are defined between `begin` and `end`, except of pointers and scalars. Returns none
 // if the graph is not well formed.
-std::vector<Hint> shape_hints(const Analysis& analysis, size_t begin, size_t end);
+std::vector<InlayHint> shape_hints(const SectionAnalysis& analysis, size_t begin, size_t end);
 
-struct Completion {
+struct CompletionItem {
   enum class Kind : uint8_t { Name, Function, Op, Type, Class };
   std::string label;
   Kind kind;
   std::string detail = {};
 };
-struct Completions {
+struct CompletionList {
   size_t begin, end;
-  std::vector<Completion> completions;
+  std::vector<CompletionItem> completions;
   bool is_incomplete = false;
 };
 // Completes the word at byte `at`. Names are listed the nearest first. If the release of the graph is known, returns
 // only its ops and members.
-Completions completions_at(const Analysis& analysis, size_t at);
+CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at);
 
 // Returns the definition, then the uses. Fails if no name that can be renamed is there.
-Result<std::vector<std::pair<size_t, size_t>>> renamed_places(const Analysis& analysis, size_t at);
+Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnalysis& analysis, size_t at);
 // Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
 // definitions and uses.
-Result<Unit> check_renaming(const Analysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
+Result<Unit> check_renaming(const SectionAnalysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name);
 
 }  // namespace tgc

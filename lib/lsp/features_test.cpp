@@ -22,8 +22,8 @@ constexpr const char* kWithFunction =
     "c2 = c1.reshape((2,4))+c1.reshape((2,4))\n"
     "ast = c2.sink()\n";
 
-std::shared_ptr<const Analysis> read(std::string text) {
-  return analyze(text, Section{0, text.size()}, "tinygrad 0.12.0", true);
+std::shared_ptr<const SectionAnalysis> read(std::string text) {
+  return analyze_section(text, GraphSection{0, text.size()}, "tinygrad 0.12.0", true);
 }
 
 // `at` marks the place, and is removed from the text.
@@ -31,7 +31,7 @@ std::vector<std::string> labels(std::string text, std::string_view at = "|") {
   const size_t place = text.find(at);
   text.erase(place, at.size());
   std::vector<std::string> out;
-  for (const Completion& c : completions_at(*read(text), place).completions) out.push_back(c.label);
+  for (const CompletionItem& c : completions_at_offset(*read(text), place).completions) out.push_back(c.label);
   return out;
 }
 
@@ -41,7 +41,7 @@ bool has(const std::vector<std::string>& list, std::string_view text) {
 
 std::string renamed(const std::string& text, std::string_view at, std::string_view name) {
   const auto a = read(text);
-  auto places = renamed_places(*a, text.find(at));
+  auto places = renamed_ranges(*a, text.find(at));
   if (!places) return places.diag().message;
   const auto checked = check_renaming(*a, *places, name);
   return checked ? std::to_string(places->size()) + " places" : checked.diag().message;
@@ -59,7 +59,7 @@ TEST_CASE("lsp: tokens have the kind that the text gives them, in order and with
       TGC_TOKEN_KINDS(X)
 #undef X
   };
-  for (const Token& t : tokens_of_text(*a)) {
+  for (const SemanticToken& t : tokens_of_text(*a)) {
     CHECK(t.begin >= end);
     end = t.end;
     said += text.substr(t.begin, t.end - t.begin) + ":" + kNames[int(t.kind)] + (t.is_definition ? "!" : "") + " ";
@@ -72,7 +72,7 @@ TEST_CASE("lsp: functions, comments, brackets and the loops of listings can be f
   auto lines = [](const std::string& text) {
     std::string out;
     auto line = [&](size_t at) { return std::to_string(std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n')); };
-    for (const Fold& f : folds_of_text(*read(text)))
+    for (const FoldingRange& f : folding_ranges(*read(text)))
       out += line(f.begin) + "-" + line(f.end) + (f.is_comment ? "# " : " ");
     return out;
   };
@@ -91,7 +91,7 @@ TEST_CASE("lsp: functions, comments, brackets and the loops of listings can be f
 TEST_CASE("lsp: shapes are shown behind nodes that have one, and not where the text says it") {
   const auto a = read(std::string(kWithFunction).substr(std::string_view(kWithFunction).find("c1 = ")));
   std::map<std::string, std::string> shapes;
-  for (const Hint& h : shape_hints(*a, 0, a->text.size())) shapes[a->text.substr(h.at - 3, 3)] = h.text;
+  for (const InlayHint& h : shape_hints(*a, 0, a->text.size())) shapes[a->text.substr(h.at - 3, 3)] = h.text;
   CHECK(shapes["4))"] == "(2, 4)");
   CHECK(shape_hints(*a, 0, 1).size() == 1);
   CHECK(shape_hints(*read("c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(264), (), 0)\n"), 0, 60).empty());
@@ -134,11 +134,11 @@ TEST_CASE("lsp: the source of a rule is searched in the editor's folders only, a
   CHECK(uri.ends_with("/a%20b"));
   CHECK(path_of_uri(uri) == folder.path() + "/a b");
   const std::vector<std::string> folders{path_of_uri(uri)};
-  const RulePlace place = parse_rule_place("uop/symbolic.py:42");
+  const RuleLocation place = parse_rule_location("uop/symbolic.py:42");
   CHECK(file_of_rule(place, folders) == folder.path() + "/a b/tinygrad/uop/symbolic.py");
   CHECK(file_of_rule(place, {}).empty());
   for (const char* wrong : {"/etc/passwd:1", "../x.py:1", "a/../x.py:1", "x.py:0", "x.py", "x.py:1\n", ""})
-    CHECK(parse_rule_place(wrong).file.empty());
+    CHECK(parse_rule_location(wrong).file.empty());
   CHECK(web_address(place, "tinygrad 0.14.0") ==
         "https://github.com/tinygrad/tinygrad/blob/v0.14.0/tinygrad/uop/symbolic.py#L42");
   CHECK(web_address(place, "a port").empty());

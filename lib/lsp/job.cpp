@@ -17,35 +17,35 @@ constexpr size_t kMostOutput = size_t{1} << 24;  // bytes; later output is dropp
 
 }  // namespace
 
-Result<Job> Job::start(const std::vector<std::string>& words, const std::string& folder) {
+Result<CommandJob> CommandJob::start(const std::vector<std::string>& words, const std::string& folder) {
   return catch_failures([&] {
     Pipe output;
     ::fcntl(output.read_end(), F_SETFL, O_NONBLOCK);
     const pid_t pid = start_process({.argv = words,
                                      .working_folder = folder,
-                                     .in = ProcessStart::kNothing,
+                                     .in = ProcessOptions::kNullDescriptor,
                                      .out = output.write_end(),
                                      .err = output.write_end(),
-                                     .has_own_group = true})
+                                     .has_own_process_group = true})
                           .value_or_throw();
-    return Job(pid, output.take_read_end());
+    return CommandJob(pid, output.take_read_end());
   });
 }
 
-Job::Job(Job&& other) noexcept
+CommandJob::CommandJob(CommandJob&& other) noexcept
     : process_id_(std::exchange(other.process_id_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      file_descriptor_(std::exchange(other.file_descriptor_, -1)),
       output_text_(std::move(other.output_text_)) {}
 
-Job::~Job() {
+CommandJob::~CommandJob() {
   if (process_id_) ::kill(-process_id_, SIGKILL), ::waitpid(process_id_, nullptr, 0);
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (file_descriptor_ >= 0) ::close(file_descriptor_);
 }
 
-std::optional<int> Job::read() {
+std::optional<int> CommandJob::read() {
   char chunk[1 << 16];
   for (;;) {
-    const ssize_t n = ::read(descriptor_, chunk, sizeof chunk);
+    const ssize_t n = ::read(file_descriptor_, chunk, sizeof chunk);
     if (n > 0 && output_text_.size() < kMostOutput) output_text_.append(chunk, size_t(n));
     if (n > 0 || (n < 0 && errno == EINTR)) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;

@@ -9,25 +9,25 @@
 
 namespace tgc {
 
-class Job {
+class CommandJob {
  public:
   // Starts words[0] with the words after it as arguments, in `folder`, without standard input.
-  static Result<Job> start(const std::vector<std::string>& words, const std::string& folder);
-  Job(Job&& other) noexcept;
-  Job& operator=(Job&&) = delete;
-  ~Job();  // kills the process group if the process has not ended
+  static Result<CommandJob> start(const std::vector<std::string>& words, const std::string& folder);
+  CommandJob(CommandJob&& other) noexcept;
+  CommandJob& operator=(CommandJob&&) = delete;
+  ~CommandJob();  // kills the process group if the process has not ended
 
-  int output() const { return descriptor_; }  // when readable, call read()
+  int output() const { return file_descriptor_; }  // when readable, call read()
   // Once the output is closed, waits for the end of the process, and returns its exit code, or 128 + the number of the
   // signal that killed it. Returns nullopt before.
   std::optional<int> read();
   const std::string& text() const { return output_text_; }  // truncated if long
 
  private:
-  Job(pid_t pid, int fd) : process_id_(pid), descriptor_(fd) {}
+  CommandJob(pid_t pid, int fd) : process_id_(pid), file_descriptor_(fd) {}
 
   pid_t process_id_;  // 0 if it has ended
-  int descriptor_;
+  int file_descriptor_;
   std::string output_text_;
 };
 

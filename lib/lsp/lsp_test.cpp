@@ -34,7 +34,7 @@ struct Session {
   std::string ask(const std::string& message) {
     const size_t before = sent.size();
     server.receive_message(message);
-    while (server.has_work()) server.do_work();
+    while (server.has_idle_work()) server.do_idle_work();
     return sent.size() > before ? sent.back() : "";
   }
   std::string open(std::string_view text) {
@@ -54,7 +54,7 @@ struct Session {
     while (!server.job_outputs().empty()) {
       pollfd fd{server.job_outputs()[0], POLLIN, 0};
       ::poll(&fd, 1, 10'000);
-      server.read_jobs();
+      server.read_job_outputs();
       out = sent.back();
     }
     return out;
@@ -97,7 +97,7 @@ TEST_CASE("lsp: messages are split at their lengths, however they arrive, and da
 }
 
 TEST_CASE("lsp: positions count UTF-16 code units") {
-  const Document d("a\u00e9\U0001F600z\r\nb\n");
+  const TextDocument d("a\u00e9\U0001F600z\r\nb\n");
   CHECK(d.position(7) == TextPosition{0, 4});  // the emoji has two units and four bytes
   CHECK(d.offset({0, 4}) == 7);
   CHECK(d.offset({0, 99}) == 8);  // before the line end
@@ -112,7 +112,7 @@ TEST_CASE("lsp: texts of records are decoded, and places go back into the JSON")
   const std::string line = "{\"format\":\"tgc-golden\",\"version\":1,\"level\":\"kernel\"}\n"
                            "{\"id\":\"k\",\"target\":\"CPU\","
                            "\"ast\":\"a = 1\\nb\\u00e9\\ud83d\\ude00c = \\\"x\\\"\"}\n";
-  const Sections s = find_sections(line);
+  const DocumentSections s = find_sections(line);
   REQUIRE(s.sections.size() == 1);
   CHECK(s.records[0].id == "k");
   const SectionText text(line, s.sections[0]);
@@ -126,9 +126,9 @@ TEST_CASE("lsp: texts of records are decoded, and places go back into the JSON")
 
 TEST_CASE("lsp: names of each format lead to their definitions") {
   auto target = [](InputKind kind, std::string_view text, std::string_view use) {
-    const Links links = find_links(kind, text);
+    const NodeLinks links = find_links(kind, text);
     const size_t at = text.rfind(use);
-    auto found = links.target_at(at + 1);
+    auto found = links.link_target_at(at + 1);
     return found ? links.definitions[*found].name + "@" + std::to_string(links.definitions[*found].name_begin) : "none";
   };
   CHECK(target(InputKind::Pyrender, "c1 = 2\nc2 = c1+'c1'\n", "c1+") == "c1@0");

@@ -10,7 +10,7 @@ OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::m
   begin_reading();
 }
 
-void OpenDocument::replace_document(Document changed, int64_t version) {
+void OpenDocument::replace_document(TextDocument changed, int64_t version) {
   document_ = std::move(changed), version_ = version;
   begin_reading();
 }
@@ -20,7 +20,7 @@ void OpenDocument::begin_reading() {
   next_section_ = 0;
   problems_.clear(), read_sections_.clear();
   if (!is_recording() && sections_.sections.size() <= kMostRead)
-    while (has_work()) read_next_section();
+    while (has_idle_work()) read_next_section();
 }
 
 const ReadSection& OpenDocument::section(size_t index) {
@@ -29,22 +29,22 @@ const ReadSection& OpenDocument::section(size_t index) {
     read_sections_.splice(read_sections_.begin(), read_sections_, it);
     return read_sections_.front().second;
   }
-  const Section& s = sections_.sections[index];
+  const GraphSection& s = sections_.sections[index];
   SectionText text(document_.text(), s);
-  auto analysis = analyze(text.text(), s, sections_.header.producer, sections_.header.level == "tensor");
+  auto analysis = analyze_section(text.text(), s, sections_.header.producer, sections_.header.level == "tensor");
   read_sections_.push_front({index, {std::move(text), std::move(analysis)}});
   if (read_sections_.size() > kMostRead) read_sections_.pop_back();
   return read_sections_.front().second;
 }
 
-std::optional<size_t> OpenDocument::section_at(size_t offset) const {
+std::optional<size_t> OpenDocument::section_at_offset(size_t offset) const {
   for (size_t i = 0; i < sections_.sections.size(); i++)
     if (offset >= sections_.sections[i].begin && offset <= sections_.sections[i].end) return i;
   return std::nullopt;
 }
 
 void OpenDocument::read_next_section() {
-  const Section& s = sections_.sections[next_section_];
+  const GraphSection& s = sections_.sections[next_section_];
   const std::string_view raw = document_.text().substr(s.begin, s.end - s.begin);
   const size_t key = std::hash<std::string_view>()(raw) * 31 + size_t(s.part);
   auto it = known_problems_.find(key);
@@ -53,10 +53,10 @@ void OpenDocument::read_next_section() {
   next_section_++;
 }
 
-std::string OpenDocument::input_spec(size_t number) const {
+std::string OpenDocument::make_input_spec(size_t number) const {
   const std::string_view all = document_.text();
   if (!is_recording()) {
-    const Section& s = sections_.sections[number];
+    const GraphSection& s = sections_.sections[number];
     return std::string(all.substr(s.begin, s.end - s.begin));
   }
   const RecordSection& r = sections_.records[number];
@@ -70,12 +70,12 @@ int utf16_units(char c) { return (uint8_t(c) & 0xC0) == 0x80 ? 0 : uint8_t(c) >=
 
 }  // namespace
 
-Document::Document(std::string text) : full_text_(std::move(text)), line_starts_{0} {
+TextDocument::TextDocument(std::string text) : full_text_(std::move(text)), line_starts_{0} {
   for (size_t at = 0; (at = full_text_.find('\n', at)) != full_text_.npos;) line_starts_.push_back(++at);
   is_ascii_ = std::ranges::all_of(full_text_, [](char c) { return uint8_t(c) < 0x80; });
 }
 
-size_t Document::offset(TextPosition position) const {
+size_t TextDocument::offset(TextPosition position) const {
   if (position.line < 0) return 0;
   if (size_t(position.line) >= line_starts_.size()) return full_text_.size();
   size_t at = line_starts_[size_t(position.line)];
@@ -90,20 +90,20 @@ size_t Document::offset(TextPosition position) const {
   return at;
 }
 
-TextPosition Document::position(size_t offset) const {
+TextPosition TextDocument::position(size_t offset) const {
   offset = std::min(offset, full_text_.size());
   const auto line = std::ranges::upper_bound(line_starts_, offset) - 1;
   return {line - line_starts_.begin(), utf16_length(*line, offset)};
 }
 
-int64_t Document::utf16_length(size_t begin, size_t end) const {
+int64_t TextDocument::utf16_length(size_t begin, size_t end) const {
   if (is_ascii_) return int64_t(end - begin);
   int64_t out = 0;
   for (size_t at = begin; at < end; at++) out += utf16_units(full_text_[at]);
   return out;
 }
 
-std::string Document::replaced_text(TextPosition begin, TextPosition end, std::string_view by) const {
+std::string TextDocument::replaced_text(TextPosition begin, TextPosition end, std::string_view by) const {
   const size_t from = offset(begin), to = std::max(from, offset(end));
   return full_text_.substr(0, from).append(by) + full_text_.substr(to);
 }

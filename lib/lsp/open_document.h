@@ -19,9 +19,9 @@ struct TextPosition {
   bool operator==(const TextPosition&) const = default;
 };
 
-class Document {
+class TextDocument {
  public:
-  explicit Document(std::string text);
+  explicit TextDocument(std::string text);
 
   std::string_view text() const { return full_text_; }
   // A position behind the end of its line, or of the text, means this end.
@@ -38,16 +38,16 @@ class Document {
 
 struct ReadSection {
   SectionText text;
-  std::shared_ptr<const Analysis> analysis;
+  std::shared_ptr<const SectionAnalysis> analysis;
 };
 
 class OpenDocument {
  public:
   OpenDocument(std::string text, int64_t version);
-  void replace_document(Document changed, int64_t version);
+  void replace_document(TextDocument changed, int64_t version);
 
-  const Document& document() const { return document_; }
-  const Sections& sections() const { return sections_; }
+  const TextDocument& document() const { return document_; }
+  const DocumentSections& sections() const { return sections_; }
   int64_t version() const { return version_; }
   bool is_recording() const { return sections_.kind == InputKind::Golden; }
   // Returns the number of graphs or, for a recording, records.
@@ -55,27 +55,27 @@ class OpenDocument {
 
   // The reference is valid until the next call of a function that is not const.
   const ReadSection& section(size_t index);
-  std::optional<size_t> section_at(size_t offset) const;
+  std::optional<size_t> section_at_offset(size_t offset) const;
 
   // Returns true if read_next_section() has a section to search for problems.
-  bool has_work() const { return next_section_ < sections_.sections.size(); }
+  bool has_idle_work() const { return next_section_ < sections_.sections.size(); }
   void read_next_section();
   // Returns the problems of the sections searched so far.
-  const std::vector<std::vector<Problem>>& problems() const { return problems_; }
+  const std::vector<std::vector<TextProblem>>& problems() const { return problems_; }
 
   // Returns the text of an INPUT file with graph or record number `number`, from 0.
-  std::string input_spec(size_t number) const;
+  std::string make_input_spec(size_t number) const;
 
  private:
   void begin_reading();
 
-  Document document_;
-  Sections sections_;
+  TextDocument document_;
+  DocumentSections sections_;
   int64_t version_;
   size_t next_section_ = 0;
-  std::vector<std::vector<Problem>> problems_;
+  std::vector<std::vector<TextProblem>> problems_;
   // By a hash of the section's text: after an edit, only changed sections are searched again.
-  std::unordered_map<size_t, std::vector<Problem>> known_problems_;
+  std::unordered_map<size_t, std::vector<TextProblem>> known_problems_;
   std::list<std::pair<size_t, ReadSection>> read_sections_;
 };
 

@@ -18,7 +18,7 @@ namespace tgc {
 namespace {
 
 // Answers at the kernel's end, before the graph is freed.
-class OriginConsumer : public Provenance {
+class OriginConsumer : public NodeProvenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
   void end_kernel() override { answer(); }
@@ -28,33 +28,33 @@ class OriginConsumer : public Provenance {
  private:
   void answer() {
     for (std::string_view stage : stages()) {
-      if (stage != question_.stage || !result_of(stage)) continue;
-      const auto nodes = toposort(result_of(stage));
+      if (stage != question_.stage || !stage_result_of(stage)) continue;
+      const auto nodes = toposort(stage_result_of(stage));
       if (nodes.size() != question_.num_nodes || question_.position >= nodes.size()) return;
       const UOp node = nodes[question_.position];
-      if (shown_op(node) != question_.op) return;  // the graph that was traced differs from the recorded graph
-      bool from_ast = false;
-      const std::vector<Step> steps = steps_from_ast(node, stage, from_ast);
+      if (printed_op_name(node) != question_.op) return;  // the graph that was traced differs from the recorded graph
+      bool is_from_ast = false;
+      const std::vector<TraceStep> steps = steps_from_ast(node, stage, is_from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)
         if (!s->rule.name.empty()) return describe(*s, s == steps.rbegin());
-      if (from_ast) text_ = std::string("no rule: it is in the AST") + (steps.empty() ? "" : ", with other sources");
+      if (is_from_ast) text_ = std::string("no rule: it is in the AST") + (steps.empty() ? "" : ", with other sources");
     }
   }
 
-  void describe(const Step& step, bool is_last) {
+  void describe(const TraceStep& step, bool is_last) {
     const TraceRule& rule = step.rule;
     const std::string place = std::string(rule.file) + ":" + std::to_string(rule.line);
     text_ = code_span(name_with_branch(rule));
-    if (const std::string both = places_of_rule(rule); both != rule.name) text_ += " " + code_span(both);
+    if (const std::string both = locations_of_rule(rule); both != rule.name) text_ += " " + code_span(both);
     for (const std::string& p : {std::string(rule.source), place}) {
-      const RulePlace parsed = parse_rule_place(p);
+      const RuleLocation parsed = parse_rule_location(p);
       if (parsed.file.empty()) continue;
       places_ += "\n" + p;
       const std::string address = web_address(parsed, question_.producer);
       if (!address.empty()) text_ += " ([source](" + address + "))";
     }
-    text_ += " in '" + plain_markdown(step.stage) + "'";
-    if (step.kind == Step::Kind::Part) text_ += ", as a part";
+    text_ += " in '" + escape_markdown(step.stage) + "'";
+    if (step.kind == TraceStep::Kind::Part) text_ += ", as a part";
     if (!is_last) text_ += ", later with other sources";
   }
 
@@ -80,7 +80,7 @@ Result<std::string> origin(const std::string& file, const OriginQuestion& questi
 
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds) {
   auto body = [&](Worker&) { return catch_failures([&] { return origin(file, question).value_or_throw(); }); };
-  auto found = contain(body, {.timeout_seconds = seconds});
+  auto found = run_in_sandbox(body, {.timeout_seconds = seconds});
   if (!found) return {};
   std::vector<std::string> lines;
   for (std::string_view line : lines_of(*found)) lines.emplace_back(line);
@@ -92,7 +92,7 @@ OriginFinder::OriginFinder() : ready_pipe_(std::make_shared<Pipe>()) {
   for (int fd : {ready_pipe_->read_end(), ready_pipe_->write_end()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
-void OriginFinder::clear_origins() {
+void OriginFinder::drain_ready_pipe() {
   char ignored[64];
   while (::read(ready_pipe_->read_end(), ignored, sizeof ignored) > 0) {}
 }
@@ -102,12 +102,12 @@ std::optional<std::shared_future<OriginAnswer>> OriginFinder::find_answer(const 
                                                                           const std::function<std::string()>& write) {
   constexpr size_t kMostRunning = 2, kMostKept = 1000;
   constexpr double kSeconds = 5;
-  auto known = std::ranges::find_if(origins_, [&](const Origin& o) {
+  auto known = std::ranges::find_if(origins_, [&](const NodeOrigin& o) {
     return o.section == section && o.position == question.position;
   });
   if (known == origins_.end()) {
-    if (origins_.size() > kMostKept) std::erase_if(origins_, [](const Origin& o) { return is_ready(o.answer); });
-    const auto running = std::ranges::count_if(origins_, [](const Origin& o) { return !is_ready(o.answer); });
+    if (origins_.size() > kMostKept) std::erase_if(origins_, [](const NodeOrigin& o) { return is_ready(o.answer); });
+    const auto running = std::ranges::count_if(origins_, [](const NodeOrigin& o) { return !is_ready(o.answer); });
     if (size_t(running) >= kMostRunning) return std::nullopt;
     std::promise<OriginAnswer> promise;
     auto answer = promise.get_future().share();

@@ -39,19 +39,19 @@ class OriginFinder {
   std::optional<std::shared_future<OriginAnswer>> find_answer(const std::string& section,
                                                               const OriginQuestion& question,
                                                               const std::function<std::string()>& write);
-  // Becomes readable when an answer is ready; clear_origins() makes it unreadable again.
+  // Becomes readable when an answer is ready; drain_ready_pipe() makes it unreadable again.
   int ready_descriptor() const { return ready_pipe_->read_end(); }
-  void clear_origins();
+  void drain_ready_pipe();
 
  private:
-  struct Origin {
+  struct NodeOrigin {
     std::string section;
     size_t position;
     std::shared_future<OriginAnswer> answer;
     std::jthread thread;
   };
   std::shared_ptr<Pipe> ready_pipe_;
-  std::vector<Origin> origins_;
+  std::vector<NodeOrigin> origins_;
 };
 
 template <class T>

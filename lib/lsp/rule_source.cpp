@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-RulePlace parse_rule_place(std::string_view text) {
+RuleLocation parse_rule_location(std::string_view text) {
   static const std::regex kPlace(R"(([A-Za-z_][\w/]*\.(?:py|cpp|h)):([1-9]\d{0,8}))");
   std::cmatch match;
   constexpr size_t kLongest = 200;
@@ -17,7 +17,7 @@ RulePlace parse_rule_place(std::string_view text) {
   return {match[1].str(), std::stoll(match[2].str())};
 }
 
-std::string file_of_rule(const RulePlace& place, const std::vector<std::string>& folders) {
+std::string file_of_rule(const RuleLocation& place, const std::vector<std::string>& folders) {
   if (place.file.empty()) return "";
   std::error_code ignored;
   for (const std::string& folder : folders)
@@ -26,7 +26,7 @@ std::string file_of_rule(const RulePlace& place, const std::vector<std::string>&
   return "";
 }
 
-std::string web_address(const RulePlace& place, std::string_view producer) {
+std::string web_address(const RuleLocation& place, std::string_view producer) {
   static const std::regex kRelease(R"(tinygrad (\d{1,3}\.\d{1,3}\.\d{1,3}))");
   std::cmatch match;
   if (!place.file.ends_with(".py") || producer.size() > 30 ||
@@ -40,7 +40,7 @@ void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places
                         const std::vector<std::string>& folders) {
   json.array([&] {
     for (const std::string& text : places) {
-      const RulePlace place = parse_rule_place(text);
+      const RuleLocation place = parse_rule_location(text);
       const std::string path = file_of_rule(place, folders);
       if (path.empty()) continue;
       json.object([&] {

@@ -9,18 +9,18 @@ namespace tgc {
 class JsonWriter;
 
 // A line of a file such as "codegen/simplify.py" of tinygrad or "passes/symbolic/simple.cpp" of tgc.
-struct RulePlace {
+struct RuleLocation {
   std::string file;
   int64_t line = 0;  // from 1
 };
 // Parses "FILE:LINE"; returns an empty place for another text. Because recordings are not trusted, FILE must be a
 // relative path of letters, digits, underscores and slashes that ends in .py, .cpp or .h.
-RulePlace parse_rule_place(std::string_view text);
+RuleLocation parse_rule_location(std::string_view text);
 
 // Returns the path of the file in one of `folders`, such as a checkout of tinygrad, or "".
-std::string file_of_rule(const RulePlace& place, const std::vector<std::string>& folders);
+std::string file_of_rule(const RuleLocation& place, const std::vector<std::string>& folders);
 // Returns the place's page on GitHub; "" for a place in tgc, or if `producer` is no release such as "tinygrad 0.14.0".
-std::string web_address(const RulePlace& place, std::string_view producer);
+std::string web_address(const RuleLocation& place, std::string_view producer);
 
 // Writes those of `places` ("FILE:LINE") whose files are in `folders`.
 void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,

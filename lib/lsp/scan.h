@@ -17,7 +17,7 @@ inline size_t end_of_line(std::string_view text, size_t at) { return std::min(te
 
 // Returns the offset behind the Python string whose quote is at `at`, or behind its line if the string is not closed. A
 // backslash continues the string on the next line.
-inline size_t string_end(std::string_view text, size_t at) {
+inline size_t end_of_string(std::string_view text, size_t at) {
   const char quote_char = text[at++];
   while (at < text.size() && text[at] != quote_char && text[at] != '\n') at += text[at] == '\\' ? 2 : 1;
   return std::min(at + 1, text.size());

@@ -10,21 +10,21 @@ namespace {
 
 class RecordScan {
  public:
-  RecordScan(std::string_view line, size_t begin, Sections& out) : in_(line), begin_(begin), out_(out) {}
+  RecordScan(std::string_view line, size_t begin, DocumentSections& out) : in_(line), begin_(begin), out_(out) {}
 
   void run() {
     RecordSection record{begin_, begin_, {}, {}, out_.sections.size()};
     in_.object([&](std::string_view key) {
       if (key == "id") record.id = in_.string();
       else if (key == "target") record.target = in_.string();
-      else if (key == "ast") add(Section::Part::Ast, "ast");
-      else if (key == "ast_full") add(Section::Part::Ast, "full");
-      else if (key == "linear") add(Section::Part::List, "linear");
+      else if (key == "ast") add(GraphSection::Part::Ast, "ast");
+      else if (key == "ast_full") add(GraphSection::Part::Ast, "full");
+      else if (key == "linear") add(GraphSection::Part::List, "linear");
       else if (key == "stages") in_.array([&] { stage(); });
       else if (key == "kernels") in_.array([&] { kernel(); });
-      else in_.skip();
+      else in_.skip_any();
     });
-    auto is_ast = [](const Section& s) { return s.part == Section::Part::Ast; };
+    auto is_ast = [](const GraphSection& s) { return s.part == GraphSection::Part::Ast; };
     const auto first = out_.sections.begin() + ptrdiff_t(record.first_section);
     if (std::count_if(first, out_.sections.end(), is_ast) == 2)
       out_.sections.erase(
@@ -37,10 +37,10 @@ class RecordScan {
 
  private:
   // Skips the next JSON value; adds a section if it is a string that is not empty.
-  void add(Section::Part part, std::string name) {
-    const bool is_text = in_.peek() == JsonScanner::Type::String;
+  void add(GraphSection::Part part, std::string name) {
+    const bool is_text = in_.peek_type() == JsonScanner::Type::String;
     const size_t at = begin_ + in_.position();
-    const std::string_view raw = in_.skip();
+    const std::string_view raw = in_.skip_any();
     if (!is_text || raw.size() < 3) return;
     out_.sections.push_back({at + 1, at + raw.size() - 1, part, std::move(name), out_.records.size()});
   }
@@ -50,9 +50,9 @@ class RecordScan {
     std::string name;
     in_.object([&](std::string_view key) {
       if (key == "name") name = in_.string();
-      else if (key == "ir") add(Section::Part::Stage, "ir");
-      else if (key == "full") add(Section::Part::Stage, "full");
-      else in_.skip();
+      else if (key == "ir") add(GraphSection::Part::Stage, "ir");
+      else if (key == "full") add(GraphSection::Part::Stage, "full");
+      else in_.skip_any();
     });
     if (out_.sections.size() == first + 2)
       out_.sections.erase(out_.sections.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
@@ -62,17 +62,17 @@ class RecordScan {
 
   void kernel() {
     in_.object([&](std::string_view key) {
-      if (key == "ast") add(Section::Part::Kernel, "kernel " + std::to_string(kernels_++));
-      else in_.skip();
+      if (key == "ast") add(GraphSection::Part::Kernel, "kernel " + std::to_string(kernels_++));
+      else in_.skip_any();
     });
   }
 
   JsonScanner in_;
   size_t begin_, kernels_ = 0;
-  Sections& out_;
+  DocumentSections& out_;
 };
 
-void find_records(std::string_view document, Sections& out) {
+void find_records(std::string_view document, DocumentSections& out) {
   bool has_header = false;
   for (size_t begin = 0; begin < document.size();) {
     const size_t end = std::min(document.find('\n', begin), document.size());
@@ -99,22 +99,22 @@ void find_records(std::string_view document, Sections& out) {
 
 }  // namespace
 
-Sections find_sections(std::string_view document) {
-  Sections out{.kind = detect_input_kind(document)};
+DocumentSections find_sections(std::string_view document) {
+  DocumentSections out{.kind = detect_input_kind(document)};
   if (out.kind == InputKind::Golden) {
     find_records(document, out);
   } else if (out.kind != InputKind::Onnx && document.find_first_not_of(" \t\r\n") != document.npos) {
     if (out.kind != InputKind::Json && out.kind != InputKind::Repro)
-      for (const GraphText& g : find_graph_texts(document).graphs) out.sections.push_back({g.begin, g.end});
+      for (const GraphText& g : find_graph_texts(document).graph_texts) out.sections.push_back({g.begin, g.end});
     if (out.sections.empty()) out.sections.push_back({0, document.size()});
   }
   return out;
 }
 
-SectionText::SectionText(std::string_view document, const Section& section) {
+SectionText::SectionText(std::string_view document, const GraphSection& section) {
   const std::string_view raw = document.substr(section.begin, section.end - section.begin);
-  text_pieces_.push_back({0, section.begin});
-  if (section.record == Section::kNoRecord) {
+  offset_pairs_.push_back({0, section.begin});
+  if (section.record == GraphSection::kNoRecord) {
     document_text_ = raw;
     return;
   }
@@ -133,19 +133,19 @@ SectionText::SectionText(std::string_view document, const Section& section) {
     });
     document_text_ += decoded ? *decoded : "?";
     at = end;
-    text_pieces_.push_back({document_text_.size(), section.begin + at});
+    offset_pairs_.push_back({document_text_.size(), section.begin + at});
   }
 }
 
 size_t SectionText::document_offset(size_t at) const {
-  const auto piece = std::ranges::upper_bound(text_pieces_, at, {}, &std::pair<size_t, size_t>::first) - 1;
+  const auto piece = std::ranges::upper_bound(offset_pairs_, at, {}, &std::pair<size_t, size_t>::first) - 1;
   return piece->second + (at - piece->first);
 }
 
 size_t SectionText::text_offset(size_t at) const {
-  auto piece = std::ranges::upper_bound(text_pieces_, at, {}, &std::pair<size_t, size_t>::second);
-  if (piece == text_pieces_.begin()) return 0;
-  const size_t end = piece == text_pieces_.end() ? document_text_.size() : piece->first;
+  auto piece = std::ranges::upper_bound(offset_pairs_, at, {}, &std::pair<size_t, size_t>::second);
+  if (piece == offset_pairs_.begin()) return 0;
+  const size_t end = piece == offset_pairs_.end() ? document_text_.size() : piece->first;
   piece--;
   return std::min(piece->first + (at - piece->second), end);
 }

@@ -11,7 +11,7 @@
 namespace tgc {
 
 // Bytes of a document; in a record, the content of a JSON string.
-struct Section {
+struct GraphSection {
   enum class Part : uint8_t { Graph, Ast, Stage, Kernel, List };
   static constexpr size_t kNoRecord = SIZE_MAX;
 
@@ -24,23 +24,23 @@ struct Section {
 struct RecordSection {
   size_t begin, end;
   std::string id, target;
-  size_t first_section = 0, end_section = 0;  // indices in Sections::sections
+  size_t first_section = 0, end_section = 0;  // indices in DocumentSections::sections
 };
 
-struct Sections {
+struct DocumentSections {
   InputKind kind = InputKind::Pyrender;
-  std::vector<Section> sections;
+  std::vector<GraphSection> sections;
   std::vector<RecordSection> records;
   GoldenHeader header;
   size_t header_end = 0;
   std::vector<std::pair<size_t, Diag>> errors;  // first byte and error of unreadable lines
 };
 
-Sections find_sections(std::string_view document);
+DocumentSections find_sections(std::string_view document);
 
 class SectionText {
  public:
-  SectionText(std::string_view document, const Section& section);
+  SectionText(std::string_view document, const GraphSection& section);
   const std::string& text() const { return document_text_; }
   // document_offset() maps a byte of the text to the document; text_offset() does the reverse.
   size_t document_offset(size_t at) const;
@@ -49,7 +49,7 @@ class SectionText {
  private:
   std::string document_text_;
   // Offsets in the text and in the document: the beginning, and the place behind each JSON escape sequence.
-  std::vector<std::pair<size_t, size_t>> text_pieces_;
+  std::vector<std::pair<size_t, size_t>> offset_pairs_;
 };
 
 }  // namespace tgc

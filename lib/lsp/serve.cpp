@@ -27,9 +27,9 @@ int serve_lsp(int in, int out, const std::string& program) {
     }
     std::vector<pollfd> fds{{in, POLLIN, 0}};
     for (int fd : server.job_outputs()) fds.push_back({fd, POLLIN, 0});
-    const int ready = ::poll(fds.data(), fds.size(), server.has_work() ? 0 : -1);
+    const int ready = ::poll(fds.data(), fds.size(), server.has_idle_work() ? 0 : -1);
     if (ready < 0 && errno != EINTR) return 1;
-    if (ready == 0) server.do_work();
+    if (ready == 0) server.do_idle_work();
     if (ready <= 0) continue;
     if (fds[0].revents) {
       char chunk[1 << 16];
@@ -37,7 +37,7 @@ int serve_lsp(int in, int out, const std::string& program) {
       if (n == 0 || (n < 0 && errno != EINTR)) return 1;
       if (n > 0) reader.add_bytes({chunk, size_t(n)});
     } else {
-      server.read_jobs();
+      server.read_job_outputs();
     }
   }
   return 1;
@@ -70,12 +70,12 @@ std::optional<size_t> content_length(std::string_view header) {
 }  // namespace
 
 void MessageReader::add_bytes(std::string_view bytes) {
-  if (next_byte_ > buffer_.size() / 2) buffer_.erase(0, next_byte_), next_byte_ = 0;
-  buffer_ += bytes;
+  if (next_byte_ > received_bytes_.size() / 2) received_bytes_.erase(0, next_byte_), next_byte_ = 0;
+  received_bytes_ += bytes;
 }
 
 std::optional<std::string> MessageReader::next_message() {
-  const std::string_view left = std::string_view(buffer_).substr(next_byte_);
+  const std::string_view left = std::string_view(received_bytes_).substr(next_byte_);
   size_t end = left.substr(0, kLongestHeader).find("\r\n\r\n");
   if (end == left.npos) {
     if (left.size() < kLongestHeader) return std::nullopt;

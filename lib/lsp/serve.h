@@ -14,7 +14,7 @@ class MessageReader {
   std::optional<std::string> next_message();
 
  private:
-  std::string buffer_;
+  std::string received_bytes_;
   size_t next_byte_ = 0;
 };
 

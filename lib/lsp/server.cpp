@@ -96,7 +96,7 @@ struct LspServer::Impl {
     if (method == "shutdown") {
       is_shut_down_ = true;
       jobs_.clear();
-      return answer(id, [](JsonWriter& json) { json.null(); });
+      return answer(id, [](JsonWriter& json) { json.write_null(); });
     }
     if (method == "workspace/executeCommand") return execute(params, id);
     using Handler = void (Impl::*)(OpenDocument&, const Json&, const std::string&, const std::string&);
@@ -137,12 +137,12 @@ struct LspServer::Impl {
       texts_.emplace(uri, OpenDocument(document.at("text").get<std::string>(), document.value("version", int64_t(0))));
     } else if (method == "textDocument/didChange") {
       OpenDocument& text = open_text(uri);
-      Document changed = text.document();
+      TextDocument changed = text.document();
       for (const Json& change : params.at("contentChanges")) {
         const std::string by = change.at("text").get<std::string>();
         auto range = change.find("range");
         changed =
-            Document(range == change.end() || range->is_null()
+            TextDocument(range == change.end() || range->is_null()
                          ? by
                          : changed.replaced_text(position_of(range->at("start")), position_of(range->at("end")), by));
       }
@@ -154,7 +154,7 @@ struct LspServer::Impl {
       return;
     }
     OpenDocument& text = open_text(uri);
-    if (!text.has_work() || !text.sections().errors.empty()) publish(uri, &text);
+    if (!text.has_idle_work() || !text.sections().errors.empty()) publish(uri, &text);
   }
 
   // For a closed text (null), sends an empty list, so that the editor removes its problems.
@@ -188,7 +188,7 @@ struct LspServer::Impl {
   };
   SectionPosition section_position(OpenDocument& text, const Json& params) {
     const size_t offset = text.document().offset(position_of(params.at("position")));
-    const auto index = text.section_at(offset);
+    const auto index = text.section_at_offset(offset);
     if (!index) return {};
     const ReadSection& read = text.section(*index);
     return {&read, *index, read.text.text_offset(offset)};
@@ -196,10 +196,10 @@ struct LspServer::Impl {
 
   void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
-    const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
-    if (!node) return answer(id, [](JsonWriter& json) { json.null(); });
-    const Analysis& analysis = *at.read->analysis;
-    const Origin found = origin(text, uri, at.index, analysis, node);
+    const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
+    if (!node) return answer(id, [](JsonWriter& json) { json.write_null(); });
+    const SectionAnalysis& analysis = *at.read->analysis;
+    const NodeOrigin found = origin(text, uri, at.index, analysis, node);
     const std::string made_by = !found ? "" : is_ready(*found) ? found->get().text : kSearching;
     answer(id, [&](JsonWriter& json) {
       json.object([&] {
@@ -212,26 +212,26 @@ struct LspServer::Impl {
 
   void definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
-    const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
+    const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
     answer(id, [&](JsonWriter& json) {
-      if (!target) return void(json.null());
-      const Definition& d = at.read->analysis->links.definitions[*target];
+      if (!target) return void(json.write_null());
+      const NodeDefinition& d = at.read->analysis->links.definitions[*target];
       write_location(json, uri, text, *at.read, d.name_begin, d.name_end);
     });
   }
 
   void references(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
-    const auto target = at.read ? at.read->analysis->links.target_at(at.at) : std::nullopt;
+    const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
     const auto context = params.find("context");
     const bool with_definition = context != params.end() && context->value("includeDeclaration", false);
     answer(id, [&](JsonWriter& json) {
       json.array([&] {
         if (!target) return;
-        const Links& links = at.read->analysis->links;
-        const Definition& d = links.definitions[*target];
+        const NodeLinks& links = at.read->analysis->links;
+        const NodeDefinition& d = links.definitions[*target];
         if (with_definition) write_location(json, uri, text, *at.read, d.name_begin, d.name_end);
-        for (const Link& link : links.links)
+        for (const NodeLink& link : links.links)
           if (link.target == *target) write_location(json, uri, text, *at.read, link.begin, link.end);
       });
     });
@@ -259,7 +259,7 @@ struct LspServer::Impl {
   static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
     const auto range = params.find("range");
     if (range == params.end()) return {0, text.document().text().size()};
-    const Document& d = text.document();
+    const TextDocument& d = text.document();
     return {d.offset(position_of(range->at("start"))), d.offset(position_of(range->at("end")))};
   }
   void tokens(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
@@ -273,17 +273,17 @@ struct LspServer::Impl {
 
   void completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
-    if (!at.read) return answer(id, [](JsonWriter& json) { json.null(); });
-    const Completions found = completions_at(*at.read->analysis, at.at);
+    if (!at.read) return answer(id, [](JsonWriter& json) { json.write_null(); });
+    const CompletionList found = completions_at_offset(*at.read->analysis, at.at);
     answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
   }
 
   // Answers with null if the name cannot be renamed.
   void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
-    auto places = at.read ? renamed_places(*at.read->analysis, at.at) : Diag{"no graph is here"};
+    auto places = at.read ? renamed_ranges(*at.read->analysis, at.at) : Diag{"no graph is here"};
     answer(id, [&](JsonWriter& json) {
-      if (!places) return void(json.null());
+      if (!places) return void(json.write_null());
       const auto here = *std::ranges::find_if(*places, [&](auto& p) { return at.at >= p.first && at.at <= p.second; });
       const SectionText& section = at.read->text;
       write_range(json, text.document(), section.document_offset(here.first), section.document_offset(here.second));
@@ -294,30 +294,31 @@ struct LspServer::Impl {
     const SectionPosition at = section_position(text, params);
     const std::string name = params.at("newName").get<std::string>();
     if (!at.read) return send_error(id, kRequestFailed, "no graph is here");
-    const auto places = renamed_places(*at.read->analysis, at.at).value_or_throw();
+    const auto places = renamed_ranges(*at.read->analysis, at.at).value_or_throw();
     check_renaming(*at.read->analysis, places, name).value_or_throw();
     answer(id, [&](JsonWriter& json) { write_renaming(json, uri, text, *at.read, places, name); });
   }
 
-  using Origin = std::optional<std::shared_future<OriginAnswer>>;
+  using NodeOrigin = std::optional<std::shared_future<OriginAnswer>>;
   // Starts the search for the rule if necessary. Returns nullopt if that is not possible.
-  Origin origin(const OpenDocument& text, const std::string& uri, size_t index, const Analysis& a, UOp node) {
-    const Section& s = text.sections().sections[index];
+  NodeOrigin origin(const OpenDocument& text, const std::string& uri, size_t index, const SectionAnalysis& a,
+                    UOp node) {
+    const GraphSection& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
-    if (s.part != Section::Part::Stage || at == a.order.end()) return std::nullopt;
+    if (s.part != GraphSection::Part::Stage || at == a.order.end()) return std::nullopt;
     const std::string text_of_section = uri + " " + std::to_string(text.version()) + " " + std::to_string(index);
-    const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(), std::string(shown_op(node)),
-                                  a.producer};
+    const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(),
+                                  std::string(printed_op_name(node)), a.producer};
     return origins_.find_answer(text_of_section, question, [&] {
-      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.input_spec(s.record));
+      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.make_input_spec(s.record));
     });
   }
 
   // Answers once the search for the rule has ended.
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
-    const UOp node = at.read ? at.read->analysis->node_at(at.at) : UOp();
-    const Origin found = node ? origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
+    const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
+    const NodeOrigin found = node ? origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
     if (found) questions_.push_back({id, *found});
     else answer_source(id, {});
     answer_questions();
@@ -338,7 +339,7 @@ struct LspServer::Impl {
     std::string id;
     const LspCommand* command;
     std::string page;
-    Job job;
+    CommandJob job;
   };
 
   const std::string& folder() {
@@ -365,17 +366,18 @@ struct LspServer::Impl {
     if (jobs_.size() >= kMostJobs) return send_error(id, kRequestFailed, "too many commands are running");
     const std::string to = folder() + "/" + std::to_string(++files_);
     std::filesystem::create_directory(to);
-    const auto input = write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.input_spec(number));
+    const auto input =
+        write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.make_input_spec(number));
     std::vector<std::string> words{program_, command->tgc_command, input, "--color=never"};
     std::string page;
     if (name == "tgc.view") page = to + "/page.html", words.insert(words.end(), {"-o", page});
-    auto job = Job::start(words, to);
+    auto job = CommandJob::start(words, to);
     if (!job) return send_error(id, kRequestFailed, job.diag().text());
     jobs_.push_back({id, command, std::move(page), std::move(*job)});
   }
 
-  void read_jobs() {
-    origins_.clear_origins();
+  void read_job_outputs() {
+    origins_.drain_ready_pipe();
     answer_questions();
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       auto code = it->job.read();
@@ -419,13 +421,13 @@ struct LspServer::Impl {
   template <class Write>
   void answer(const std::string& id, Write&& write) {
     send_(json_object([&](JsonWriter& json) {
-      json.member("jsonrpc", "2.0").key("id").raw(id);
+      json.member("jsonrpc", "2.0").key("id").raw_json(id);
       write(json.key("result"));
     }));
   }
   void send_error(const std::string& id, Error code, const std::string& message) {
     send_(json_object([&](JsonWriter& json) {
-      json.member("jsonrpc", "2.0").key("id").raw(id);
+      json.member("jsonrpc", "2.0").key("id").raw_json(id);
       json.key("error").object([&] { json.member("code", int(code)).member("message", message); });
     }));
   }
@@ -460,15 +462,15 @@ LspServer::~LspServer() = default;
 
 void LspServer::receive_message(std::string_view message) { impl_->receive(message); }
 
-bool LspServer::has_work() const {
-  return std::ranges::any_of(impl_->texts_, [](auto& text) { return text.second.has_work(); });
+bool LspServer::has_idle_work() const {
+  return std::ranges::any_of(impl_->texts_, [](auto& text) { return text.second.has_idle_work(); });
 }
 
-void LspServer::do_work() {
+void LspServer::do_idle_work() {
   for (auto& [uri, text] : impl_->texts_) {
-    if (!text.has_work()) continue;
+    if (!text.has_idle_work()) continue;
     text.read_next_section();
-    return text.has_work() ? void() : impl_->publish(uri, &text);
+    return text.has_idle_work() ? void() : impl_->publish(uri, &text);
   }
 }
 
@@ -479,7 +481,7 @@ std::vector<int> LspServer::job_outputs() const {
   return out;
 }
 
-void LspServer::read_jobs() { impl_->read_jobs(); }
+void LspServer::read_job_outputs() { impl_->read_job_outputs(); }
 
 std::optional<int> LspServer::exit_code() const { return impl_->exit_code; }
 

@@ -18,12 +18,12 @@ class LspServer {
   // Handles a message of the client; may answer later.
   void receive_message(std::string_view message);
 
-  // Returns true if do_work() has something to do while no messages arrive.
-  bool has_work() const;
-  void do_work();
+  // Returns true if do_idle_work() has something to do while no messages arrive.
+  bool has_idle_work() const;
+  void do_idle_work();
 
-  std::vector<int> job_outputs() const;  // when one is readable, call read_jobs()
-  void read_jobs();  // answers requests whose results are ready
+  std::vector<int> job_outputs() const;  // when one is readable, call read_job_outputs()
+  void read_job_outputs();  // answers requests whose results are ready
   // Returns nullopt before the client has sent `exit`.
   std::optional<int> exit_code() const;
 

@@ -13,15 +13,15 @@ bool is_json(InputKind kind) { return kind == InputKind::Json || kind == InputKi
 
 class Lexer {
  public:
-  explicit Lexer(const Analysis& a) : text_(a.text), kind_(a.kind), links_(a.links) {
+  explicit Lexer(const SectionAnalysis& a) : text_(a.text), kind_(a.kind), links_(a.links) {
     for (size_t at = 0; at < text_.size();) at = token(at);
   }
 
-  std::vector<Token> tokens;
-  std::vector<Fold> brackets;
+  std::vector<SemanticToken> tokens;
+  std::vector<FoldingRange> brackets;
 
  private:
-  using Kind = Token::Kind;
+  using Kind = SemanticToken::Kind;
 
   // Returns the offset at which to continue.
   size_t token(size_t at) {
@@ -32,7 +32,8 @@ class Lexer {
     if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
       return add(at, end_before_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
     if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // a listing's escape code
-    if (c == '\'' || c == '"') return is_json(kind_) ? json_string(at) : add(at, string_end(text_, at), Kind::String);
+    if (c == '\'' || c == '"')
+      return is_json(kind_) ? json_string(at) : add(at, end_of_string(text_, at), Kind::String);
     if (is_digit(c)) return number(at);
     if (is_name_start(c)) return name(at);
     if (c == '(' || c == '[' || c == '{') {
@@ -68,7 +69,7 @@ class Lexer {
   }
 
   size_t json_string(size_t at) {
-    const size_t end = string_end(text_, at);
+    const size_t end = end_of_string(text_, at);
     if (end < text_.size() && text_[end] == ':') return add(at, end, Kind::Property);
     const std::string_view value = text_.substr(at + 1, end - at - 1);
     if (is_definition(at + 1)) return add(at, end, Kind::Op, true);
@@ -95,7 +96,7 @@ class Lexer {
       return add(at, end, is_function ? Kind::Function : Kind::Variable, true);
     }
     if (is_link(at)) {
-      const Definition& d = links_.definitions[links_.links[link_].target];
+      const NodeDefinition& d = links_.definitions[links_.links[link_].target];
       return add(at, end, text_.substr(d.begin, 4) == "def " ? Kind::Function : Kind::Variable);
     }
     if (word == "def" || word == "return" || word == "True" || word == "False" || word == "None")
@@ -108,16 +109,16 @@ class Lexer {
 
   std::string_view text_;
   InputKind kind_;
-  const Links& links_;
+  const NodeLinks& links_;
   std::vector<size_t> open_;
   size_t definition_ = 0, link_ = 0;
   bool starts_line_ = true;
 };
 
-void add_loops(const Analysis& a, std::vector<Fold>& out) {
+void add_loops(const SectionAnalysis& a, std::vector<FoldingRange>& out) {
   std::map<uint32_t, size_t> begins;
-  for (const Definition& d : a.links.definitions) {
-    const UOp node = a.node_of(d);
+  for (const NodeDefinition& d : a.links.definitions) {
+    const UOp node = a.defined_node(d);
     if (!node) continue;
     if (node.op() == Op::RANGE || node.op() == Op::IF) begins[node.id()] = d.begin;
     if (node.op() != Op::END && node.op() != Op::ENDIF && node.op() != Op::ENDRANGE) continue;
@@ -128,25 +129,25 @@ void add_loops(const Analysis& a, std::vector<Fold>& out) {
 
 }  // namespace
 
-std::vector<Token> tokens_of_text(const Analysis& analysis) { return Lexer(analysis).tokens; }
+std::vector<SemanticToken> tokens_of_text(const SectionAnalysis& analysis) { return Lexer(analysis).tokens; }
 
-std::vector<Fold> folds_of_text(const Analysis& a) {
+std::vector<FoldingRange> folding_ranges(const SectionAnalysis& a) {
   Lexer lexer(a);
-  const std::vector<Token>& tokens = lexer.tokens;
-  std::vector<Fold> out = std::move(lexer.brackets);
-  for (const Definition& d : a.links.definitions)
+  const std::vector<SemanticToken>& tokens = lexer.tokens;
+  std::vector<FoldingRange> out = std::move(lexer.brackets);
+  for (const NodeDefinition& d : a.links.definitions)
     if (std::string_view(a.text).substr(d.begin, 4) == "def ") out.push_back({d.begin, d.end});
   if (a.kind == InputKind::Uops) add_loops(a, out);
   for (size_t i = 0, next; i < tokens.size(); i = std::max(next, i + 1)) {
-    for (next = i; next < tokens.size() && tokens[next].kind == Token::Kind::Comment; next++) {}
+    for (next = i; next < tokens.size() && tokens[next].kind == SemanticToken::Kind::Comment; next++) {}
     if (next > i) out.push_back({tokens[i].begin, tokens[next - 1].end, true});
   }
-  std::ranges::stable_sort(out, [](const Fold& x, const Fold& y) {
+  std::ranges::stable_sort(out, [](const FoldingRange& x, const FoldingRange& y) {
     return x.begin != y.begin ? x.begin < y.begin : x.end > y.end;
   });
   // Editors fold one part per line: keep the first, which is the longest.
   size_t line_end = 0;
-  std::erase_if(out, [&](const Fold& f) {
+  std::erase_if(out, [&](const FoldingRange& f) {
     const size_t end = end_of_line(a.text, f.begin);
     if (f.end <= end || (line_end && end == line_end)) return true;
     return line_end = end, false;
@@ -154,8 +155,8 @@ std::vector<Fold> folds_of_text(const Analysis& a) {
   return out;
 }
 
-std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
-  std::vector<Hint> out;
+std::vector<InlayHint> shape_hints(const SectionAnalysis& a, size_t begin, size_t end) {
+  std::vector<InlayHint> out;
   if (!a.is_valid) return out;
   auto add = [&](UOp node, size_t at) {
     auto text = catch_failures([&]() -> std::string {
@@ -166,14 +167,14 @@ std::vector<Hint> shape_hints(const Analysis& a, size_t begin, size_t end) {
     if (text && !text->empty()) out.push_back({at, *text});
   };
   if (a.kind == InputKind::Repr) {  // most nodes of a repr have no name
-    for (const NodeAt& n : a.nodes)
+    for (const NodePosition& n : a.nodes)
       if (n.offset >= begin && n.offset < end)
         add(n.node, end_before_blanks(a.text, n.offset, end_of_line(a.text, n.offset)));
     return out;
   }
-  for (const Definition& d : a.links.definitions)
+  for (const NodeDefinition& d : a.links.definitions)
     if (d.begin < end && d.end >= begin)
-      if (UOp node = a.node_of(d)) add(node, d.end);
+      if (UOp node = a.defined_node(d)) add(node, d.end);
   return out;
 }
 

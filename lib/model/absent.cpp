@@ -15,9 +15,9 @@ Result<std::vector<ModelInput>> OnnxModel::inputs(const std::map<std::string, in
 std::vector<const onnx::ValueInfo*> OnnxModel::declared_inputs() const { throw Failure(absent()); }
 std::vector<std::string> OnnxModel::output_names() const { throw Failure(absent()); }
 Result<ModelOutputs> OnnxModel::build_graph(Graph&, const std::map<std::string, Value>&) const { return absent(); }
-Value input_value(Graph&, onnx::ValueProto, const onnx::TypeProto&) { throw Failure(absent()); }
-Value input_value(Graph&, const Array&) { throw Failure(absent()); }
-CaseResult run_case(const std::string&, const CaseOptions&) { throw Failure(absent()); }
-std::vector<std::string> find_cases(const std::vector<std::string>&) { throw Failure(absent()); }
+Value make_input_value(Graph&, onnx::ValueProto, const onnx::TypeProto&) { throw Failure(absent()); }
+Value make_input_value(Graph&, const Array&) { throw Failure(absent()); }
+OnnxCaseResult run_onnx_case(const std::string&, const OnnxCaseOptions&) { throw Failure(absent()); }
+std::vector<std::string> find_onnx_cases(const std::vector<std::string>&) { throw Failure(absent()); }
 
 }  // namespace tgc

@@ -51,7 +51,7 @@ class ValueComparison {
              onnx::name_of(actual.narrow_type() == onnx::Type::Undefined ? onnx::type_of(a.dtype())
                                                                          : actual.narrow_type()) +
              ", expected " + onnx::name_of(wanted);
-    Array e = onnx::array_of(expected.tensor);
+    Array e = onnx::array_of_tensor(expected.tensor);
     if (a.dtype() != e.dtype() || !std::equal(a.shape().begin(), a.shape().end(), e.shape().begin(), e.shape().end())) {
       return name + " is " + a.describe() + ", expected " + e.describe();
     }
@@ -95,7 +95,7 @@ class ValueComparison {
   size_t at_ = 0;
 };
 
-std::string run_data_set(const OnnxModel& model, const fs::path& folder, const CaseOptions& options) {
+std::string run_data_set(const OnnxModel& model, const fs::path& folder, const OnnxCaseOptions& options) {
   Graph graph(options.settings);
   if (options.device_placement && options.device_placement->target)
     tensor_state(graph).device = options.device_placement->target->device;
@@ -105,7 +105,7 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const C
   for (size_t i = 0; i < files.size(); i++) {
     if (i >= declared.size()) throw Failure("there are more input files than inputs");
     inputs[declared[i]->name] =
-        input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
+        make_input_value(graph, onnx::read_value(files[i], declared[i]->type).value_or_throw(), declared[i]->type);
   }
   for (size_t i = files.size(); i < declared.size(); i++)  // an optional input without a file is empty
     if (declared[i]->type.kind == onnx::TypeProto::Kind::Optional) inputs[declared[i]->name] = Value();
@@ -136,30 +136,30 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const C
 
 }  // namespace
 
-Value input_value(Graph& graph, const Array& array) {
+Value make_input_value(Graph& graph, const Array& array) {
   Tensor t = Tensor::buffer(graph, Ints(array.shape().begin(), array.shape().end()), array.dtype());
   auto own = std::make_shared<Array>(array.copy());
   tensor_state(graph).buffer_data[base_of(t.uop())] = {own->data(), own->nbytes(), own};
   return t;
 }
 
-Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type) {
+Value make_input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type) {
   adopt_bfloat16(value, type);
   if (value.kind == onnx::ValueProto::Kind::None) return {};
   if (value.kind == onnx::ValueProto::Kind::Sequence) {
     Values items;
-    for (auto& i : value.items) items.push_back(input_value(graph, i, {}));
+    for (auto& i : value.items) items.push_back(make_input_value(graph, i, {}));
     return Value::sequence(items);
   }
   if (value.tensor.type == onnx::Type::String)
     return Strings{value.tensor.dims, {value.tensor.strings.begin(), value.tensor.strings.end()}};
-  return input_value(graph, onnx::array_of(value.tensor));
+  return make_input_value(graph, onnx::array_of_tensor(value.tensor));
 }
 
-CaseResult run_case(const std::string& folder, const CaseOptions& options) {
+OnnxCaseResult run_onnx_case(const std::string& folder, const OnnxCaseOptions& options) {
   fs::path path = fs::path(folder).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();
-  CaseResult out{.name = path.filename().string(), .suite = path.parent_path().filename().string()};
+  OnnxCaseResult out{.name = path.filename().string(), .suite_name = path.parent_path().filename().string()};
   auto done = catch_failures([&] {
     OnnxModel model = std::move(OnnxModel::open((path / "model.onnx").string()).value_or_throw());
     int sets = 0;
@@ -170,15 +170,15 @@ CaseResult run_case(const std::string& folder, const CaseOptions& options) {
     return Unit{};
   });
   if (!done) {
-    out.outcome = CaseResult::Outcome::Error;
+    out.outcome = OnnxCaseResult::Outcome::Error;
     out.message = done.diag().message;
   } else if (!out.message.empty()) {
-    out.outcome = CaseResult::Outcome::Wrong;
+    out.outcome = OnnxCaseResult::Outcome::Wrong;
   }
   return out;
 }
 
-std::vector<std::string> find_cases(const std::vector<std::string>& folders) {
+std::vector<std::string> find_onnx_cases(const std::vector<std::string>& folders) {
   std::vector<std::string> out;
   std::error_code error;
   for (auto& f : folders) {

@@ -9,28 +9,28 @@
 
 namespace tgc {
 
-struct CaseResult {
+struct OnnxCaseResult {
   enum class Outcome : uint8_t { Passed, Wrong, Error } outcome = Outcome::Passed;
   std::string name;
-  std::string suite;    // name of the parent folder
+  std::string suite_name;  // name of the parent folder
   std::string message;
   bool passed() const { return outcome == Outcome::Passed; }
 };
 
-struct CaseOptions {
+struct OnnxCaseOptions {
   ToleranceOptions tolerance = {.rtol = 1e-3, .atol = 1e-5};
   Settings settings = {};
   Placement* device_placement = nullptr;  // null means REF
 };
 
 // Runs the data sets of a case until one fails.
-CaseResult run_case(const std::string& folder, const CaseOptions& options);
+OnnxCaseResult run_onnx_case(const std::string& folder, const OnnxCaseOptions& options);
 
 // If `type` is bfloat16, a uint16 tensor has the bits of bfloat16 numbers, as in the onnx package.
-Value input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
-Value input_value(Graph& graph, const Array& array);
+Value make_input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
+Value make_input_value(Graph& graph, const Array& array);
 
 // Returns each of `folders` that has a model.onnx, or else the folders below it that have one.
-std::vector<std::string> find_cases(const std::vector<std::string>& folders);
+std::vector<std::string> find_onnx_cases(const std::vector<std::string>& folders);
 
 }  // namespace tgc

@@ -125,7 +125,7 @@ Result<OnnxModel> OnnxModel::open(const std::string& path, const std::string& we
   if (!weights.empty()) {
     auto tensors = read_weights(weights);
     if (!tensors) return tensors.diag();
-    auto used = use_weights(*proto, std::move(*tensors));
+    auto used = set_model_weights(*proto, std::move(*tensors));
     if (!used) {
       used.diag().file = weights;
       return used.diag();
@@ -238,7 +238,7 @@ Value ModelBuilder::value_of(const onnx::TensorProto& t) {
                     std::to_string(t.num_elements()));
     return out;
   }
-  onnx::TensorBytes bytes = onnx::bytes_of(t, folder_);
+  onnx::TensorBytes bytes = onnx::bytes_of_tensor(t, folder_);
   auto narrow = onnx::is_narrow_type(t.type) ? t.type : onnx::Type::Undefined;
   Tensor out = Tensor::buffer(graph_, t.dims, *onnx::dtype_of(t.type));
   tensor_state(graph_).buffer_data[base_of(out.uop())] = {bytes.data, bytes.size, bytes.owner, bytes.is_mapped};

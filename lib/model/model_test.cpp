@@ -58,7 +58,7 @@ std::string error_of(const std::string& data) {
   return m ? "" : m.diag().message;
 }
 
-std::vector<float> values_of(const Tensor& t) {
+std::vector<float> values_of_tensor(const Tensor& t) {
   Array a = std::move(realize(std::span(&t, 1))[0]);
   REQUIRE(a.dtype() == dtypes::float32);
   return {a.as<float>().begin(), a.as<float>().end()};
@@ -75,35 +75,35 @@ TEST_CASE("tensors: dtype promotion and broadcasting follow tinygrad") {
   CHECK((i + 1.5).dtype() == dtypes::float32);
   CHECK((i / 2).dtype() == dtypes::float32);
   CHECK(f.lt(Const(2)).dtype() == dtypes::bool_);
-  CHECK(values_of(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});
+  CHECK(values_of_tensor(f + i) == std::vector<float>{11, 12, 13, 21, 22, 23});
   CHECK_THROWS_AS((f + row(g, {1, 2})), Failure);
 }
 
 TEST_CASE("tensors: indexing, joining, padding, scans and sorting give known values") {
   Graph g;
   Tensor x = Tensor::arange(g, 0.0, 6.0, 1.0, dtypes::float32).reshape({2, 3});
-  CHECK(values_of(x.slice_axis(1, {std::nullopt, std::nullopt, -2})) == std::vector<float>{2, 0, 5, 3});
-  CHECK(values_of(x.getitem({int64_t(-1)})) == std::vector<float>{3, 4, 5});
-  CHECK(values_of(x.getitem({Slice{}, Tensor::from_values(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
-  CHECK(values_of(x.setitem({Tensor::from_values(g, Ints{1, 1})}, row(g, {7, 8, 9}))) ==
+  CHECK(values_of_tensor(x.slice_axis(1, {std::nullopt, std::nullopt, -2})) == std::vector<float>{2, 0, 5, 3});
+  CHECK(values_of_tensor(x.getitem({int64_t(-1)})) == std::vector<float>{3, 4, 5});
+  CHECK(values_of_tensor(x.getitem({Slice{}, Tensor::from_values(g, Ints{2, 0})})) == std::vector<float>{2, 0, 5, 3});
+  CHECK(values_of_tensor(x.setitem({Tensor::from_values(g, Ints{1, 1})}, row(g, {7, 8, 9}))) ==
         std::vector<float>{0, 1, 2, 7, 8, 9});
   CHECK_THROWS_AS(x.setitem({int64_t(1)}, row(g, {7, 8, 9})), Failure);
   CHECK_THROWS_AS(x.setitem({Tensor::from_values(g, Ints{1}), int64_t(0)}, row(g, {7})), Failure);
-  CHECK(values_of(x.cat({x}, 1).sum(Ints{1})) == std::vector<float>{6, 24});
-  CHECK(values_of(row(g, {1, 2, 3}).pad({{2, 1}}, 0.0, "reflect")) == std::vector<float>{3, 2, 1, 2, 3, 2});
-  CHECK(values_of(row(g, {1, 2, 3}).pad({{1, 1}}, 9.0)) == std::vector<float>{9, 1, 2, 3, 9});
-  CHECK(values_of(x.cumsum(1)) == std::vector<float>{0, 1, 3, 3, 7, 12});
+  CHECK(values_of_tensor(x.cat({x}, 1).sum(Ints{1})) == std::vector<float>{6, 24});
+  CHECK(values_of_tensor(row(g, {1, 2, 3}).pad({{2, 1}}, 0.0, "reflect")) == std::vector<float>{3, 2, 1, 2, 3, 2});
+  CHECK(values_of_tensor(row(g, {1, 2, 3}).pad({{1, 1}}, 9.0)) == std::vector<float>{9, 1, 2, 3, 9});
+  CHECK(values_of_tensor(x.cumsum(1)) == std::vector<float>{0, 1, 3, 3, 7, 12});
   auto [values, indices] = row(g, {3, 1, 3, 2, 5}).sort();
-  CHECK(values_of(values) == std::vector<float>{1, 2, 3, 3, 5});
-  CHECK(values_of(indices.cast(dtypes::float32)) == std::vector<float>{1, 3, 0, 2, 4});
-  CHECK(values_of(Tensor::einsum("ij,kj->ik", {x, x})) == std::vector<float>{5, 14, 14, 50});
+  CHECK(values_of_tensor(values) == std::vector<float>{1, 2, 3, 3, 5});
+  CHECK(values_of_tensor(indices.cast(dtypes::float32)) == std::vector<float>{1, 3, 0, 2, 4});
+  CHECK(values_of_tensor(Tensor::einsum("ij,kj->ik", {x, x})) == std::vector<float>{5, 14, 14, 50});
 }
 
 TEST_CASE("tensors: conv2d gives known values") {
   Graph g;
   Tensor x = Tensor::arange(g, 0.0, 16.0, 1.0, dtypes::float32).reshape({1, 1, 4, 4}),
          w = row(g, {1, 0, 0, 1}).reshape({1, 1, 2, 2});
-  CHECK(values_of(x.conv2d(w, {}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0})) == std::vector<float>{5, 9, 21, 25});
+  CHECK(values_of_tensor(x.conv2d(w, {}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0})) == std::vector<float>{5, 9, 21, 25});
   CHECK(x.conv2d(w, {}, 1, {1, 1}, {2, 2}, {1, 1, 1, 1}).shape() == Ints{1, 1, 4, 4});
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("models: a model is read, its sizes are bound, and its graph is built"
   CHECK_FALSE(model->build_graph(g, {}).ok());
   auto outputs = model->build_graph(g, {{"x", Tensor::full(g, {3, 2}, 1.0, dtypes::float32)}});
   REQUIRE(outputs.ok());
-  CHECK(values_of(outputs->values[0].tensor()) == std::vector<float>{96});
+  CHECK(values_of_tensor(outputs->values[0].tensor()) == std::vector<float>{96});
 }
 
 TEST_CASE("models: opening a model lists everything that is not supported") {
@@ -184,7 +184,7 @@ TEST_CASE("models: external data outside the model's folder are refused") {
     Graph g;
     auto out = model->build_graph(g, {});
     if (!out) return out.diag().message;
-    CHECK(values_of(out->values[0].tensor()) == std::vector<float>{-3, -4});
+    CHECK(values_of_tensor(out->values[0].tensor()) == std::vector<float>{-3, -4});
     return std::string("read");
   };
   CHECK(with("w.bin", 4) == "read");
@@ -278,7 +278,7 @@ TEST_CASE("models: small models of real architectures match onnxruntime") {
     REQUIRE(expected.ok());
     Graph g;
     std::map<std::string, Value> inputs;
-    for (auto& a : *given) inputs[a.name] = input_value(g, a.array);
+    for (auto& a : *given) inputs[a.name] = make_input_value(g, a.array);
     auto outputs = model->build_graph(g, inputs);
     REQUIRE_MESSAGE(outputs.ok(), (outputs ? "" : outputs.diag().text()));
     REQUIRE(outputs->names.size() == expected->size());
@@ -311,7 +311,7 @@ TEST_CASE("models: a sample of the ONNX conformance suite passes") {
                            "simple/test_sequence_model6", "pytorch-converted/test_Conv2d_groups",
                            "pytorch-operator/test_operator_lstm_dummy"}) {
     if (!std::filesystem::exists(suites + name)) continue;
-    CaseResult r = run_case(suites + name, {});
+    OnnxCaseResult r = run_onnx_case(suites + name, {});
     CHECK_MESSAGE(r.passed(), name, ": ", r.message);
   }
 }

@@ -49,7 +49,7 @@ struct NarrowFloat {
   enum class Special : uint8_t { Ieee, Nan, NegativeZeroIsNan, None } special;
   int num_bits = 8;
 };
-std::optional<NarrowFloat> narrow_float(Type type);
+std::optional<NarrowFloat> find_narrow_float(Type type);
 
 struct TensorProto {
   std::string name;
@@ -160,9 +160,9 @@ struct TensorBytes {
   bool is_mapped = false;
 };
 // Throws Failure for an unsupported type, and for data that are unreadable, outside of `folder`, or of the wrong size.
-TensorBytes bytes_of(const TensorProto& tensor, const std::string& folder);
+TensorBytes bytes_of_tensor(const TensorProto& tensor, const std::string& folder);
 
-// Throws Failure as bytes_of() does.
-Array array_of(const TensorProto& tensor, const std::string& folder = "");
+// Throws Failure as bytes_of_tensor() does.
+Array array_of_tensor(const TensorProto& tensor, const std::string& folder = "");
 
 }  // namespace tgc::onnx

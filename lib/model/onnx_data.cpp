@@ -28,7 +28,7 @@ Result<std::shared_ptr<const Bytes>> Bytes::map_file(const std::string& path) {
   auto trouble = [&](const char* what) {
     return Diag{.message = std::string(what) + ": " + std::strerror(errno), .file = path};
   };
-  int fd = open_input(path);
+  int fd = open_input_file(path);
   if (fd < 0) return trouble("cannot be opened");
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
@@ -112,7 +112,7 @@ std::optional<DType> dtype_of(Type type) {
 
 bool is_narrow_type(Type type) { return type >= Type::Float8E4M3FN && type <= Type::Float4E2M1; }
 
-std::optional<NarrowFloat> narrow_float(Type type) {
+std::optional<NarrowFloat> find_narrow_float(Type type) {
   return is_narrow_type(type) ? kTypes[size_t(type)].narrow : std::nullopt;
 }
 
@@ -180,7 +180,7 @@ size_t bytes_in_file(const TensorProto& t) {
 // Of two four-bit elements in a byte, the first one is in the low bits.
 std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
-  auto format = narrow_float(t.type);
+  auto format = find_narrow_float(t.type);
   for (int64_t i = 0; i < t.num_elements(); i++) {
     int bits = is_four_bits(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
     if (format) append<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
@@ -206,7 +206,7 @@ std::string typed_data(const TensorProto& t, DType dtype) {
 
 }  // namespace
 
-TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
+TensorBytes bytes_of_tensor(const TensorProto& t, const std::string& folder) {
   auto dtype = dtype_of(t.type);
   if (!dtype) throw Failure("tensor '" + t.name + "' is of " + name_of(t.type) + ", which is not supported");
   size_t wanted = bytes_in_file(t);
@@ -243,8 +243,8 @@ TensorBytes bytes_of(const TensorProto& t, const std::string& folder) {
   return {reinterpret_cast<const uint8_t*>(view.data()), view.size(), owner, mapped};
 }
 
-Array array_of(const TensorProto& t, const std::string& folder) {
-  TensorBytes bytes = bytes_of(t, folder);
+Array array_of_tensor(const TensorProto& t, const std::string& folder) {
+  TensorBytes bytes = bytes_of_tensor(t, folder);
   Array out(*dtype_of(t.type), t.dims);
   std::memcpy(out.data(), bytes.data, bytes.size);
   return out;

@@ -88,11 +88,11 @@ T only_element(const std::vector<T>& values, size_t input) {
 int64_t OpCall::integer(size_t i) const { return only_element(ints(i), i); }
 double OpCall::number(size_t i) const { return only_element(numbers(i), i); }
 
-const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
+const onnx::Attribute* OpCall::op_attribute(std::string_view name, Kind kind) const {
   static constexpr std::string_view kNames[] = {
       "UNDEFINED", "FLOAT",   "INT",    "STRING",        "TENSOR",         "GRAPH",      "FLOATS",     "INTS",
       "STRINGS",   "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS"};
-  const onnx::Attribute* a = attr(name);
+  const onnx::Attribute* a = op_attribute(name);
   if (!a || a->kind == kind || a->kind == Kind::Undefined) return a;  // attributes of IR version 1 have no kind
   auto own = size_t(a->kind);
   throw Failure("attribute '" + std::string(name) + "' is " +
@@ -101,56 +101,57 @@ const onnx::Attribute* OpCall::attr(std::string_view name, Kind kind) const {
 }
 
 void OpCall::check_range(size_t i, int64_t low, int64_t high, std::string_view what) const {
-  if (!available_value(tensor(i))) return;
+  if (!find_available_value(tensor(i))) return;
   for (int64_t v : ints(i))
     if (v < low || v > high)
       throw Failure(std::string(what) + " " + std::to_string(v) + " is not between " + std::to_string(low) + " and " +
                     std::to_string(high));
 }
 
-int64_t OpCall::attr_int(std::string_view name, int64_t otherwise) const {
-  auto* a = attr(name, Kind::Int);
+int64_t OpCall::attribute_int(std::string_view name, int64_t otherwise) const {
+  auto* a = op_attribute(name, Kind::Int);
   return a ? a->i : otherwise;
 }
-int64_t OpCall::attr_int(std::string_view name) const {
-  if (!attr(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
-  return attr_int(name, 0);
+int64_t OpCall::attribute_int(std::string_view name) const {
+  if (!op_attribute(name)) throw Failure("attribute '" + std::string(name) + "' is missing");
+  return attribute_int(name, 0);
 }
-bool OpCall::attr_flag(std::string_view name, bool otherwise) const {
-  int64_t value = attr_int(name, otherwise);
+bool OpCall::attribute_flag(std::string_view name, bool otherwise) const {
+  int64_t value = attribute_int(name, otherwise);
   if (value != 0 && value != 1)
     throw Failure("attribute '" + std::string(name) + "' is " + std::to_string(value) + ", expected 0 or 1");
   return value == 1;
 }
-double OpCall::attr_float(std::string_view name, double otherwise) const {
-  auto* a = attr(name, Kind::Float);
+double OpCall::attribute_float(std::string_view name, double otherwise) const {
+  auto* a = op_attribute(name, Kind::Float);
   return a ? a->f : otherwise;
 }
-std::string OpCall::attr_string(std::string_view name, std::string_view otherwise) const {
-  auto* a = attr(name, Kind::String);
+std::string OpCall::attribute_string(std::string_view name, std::string_view otherwise) const {
+  auto* a = op_attribute(name, Kind::String);
   return std::string(a ? a->s : otherwise);
 }
-std::string OpCall::attr_choice(std::string_view name, std::string_view otherwise,
+std::string OpCall::attribute_choice(std::string_view name, std::string_view otherwise,
                                 std::initializer_list<std::string_view> choices) const {
-  std::string value = attr_string(name, otherwise), list;
+  std::string value = attribute_string(name, otherwise), list;
   if (std::ranges::find(choices, value) != choices.end()) return value;
   for (std::string_view choice : choices)
     if (!choice.empty()) list += (list.empty() ? "" : ", ") + std::string(choice);
-  throw Failure("attribute '" + std::string(name) + "' is " + (attr(name) ? "'" + value + "'" : "missing") +
+  throw Failure("attribute '" + std::string(name) + "' is " + (op_attribute(name) ? "'" + value + "'" : "missing") +
                 ", expected one of: " + list);
 }
-Ints OpCall::attr_ints(std::string_view name, const Ints& otherwise) const {
-  auto* a = attr(name, Kind::Ints);
+Ints OpCall::attribute_ints(std::string_view name, const Ints& otherwise) const {
+  auto* a = op_attribute(name, Kind::Ints);
   return a ? a->ints : otherwise;
 }
-std::optional<Ints> OpCall::attr_ints_or_none(std::string_view name) const {
-  auto* a = attr(name, Kind::Ints);
+std::optional<Ints> OpCall::attribute_ints_or_none(std::string_view name) const {
+  auto* a = op_attribute(name, Kind::Ints);
   return a ? std::optional(a->ints) : std::nullopt;
 }
 
-const onnx::GraphProto& OpCall::attr_graph(std::string_view name) const {
-  if (!attr(name) || !attr(name)->g) throw Failure("attribute '" + std::string(name) + "' is not a graph");
-  return *attr(name)->g;
+const onnx::GraphProto& OpCall::attribute_graph(std::string_view name) const {
+  if (!op_attribute(name) || !op_attribute(name)->g)
+    throw Failure("attribute '" + std::string(name) + "' is not a graph");
+  return *op_attribute(name)->g;
 }
 
 DType OpCall::dtype_of(int64_t type) const {
@@ -192,9 +193,9 @@ const OpDef* find_op(std::string_view domain, std::string_view name, int64_t ver
   return best;
 }
 
-Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate) {
+Tensor to_narrow_type(const Tensor& x, onnx::Type type, bool saturate) {
   using Special = onnx::NarrowFloat::Special;
-  auto format = onnx::narrow_float(type);
+  auto format = onnx::find_narrow_float(type);
   DType dtype = *onnx::dtype_of(type);
   if (!format) {
     Tensor low = x.cast(dtypes::int32);

@@ -51,19 +51,19 @@ class OpCall {
   void check_range(size_t i, int64_t low, int64_t high, std::string_view what) const;
 
   // ---- attributes. A function for one kind of attribute throws Failure for an attribute of another kind.
-  const onnx::Attribute* attr(std::string_view name) const { return node_.attribute(name); }
-  const onnx::Attribute* attr(std::string_view name, onnx::Attribute::Kind kind) const;
-  int64_t attr_int(std::string_view name, int64_t otherwise) const;
-  int64_t attr_int(std::string_view name) const;                // throws Failure if the attribute is missing
-  bool attr_flag(std::string_view name, bool otherwise) const;  // throws Failure for a value other than 0 and 1
-  double attr_float(std::string_view name, double otherwise) const;
-  std::string attr_string(std::string_view name, std::string_view otherwise) const;
+  const onnx::Attribute* op_attribute(std::string_view name) const { return node_.attribute(name); }
+  const onnx::Attribute* op_attribute(std::string_view name, onnx::Attribute::Kind kind) const;
+  int64_t attribute_int(std::string_view name, int64_t otherwise) const;
+  int64_t attribute_int(std::string_view name) const;           // throws Failure if the attribute is missing
+  bool attribute_flag(std::string_view name, bool otherwise) const;  // throws Failure for a value other than 0 and 1
+  double attribute_float(std::string_view name, double otherwise) const;
+  std::string attribute_string(std::string_view name, std::string_view otherwise) const;
   // Throws Failure unless the attribute, or `otherwise` if it is missing, is one of `choices`.
-  std::string attr_choice(std::string_view name, std::string_view otherwise,
+  std::string attribute_choice(std::string_view name, std::string_view otherwise,
                           std::initializer_list<std::string_view> choices) const;
-  Ints attr_ints(std::string_view name, const Ints& otherwise = {}) const;
-  std::optional<Ints> attr_ints_or_none(std::string_view name) const;
-  const onnx::GraphProto& attr_graph(std::string_view name) const;
+  Ints attribute_ints(std::string_view name, const Ints& otherwise = {}) const;
+  std::optional<Ints> attribute_ints_or_none(std::string_view name) const;
+  const onnx::GraphProto& attribute_graph(std::string_view name) const;
   DType dtype_of(int64_t onnx_type) const;                  // throws Failure for an unsupported type
 
  private:
@@ -76,9 +76,9 @@ class OpCall {
 // Converts a tensor to a narrow type (onnx.h:is_narrow_type), and returns it in the wider dtype of this type
 // (onnx.h:dtype_of). An integer type keeps the low bits. A float type rounds; a number that is too large becomes the
 // largest finite one, with `saturate` or if the type has neither infinity nor NaN; else infinity or NaN.
-Tensor to_narrow(const Tensor& x, onnx::Type type, bool saturate);
+Tensor to_narrow_type(const Tensor& x, onnx::Type type, bool saturate);
 
-Tensor equal_strings(OpCall& c);  // in ops_text.cpp
+Tensor equality_of_strings(OpCall& c);  // in ops_text.cpp
 
 struct OpDef {
   std::string_view name;

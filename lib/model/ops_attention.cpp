@@ -17,7 +17,7 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);
-  if (!c.attr_flag("is_causal", false)) return out;
+  if (!c.attribute_flag("is_causal", false)) return out;
   Tensor causal = Tensor::full(c.graph(), {queries, keys}, true, dtypes::bool_).tril(past);
   return out ? out & causal : causal;
 }
@@ -31,7 +31,7 @@ Tensor product_of(const Tensor& a, const Tensor& b) {
 Values attention(OpCall& c) {
   Tensor q = c.tensor(0), k = c.tensor(1), v = c.tensor(2), mask = c.tensor_or_none(3);
   bool flat = q.ndim() == 3;
-  int64_t q_heads = c.attr_int("q_num_heads", 0), kv_heads = c.attr_int("kv_num_heads", 0);
+  int64_t q_heads = c.attribute_int("q_num_heads", 0), kv_heads = c.attribute_int("kv_num_heads", 0);
   if (flat) {
     if (q_heads <= 0 || kv_heads <= 0) throw Failure("inputs of three axes need q_num_heads and kv_num_heads");
     auto heads = [](const Tensor& t, int64_t n) {
@@ -49,8 +49,9 @@ Values attention(OpCall& c) {
     int64_t times = q.size(1) / k.size(1);
     k = k.repeat_interleave(times, 1), v = v.repeat_interleave(times, 1);
   }
-  double scale = c.attr_float("scale", 1.0 / std::sqrt(double(q.size(-1)))), softcap = c.attr_float("softcap", 0.0);
-  int64_t mode = c.attr_int("qk_matmul_output_mode", 0);
+  double scale = c.attribute_float("scale", 1.0 / std::sqrt(double(q.size(-1)))),
+         softcap = c.attribute_float("softcap", 0.0);
+  int64_t mode = c.attribute_int("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) throw Failure("its qk_matmul_output_mode is " + std::to_string(mode));
   Tensor scores = product_of(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
   if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // must precede the mask, because tanh(-inf) is finite
@@ -60,7 +61,7 @@ Values attention(OpCall& c) {
   if (bias) scores = scores + bias;
   if (allowed) scores = allowed.where(scores, Const(-HUGE_VAL));
   if (mode == 2) shown = scores;
-  if (c.attr("softmax_precision")) scores = scores.cast(c.dtype_of(c.attr_int("softmax_precision")));
+  if (c.op_attribute("softmax_precision")) scores = scores.cast(c.dtype_of(c.attribute_int("softmax_precision")));
   // The probabilities of a query are 0 if no key is allowed.
   if (bias) allowed = allowed ? allowed & bias.ne(Const(-HUGE_VAL)) : bias.ne(Const(-HUGE_VAL));
   Tensor weights = scores.softmax(-1);
@@ -80,7 +81,7 @@ Values rotary_embedding(OpCall& c) {
   Tensor x = c.tensor(0), cos = c.tensor(1), sin = c.tensor(2);
   Ints own = x.shape();
   if (x.ndim() == 3) {
-    int64_t heads = c.attr_int("num_heads", 0);
+    int64_t heads = c.attribute_int("num_heads", 0);
     if (heads <= 0 || x.size(2) % heads) throw Failure("an input of three axes needs num_heads");
     x = x.reshape({x.size(0), x.size(1), heads, -1});
   } else if (x.ndim() == 4) {
@@ -88,14 +89,14 @@ Values rotary_embedding(OpCall& c) {
   } else {
     throw Failure("its input has " + std::to_string(x.ndim()) + " axes, three or four are needed");
   }
-  int64_t asked = c.attr_int("rotary_embedding_dim", 0), part = asked ? asked : x.size(3), half = part / 2;
+  int64_t asked = c.attribute_int("rotary_embedding_dim", 0), part = asked ? asked : x.size(3), half = part / 2;
   if (part < 2 || part % 2 || part > x.size(3)) throw Failure("its rotary_embedding_dim is " + std::to_string(part));
   if (c.has_input(3)) cos = cos.getitem({c.tensor(3)}), sin = sin.getitem({c.tensor(3)});
   Ints angles{x.size(0), x.size(1), half};
   if (cos.shape() != angles || sin.shape() != angles) throw Failure("its caches do not fit its input");
   cos = cos.unsqueeze(2), sin = sin.unsqueeze(2);
   Tensor turned = x.slice_axis(3, {0, part}), kept = x.slice_axis(3, {part, x.size(3)});
-  bool interleaved = c.attr_flag("interleaved", false);
+  bool interleaved = c.attribute_flag("interleaved", false);
   Tensor pairs = turned.unflatten(3, interleaved ? Ints{half, 2} : Ints{2, half});
   int64_t axis = interleaved ? 4 : 3;
   Tensor a = pairs.slice_axis(axis, {0, 1}).squeeze(axis), b = pairs.slice_axis(axis, {1, 2}).squeeze(axis);

@@ -18,12 +18,12 @@ Values fast_gelu(OpCall& c) {
 Values skip_layer_normalization(OpCall& c) {
   Tensor sum = c.tensor(0) + c.tensor(1);
   if (c.has_input(4)) sum = sum + c.tensor(4);
-  Tensor y = sum.layernorm({-1}, c.attr_float("epsilon", 1e-12)) * c.tensor(2);
+  Tensor y = sum.layernorm({-1}, c.attribute_float("epsilon", 1e-12)) * c.tensor(2);
   return {c.has_input(3) ? y + c.tensor(3) : y, Value(), Value(), sum};
 }
 
 Values embed_layer_normalization(OpCall& c) {
-  if (c.has_input(7) || c.attr_int("mask_index_type", 0)) throw Failure("a mask is not supported");
+  if (c.has_input(7) || c.attribute_int("mask_index_type", 0)) throw Failure("a mask is not supported");
   Tensor ids = c.tensor(0), words = c.tensor(2), places = c.tensor(3);
   auto rows = [](const Tensor& ids, const Tensor& table) {
     return ids.unsqueeze(-1).one_hot_along_dim(table.size(0)).cast(table.dtype()).matmul(table);
@@ -33,7 +33,7 @@ Values embed_layer_normalization(OpCall& c) {
   Tensor sum = rows(ids, words) + rows(positions, places);
   if (c.has_input(1) != c.has_input(4)) throw Failure("segment ids and their table must be given together");
   if (c.has_input(4)) sum = sum + rows(c.tensor(1), c.tensor(4));
-  Tensor y = sum.layernorm({-1}, c.attr_float("epsilon", 1e-12));
+  Tensor y = sum.layernorm({-1}, c.attribute_float("epsilon", 1e-12));
   if (c.has_input(5)) y = y * c.tensor(5);
   if (c.has_input(6)) y = y + c.tensor(6);
   return {y, Value(), sum};
@@ -63,10 +63,10 @@ Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
 
 Values attention(OpCall& c) {
   Tensor x = c.tensor(0), weights = c.tensor(1);
-  if (c.attr_int("do_rotary", 0) || c.has_input(5))
+  if (c.attribute_int("do_rotary", 0) || c.has_input(5))
     throw Failure("rotary positions and an attention bias are not supported");
-  int64_t heads = c.attr_int("num_heads"), batch = x.size(0), length = x.size(1);
-  Ints sizes = c.attr_ints("qkv_hidden_sizes", Ints(3, weights.size(1) / 3));
+  int64_t heads = c.attribute_int("num_heads"), batch = x.size(0), length = x.size(1);
+  Ints sizes = c.attribute_ints("qkv_hidden_sizes", Ints(3, weights.size(1) / 3));
   if (heads < 1 || sizes.size() != 3) throw Failure("its heads or hidden sizes do not fit");
   Tensor qkv = x.matmul(weights);
   if (c.has_input(2)) qkv = qkv + c.tensor(2);
@@ -77,10 +77,10 @@ Values attention(OpCall& c) {
     k = c.tensor(4).select(0).cat({k}, 2), v = c.tensor(4).select(1).cat({v}, 2);
     present = Tensor::stack({k, v});
   }
-  Tensor scores = q.matmul(k.transpose(-1, -2)) * c.attr_float("scale", 1.0 / std::sqrt(double(sizes[0] / heads)));
-  Const masked = c.attr_float("mask_filter_value", -10000.0);
+  Tensor scores = q.matmul(k.transpose(-1, -2)) * c.attribute_float("scale", 1.0 / std::sqrt(double(sizes[0] / heads)));
+  Const masked = c.attribute_float("mask_filter_value", -10000.0);
   if (c.has_input(3)) scores = key_mask(c, c.tensor(3), batch, k.size(2)).where(scores, masked);
-  if (c.attr_int("unidirectional", 0)) {
+  if (c.attribute_int("unidirectional", 0)) {
     Tensor causal = Tensor::full(c.graph(), {length, k.size(2)}, true, dtypes::bool_).tril(k.size(2) - length);
     scores = causal.where(scores, masked);
   }

@@ -17,7 +17,7 @@ bool same_kind(const Values& a, const Values& b) {
 
 Values branch(OpCall& c) {
   Tensor condition = c.tensor(0);
-  auto &yes = c.attr_graph("then_branch"), &no = c.attr_graph("else_branch");
+  auto &yes = c.attribute_graph("then_branch"), &no = c.attribute_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run_graph(yes, Values{}), b = c.builder().run_graph(no, Values{});
   // WHERE cannot choose between values that differ in number or kind, so the condition's value must be known here.
@@ -35,7 +35,7 @@ bool truth(OpCall& c, const Value& v) {
 }
 
 Values loop(OpCall& c) {
-  auto& body = c.attr_graph("body");
+  auto& body = c.attribute_graph("body");
   int64_t trips = c.has_input(0) ? c.integer(0) : kMaxTrips + 1;
   bool go_on = !c.has_input(1) || truth(c, c.value(1));
   Values carried;
@@ -101,19 +101,19 @@ Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Va
 }
 
 Values scan(OpCall& c) {
-  auto& body = c.attr_graph("body");
+  auto& body = c.attribute_graph("body");
   // before opset 9, input 0 is the sequence lengths
   size_t first = c.opset_version() < 9 ? 1 : 0;
   ScanSpec s;
-  s.scans = size_t(c.attr_int("num_scan_inputs"));
+  s.scans = size_t(c.attribute_int("num_scan_inputs"));
   if (s.scans == 0 || s.scans + first > c.num_inputs() || body.outputs.size() + s.scans + first < c.num_inputs())
     throw Failure("num_scan_inputs is " + std::to_string(s.scans));
   s.state = c.num_inputs() - first - s.scans;
   s.outputs = body.outputs.size() - s.state;
-  s.in_axes = c.attr_ints("scan_input_axes", Ints(s.scans, 0));
-  s.out_axes = c.attr_ints("scan_output_axes", Ints(s.outputs, 0));
-  s.in_reverse = c.attr_ints(first ? "directions" : "scan_input_directions", Ints(s.scans, 0));
-  s.out_reverse = c.attr_ints("scan_output_directions", Ints(s.outputs, 0));
+  s.in_axes = c.attribute_ints("scan_input_axes", Ints(s.scans, 0));
+  s.out_axes = c.attribute_ints("scan_output_axes", Ints(s.outputs, 0));
+  s.in_reverse = c.attribute_ints(first ? "directions" : "scan_input_directions", Ints(s.scans, 0));
+  s.out_reverse = c.attribute_ints("scan_output_directions", Ints(s.outputs, 0));
   if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans ||
       s.out_reverse.size() != s.outputs)
     throw Failure("its lists of axes or directions do not fit");
@@ -172,8 +172,8 @@ Values sequence_at(OpCall& c) {
 
 Values split_to_sequence(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
-  bool keep = c.attr_flag("keepdims", true) || c.has_input(1);
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
+  bool keep = c.attribute_flag("keepdims", true) || c.has_input(1);
   Tensors parts;
   if (!c.has_input(1)) parts = x.split_by(1, axis);
   else if (c.tensor(1).ndim() == 0) parts = x.split_by(std::min(c.integer(1), n), axis);
@@ -186,12 +186,12 @@ Values split_to_sequence(OpCall& c) {
 Values concat_from_sequence(OpCall& c) {
   Tensors parts;
   for (auto& v : c.value(0).items()) parts.push_back(v.tensor());
-  int64_t axis = c.attr_int("axis");
-  return {c.attr_flag("new_axis", false) ? Tensor::stack(parts, axis) : Tensor::cat_all(parts, axis)};
+  int64_t axis = c.attribute_int("axis");
+  return {c.attribute_flag("new_axis", false) ? Tensor::stack(parts, axis) : Tensor::cat_all(parts, axis)};
 }
 
 Values sequence_map(OpCall& c) {
-  auto& body = c.attr_graph("body");
+  auto& body = c.attribute_graph("body");
   size_t n = c.value(0).items().size();
   std::vector<Values> collected(body.outputs.size());
   for (size_t i = 0; i < n; i++) {

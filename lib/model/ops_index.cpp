@@ -11,12 +11,13 @@ Tensor wrapped(const Tensor& indices, int64_t n) {
 
 Values gather(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
   c.check_range(1, -n, n - 1, "index");
   // few, known indices: concatenate slices of x
   if (indices.numel() > 0 && indices.numel() < 9 && c.builder().is_known(indices)) {
     Ints own = x.shape();
-    Ints to = concat({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
+    Ints to =
+        concat_ints({Ints(own.begin(), own.begin() + axis), indices.shape(), Ints(own.begin() + axis + 1, own.end())});
     Tensors parts;
     for (int64_t i : c.ints(1)) {
       if (i < -n || i >= n) throw Failure("index " + std::to_string(i) + " of an axis of " + std::to_string(n));
@@ -33,14 +34,14 @@ Values gather(OpCall& c) {
 
 Values gather_elements(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
   c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
   return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
 }
 
 // Checks known index tuples of input 1 against the axes of `x` from `first` on.
 void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
-  auto values = available_value(c.tensor(1));
+  auto values = find_available_value(c.tensor(1));
   if (!values) return;
   Ints flat = c.ints(1);
   int64_t depth = c.tensor(1).size(-1);
@@ -59,7 +60,7 @@ std::vector<Tensor::Index> index_columns(const Tensor& indices) {
 
 Values gather_nd(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
-  int64_t batch_dims = c.attr_int("batch_dims", 0);
+  int64_t batch_dims = c.attribute_int("batch_dims", 0);
   if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() ||
       batch_dims >= indices.ndim())
     throw Failure("its indices do not fit its data");
@@ -67,14 +68,14 @@ Values gather_nd(OpCall& c) {
   if (batch_dims == 0) return {x.getitem(index_columns(indices))};
   Ints xs = x.shape(), is = indices.shape();
   int64_t b = product(std::span(xs).first(size_t(batch_dims)));
-  Ints flat_i = concat({{b}, Ints(is.begin() + batch_dims, is.end())});
-  x = x.reshape(concat({{b}, Ints(xs.begin() + batch_dims, xs.end())})), indices = indices.reshape(flat_i);
+  Ints flat_i = concat_ints({{b}, Ints(is.begin() + batch_dims, is.end())});
+  x = x.reshape(concat_ints({{b}, Ints(xs.begin() + batch_dims, xs.end())})), indices = indices.reshape(flat_i);
   Ints column = vector_shape(indices.ndim() - 1, 0, b), wide(flat_i.begin(), flat_i.end() - 1);
   std::vector<Tensor::Index> at = index_columns(indices);
   at.insert(at.begin(), Tensor::arange(c.graph(), b).reshape(column).expand(wide));
   Tensor y = x.getitem(at);
   Ints ys = y.shape();
-  return {y.reshape(concat({Ints(xs.begin(), xs.begin() + batch_dims), Ints(is.begin() + batch_dims, is.end() - 1),
+  return {y.reshape(concat_ints({Ints(xs.begin(), xs.begin() + batch_dims), Ints(is.begin() + batch_dims, is.end() - 1),
                             Ints(ys.begin() + indices.ndim() - 1, ys.end())}))};
 }
 
@@ -82,14 +83,14 @@ Values gather_nd(OpCall& c) {
 std::string_view reduction_of(OpCall& c) {
   static const std::map<std::string, std::string_view> kNames{
       {"none", ""}, {"add", "sum"}, {"mul", "prod"}, {"min", "amin"}, {"max", "amax"}};
-  auto found = kNames.find(c.attr_string("reduction", "none"));
-  if (found == kNames.end()) throw Failure("no reduction is called '" + c.attr_string("reduction", "none") + "'");
+  auto found = kNames.find(c.attribute_string("reduction", "none"));
+  if (found == kNames.end()) throw Failure("no reduction is called '" + c.attribute_string("reduction", "none") + "'");
   return found->second;
 }
 
 Values scatter_elements(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
   Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
   c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
   std::string_view reduction = reduction_of(c);
@@ -104,7 +105,7 @@ Values scatter_nd(OpCall& c) {
   check_tuples(c, x, 0);
   Ints own = x.shape(), rest(own.begin() + indices.size(-1), own.end());
   Tensor flat = indices.reshape({-1, indices.size(-1)});
-  updates = updates.reshape(concat({{flat.size(0)}, rest}));
+  updates = updates.reshape(concat_ints({{flat.size(0)}, rest}));
   if (flat.size(0) == 0) return {x};
   return {x.setitem(index_columns(flat), updates, reduction_of(c)).cast(x.dtype())};
 }
@@ -112,13 +113,13 @@ Values scatter_nd(OpCall& c) {
 Values tensor_scatter(OpCall& c) {
   Tensor x = c.tensor(0), updates = c.tensor(1);
   Ints xs = x.shape();
-  int64_t axis = x.resolve_dim(c.attr_int("axis", -2));
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", -2));
   int64_t depth = x.size(axis), count = updates.size(axis), batch = xs[0];
   // `at`: for each slice of the updates along `axis`, the index of the slice of x that it replaces.
   Ints row = vector_shape(x.ndim(), axis, count), per_batch = vector_shape(x.ndim(), 0, batch);
   Tensor at = Tensor::arange(c.graph(), count, dtypes::int64).reshape(row);
   if (c.has_input(2)) at = at + c.tensor(2).cast(dtypes::int64).reshape(per_batch);
-  if (c.attr_choice("mode", "linear", {"linear", "circular"}) == "circular") at = at % Const(depth);
+  if (c.attribute_choice("mode", "linear", {"linear", "circular"}) == "circular") at = at % Const(depth);
   return {x.scatter(axis, at.expand(updates.shape()), updates)};
 }
 

@@ -40,9 +40,9 @@ Values fold(OpCall& c) {
 // Before opset 7, the attribute `axis` aligns the first axis of the second operand with an axis of the first.
 Tensor legacy_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
-  if (c.attr_int("broadcast", 0) == 0 || !c.attr("axis")) return y;
+  if (c.attribute_int("broadcast", 0) == 0 || !c.op_attribute("axis")) return y;
   Ints shape = y.shape();
-  shape.resize(size_t(std::max<int64_t>(y.ndim(), x.ndim() - x.resolve_dim(c.attr_int("axis")))), 1);
+  shape.resize(size_t(std::max<int64_t>(y.ndim(), x.ndim() - x.resolve_dim(c.attribute_int("axis")))), 1);
   return y.reshape(shape);
 }
 
@@ -56,7 +56,7 @@ Tensor pow_of(Tensor x, Tensor y) {
 // A quotient of floats may be rounded up to an integer, so one more step corrects the remainder.
 Tensor mod_of(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
-  bool fmod = c.attr_flag("fmod", false);
+  bool fmod = c.attribute_flag("fmod", false);
   if (!fmod) return x % y;
   if (!x.is_floating_point()) return x - x.div(y, Tensor::Rounding::Trunc) * y;
   return in_float32(x,
@@ -80,7 +80,7 @@ Tensor shift(OpCall& c) {
     power = odd.where(power * Const(int64_t(1) << by), power);
   }
   power = y.lt(Const(bits)).where(power, Const(0));
-  if (c.attr_choice("direction", "", {"LEFT", "RIGHT"}) == "LEFT") return x * power;
+  if (c.attribute_choice("direction", "", {"LEFT", "RIGHT"}) == "LEFT") return x * power;
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
@@ -118,7 +118,7 @@ Values cast_to(OpCall& c, onnx::Type type) {
   if (type == onnx::Type::String) return cast_to_string(c);
   DType to = c.dtype_of(int64_t(type));
   if (onnx::is_narrow_type(type) && !c.value(0).is_strings())
-    return {{to_narrow(c.tensor(0), type, c.attr_flag("saturate", true)), type}};
+    return {{to_narrow_type(c.tensor(0), type, c.attribute_flag("saturate", true)), type}};
   if (!c.value(0).is_strings()) return {c.tensor(0).cast(to)};
   if (onnx::is_narrow_type(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
   auto& strings = c.value(0).strings();
@@ -179,20 +179,20 @@ std::span<const OpDef> math_ops() {
     {"Softsign", 1, "", unary<&Tensor::softsign>},
     {"Softplus", 1, "", [](OpCall& c) -> Values { return {same(c, [](const Tensor& x) { return x.softplus(); })}; }},
     {"Mish", 18, "", unary<&Tensor::mish>},
-    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.elu(c.attr_float("alpha", 1.0)); })}; }},
+    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.elu(c.attribute_float("alpha", 1.0)); })}; }},
     {"Celu", 12, "alpha",
      [](OpCall& c) -> Values {
-       double alpha = c.attr_float("alpha", 1.0);
+       double alpha = c.attribute_float("alpha", 1.0);
        if (alpha == 0) throw Failure("attribute 'alpha' is 0");
        return {same(c, [&](const Tensor& x) { return x.celu(alpha); })};
      }},
     {"Selu", 1, "alpha gamma consumed_inputs",
-     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.selu(c.attr_float("alpha", 1.67326319217681884765625), c.attr_float("gamma", 1.05070102214813232421875)); })}; }},
+     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.selu(c.attribute_float("alpha", 1.67326319217681884765625), c.attribute_float("gamma", 1.05070102214813232421875)); })}; }},
     {"HardSigmoid", 1, "alpha beta consumed_inputs",
-     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return (c.attr_float("alpha", 0.2) * x + c.attr_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
+     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return (c.attribute_float("alpha", 0.2) * x + c.attribute_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
     {"Gelu", 20, "approximate",
      [](OpCall& c) -> Values {
-       std::string how = c.attr_choice("approximate", "none", {"none", "tanh"});
+       std::string how = c.attribute_choice("approximate", "none", {"none", "tanh"});
        return {same(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
      }},
     {"PRelu", 1, "consumed_inputs",
@@ -200,20 +200,20 @@ std::span<const OpDef> math_ops() {
        Tensor x = c.tensor(0);
        return {x.gt(Const(0)).where(x, x * (c.opset_version() < 7 ? prelu_slope(x, c.tensor(1)) : c.tensor(1)))};
      }},
-    {"LeakyRelu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attr_float("alpha", 0.01))}; }},
-    {"ThresholdedRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).gt(Const(c.attr_float("alpha", 1.0))).where(c.tensor(0), Const(0))}; }},
+    {"LeakyRelu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0).leaky_relu(c.attribute_float("alpha", 0.01))}; }},
+    {"ThresholdedRelu", 1, "alpha", [](OpCall& c) -> Values { return {c.tensor(0).gt(Const(c.attribute_float("alpha", 1.0))).where(c.tensor(0), Const(0))}; }},
     {"Shrink", 9, "bias lambd",
      [](OpCall& c) -> Values {
        Tensor x = c.tensor(0);
-       double bias = c.attr_float("bias", 0.0), lambda = c.attr_float("lambd", 0.5);
+       double bias = c.attribute_float("bias", 0.0), lambda = c.attribute_float("lambd", 0.5);
        Tensor compared = x.is_floating_point() ? x : x.cast(dtypes::float32);
        return {compared.lt(Const(-lambda)).where(x + bias, compared.gt(Const(lambda)).where(x - bias, Const(0))).cast(x.dtype())};
      }},
     {"Clip", 1, "min max consumed_inputs",
      [](OpCall& c) -> Values {
        std::optional<Const> low, high;
-       if (c.attr("min")) low = c.attr_float("min", 0);
-       if (c.attr("max")) high = c.attr_float("max", 0);
+       if (c.op_attribute("min")) low = c.attribute_float("min", 0);
+       if (c.op_attribute("max")) high = c.attribute_float("max", 0);
        return {low || high ? c.tensor(0).clamp(low, high) : c.tensor(0)};
      }},
     {"Clip", 11, "", [](OpCall& c) -> Values { return {c.tensor(0).clamp(c.tensor_or_none(1), c.tensor_or_none(2))}; }},
@@ -221,10 +221,10 @@ std::span<const OpDef> math_ops() {
     {"LessOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).le(c.tensor(1))}; }},
     {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(legacy_operand(c))}; }},
     {"GreaterOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).ge(c.tensor(1))}; }},
-    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equal_strings(c) : c.tensor(0).eq(legacy_operand(c))}; }},
+    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equality_of_strings(c) : c.tensor(0).eq(legacy_operand(c))}; }},
     {"IsNaN", 9, "", unary<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
-     [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attr_flag("detect_positive", true), c.attr_flag("detect_negative", true))}; }},
+     [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attribute_flag("detect_positive", true), c.attribute_flag("detect_negative", true))}; }},
     {"Not", 1, "", unary<&Tensor::logical_not>},
     {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},
     {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(true))}; }},
@@ -235,7 +235,7 @@ std::span<const OpDef> math_ops() {
     {"BitwiseNot", 18, "", unary<&Tensor::bitwise_not>},
     {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
-    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attr_int("to")))); }},
+    {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attribute_int("to")))); }},
     {"CastLike", 15, "saturate", [](OpCall& c) -> Values { return cast_to(c, c.type(1)); }},
   };
   // clang-format on

@@ -8,7 +8,7 @@ namespace {
 
 // The list is an attribute in old opsets, and an input in newer ones.
 std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
-  if (c.attr(attribute)) return c.attr_ints(attribute);
+  if (c.op_attribute(attribute)) return c.attribute_ints(attribute);
   return c.ints_or_none(input);
 }
 
@@ -20,18 +20,18 @@ Ints reversed_axes(int64_t rank) {
 
 Values constant(OpCall& c) {
   Graph& g = c.graph();
-  if (auto* a = c.attr("value")) return {c.builder().value_of(*a->t)};
-  if (auto* a = c.attr("value_float")) return {Tensor::constant(g, a->f, dtypes::float32)};
-  if (auto* a = c.attr("value_floats")) return {Tensor::from_values(g, a->floats)};
-  if (auto* a = c.attr("value_int")) return {Tensor::constant(g, a->i, dtypes::int64)};
-  if (auto* a = c.attr("value_ints")) return {Tensor::from_values(g, a->ints)};
-  if (auto* a = c.attr("value_string")) return {Strings{{}, {a->s}}};
-  if (auto* a = c.attr("value_strings")) return {Strings{{int64_t(a->strings.size())}, a->strings}};
+  if (auto* a = c.op_attribute("value")) return {c.builder().value_of(*a->t)};
+  if (auto* a = c.op_attribute("value_float")) return {Tensor::constant(g, a->f, dtypes::float32)};
+  if (auto* a = c.op_attribute("value_floats")) return {Tensor::from_values(g, a->floats)};
+  if (auto* a = c.op_attribute("value_int")) return {Tensor::constant(g, a->i, dtypes::int64)};
+  if (auto* a = c.op_attribute("value_ints")) return {Tensor::from_values(g, a->ints)};
+  if (auto* a = c.op_attribute("value_string")) return {Strings{{}, {a->s}}};
+  if (auto* a = c.op_attribute("value_strings")) return {Strings{{int64_t(a->strings.size())}, a->strings}};
   throw Failure("the constant has no value");
 }
 
 Values constant_of_shape(OpCall& c) {
-  auto* given = c.attr("value", onnx::Attribute::Kind::Tensor);
+  auto* given = c.op_attribute("value", onnx::Attribute::Kind::Tensor);
   Value value = given ? c.builder().value_of(*given->t) : Value(Tensor::constant(c.graph(), 0.0, dtypes::float32));
   Ints shape = c.ints(0);
   if (value.tensor().numel() != 1)
@@ -48,8 +48,8 @@ Values range(OpCall& c) {
 Values eye_like(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() != 2) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, two are needed");
-  DType dtype = c.attr("dtype") ? c.dtype_of(c.attr_int("dtype")) : x.dtype();
-  int64_t rows = x.size(0), columns = x.size(1), k = c.attr_int("k", 0);
+  DType dtype = c.op_attribute("dtype") ? c.dtype_of(c.attribute_int("dtype")) : x.dtype();
+  int64_t rows = x.size(0), columns = x.size(1), k = c.attribute_int("k", 0);
   if (k == 0 && rows == columns) return {Tensor::eye(c.graph(), rows, columns, dtype)};
   return {(Tensor::arange(c.graph(), rows).unsqueeze(-1) + k).eq(Tensor::arange(c.graph(), columns)).cast(dtype)};
 }
@@ -58,21 +58,21 @@ Values shape(OpCall& c) {
   Ints own = c.value(0).is_strings() ? c.value(0).strings().shape : c.tensor(0).shape();
   auto rank = int64_t(own.size());
   auto place = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
-  int64_t start = place(c.attr_int("start", 0)), end = std::max(start, place(c.attr_int("end", rank)));
+  int64_t start = place(c.attribute_int("start", 0)), end = std::max(start, place(c.attribute_int("end", rank)));
   return {Tensor::from_values(c.graph(), Ints(own.begin() + start, own.begin() + end))};
 }
 
 Values reshape(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints to = c.attr("shape") ? c.attr_ints("shape") : c.ints(1);
-  for (size_t i = 0; i < to.size() && !c.attr_flag("allowzero", false); i++)
+  Ints to = c.op_attribute("shape") ? c.attribute_ints("shape") : c.ints(1);
+  for (size_t i = 0; i < to.size() && !c.attribute_flag("allowzero", false); i++)
     if (to[i] == 0) to[i] = x.size(int64_t(i));
   return {x.reshape(to)};
 }
 
 Values flatten(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = c.attr_int("axis", 1);
+  int64_t axis = c.attribute_int("axis", 1);
   if (axis < -x.ndim() || axis > x.ndim()) throw Failure("axis " + std::to_string(axis) + " is out of range");
   Ints own = x.shape();
   auto at = size_t(axis < 0 ? axis + x.ndim() : axis);
@@ -150,10 +150,10 @@ Values slice(OpCall& c) {
 
 Values split(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0)), n = x.size(axis);
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
   auto sizes = list_of(c, "split", 1);
   if (!sizes) {
-    int64_t parts = c.attr_int("num_outputs", int64_t(c.num_outputs()));
+    int64_t parts = c.attribute_int("num_outputs", int64_t(c.num_outputs()));
     if (parts <= 0) throw Failure("a split into " + std::to_string(parts) + " parts");
     int64_t each = ceildiv(n, parts);
     sizes.emplace();
@@ -167,21 +167,23 @@ Values split(OpCall& c) {
 Values pad(OpCall& c) {
   Tensor x = c.tensor(0);
   auto rank = size_t(x.ndim());
-  Ints pads = c.attr("pads") ? c.attr_ints("pads") : c.attr("paddings") ? c.attr_ints("paddings") : c.ints(1);
+  Ints pads = c.op_attribute("pads")       ? c.attribute_ints("pads")
+              : c.op_attribute("paddings") ? c.attribute_ints("paddings")
+                                           : c.ints(1);
   Ints axes = c.ints_or_none(3).value_or(int_range(0, x.ndim()));
   if (pads.size() != 2 * axes.size())
     throw Failure(std::to_string(pads.size()) + " pads for " + std::to_string(axes.size()) + " axes");
   Padding padding(rank);
   for (size_t i = 0; i < axes.size(); i++) padding[size_t(x.resolve_dim(axes[i]))] = {pads[i], pads[i + axes.size()]};
-  Const value = c.attr_float("value", 0.0);
+  Const value = c.attribute_float("value", 0.0);
   if (c.has_input(2)) value = dtypes::is_float(x.dtype()) ? Const(c.number(2)) : Const(c.integer(2));
-  std::string mode = c.attr_choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
+  std::string mode = c.attribute_choice("mode", "constant", {"constant", "reflect", "edge", "wrap"});
   return {x.pad(padding, value, mode == "edge" ? "replicate" : mode == "wrap" ? "circular" : mode)};
 }
 
 Values center_crop_pad(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints to = c.ints(1), axes = c.attr_ints("axes", int_range(0, int64_t(to.size())));
+  Ints to = c.ints(1), axes = c.attribute_ints("axes", int_range(0, int64_t(to.size())));
   if (axes.size() != to.size()) throw Failure("its lists of sizes and axes differ in length");
   DimSpans cut(static_cast<size_t>(x.ndim()));
   Padding padding(static_cast<size_t>(x.ndim()));
@@ -202,11 +204,11 @@ Tensor image(OpCall& c) {
 
 Values depth_to_space(OpCall& c) {
   Tensor x = image(c);
-  int64_t b = c.attr_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
+  int64_t b = c.attribute_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || depth % (b * b))
     throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
   int64_t ch = depth / (b * b);
-  Tensor y = c.attr_choice("mode", "DCR", {"DCR", "CRD"}) == "CRD"
+  Tensor y = c.attribute_choice("mode", "DCR", {"DCR", "CRD"}) == "CRD"
                  ? x.reshape({n, ch, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
                  : x.reshape({n, b, b, ch, h, w}).permute({0, 3, 4, 1, 5, 2});
   return {y.reshape({n, ch, h * b, w * b})};
@@ -214,7 +216,7 @@ Values depth_to_space(OpCall& c) {
 
 Values space_to_depth(OpCall& c) {
   Tensor x = image(c);
-  int64_t b = c.attr_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
+  int64_t b = c.attribute_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || h % b || w % b)
     throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " +
                   std::to_string(w));
@@ -223,7 +225,8 @@ Values space_to_depth(OpCall& c) {
 
 Values reverse_sequence(OpCall& c) {
   Tensor x = c.tensor(0), lengths = c.tensor(1);
-  int64_t batch = x.resolve_dim(c.attr_int("batch_axis", 1)), time = x.resolve_dim(c.attr_int("time_axis", 0));
+  int64_t batch = x.resolve_dim(c.attribute_int("batch_axis", 1)),
+          time = x.resolve_dim(c.attribute_int("time_axis", 0));
   c.check_range(1, 0, x.size(time), "length");
   Ints along = vector_shape(x.ndim(), time, x.size(time)), across = vector_shape(x.ndim(), batch, x.size(batch));
   Tensor i = Tensor::arange(c.graph(), x.size(time), dtypes::int64).reshape(along), n = lengths.reshape(across);
@@ -234,7 +237,7 @@ Values trilu(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t k = c.has_input(1) ? c.integer(1) : 0;
   k = std::clamp<int64_t>(k, -x.size(-2) - 1, x.size(-1) + 1);
-  return {c.attr_flag("upper", true) ? x.triu(k) : x.tril(k)};
+  return {c.attribute_flag("upper", true) ? x.triu(k) : x.tril(k)};
 }
 
 }  // namespace
@@ -255,8 +258,8 @@ std::span<const OpDef> movement_ops() {
     {"Unsqueeze", 1, "axes", unsqueeze},
     {"Expand", 8, "", expand},
     {"Tile", 1, "", tile},
-    {"Transpose", 1, "perm", [](OpCall& c) -> Values { return {c.tensor(0).permute(c.attr_ints("perm", reversed_axes(c.tensor(0).ndim())))}; }},
-    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.opset_version() < 4 ? c.attr_int("axis", 1) : c.attr_int("axis"))}; }},
+    {"Transpose", 1, "perm", [](OpCall& c) -> Values { return {c.tensor(0).permute(c.attribute_ints("perm", reversed_axes(c.tensor(0).ndim())))}; }},
+    {"Concat", 1, "axis", [](OpCall& c) -> Values { return {Tensor::cat_all(c.tensors(), c.opset_version() < 4 ? c.attribute_int("axis", 1) : c.attribute_int("axis"))}; }},
     {"Slice", 1, "starts ends axes", slice},
     {"Split", 1, "axis split num_outputs", split},
     {"Pad", 1, "pads paddings mode value", pad},

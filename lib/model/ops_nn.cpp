@@ -27,12 +27,12 @@ Ints auto_pad(const Ints& total, const std::string& mode) {
 }
 
 Ints kernel_shape(OpCall& c) {
-  if (!c.attr("kernel_shape")) throw Failure("attribute 'kernel_shape' is missing");
-  return c.attr_ints("kernel_shape");
+  if (!c.op_attribute("kernel_shape")) throw Failure("attribute 'kernel_shape' is missing");
+  return c.attribute_ints("kernel_shape");
 }
 
 std::string auto_pad_mode(OpCall& c) {
-  return c.attr_choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+  return c.attribute_choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
 }
 
 struct Window {
@@ -42,9 +42,9 @@ struct Window {
     size_t n = kernel.size();
     if (x.ndim() < int64_t(n) + 2)
       throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(x.ndim()));
-    stride = c.attr_ints("strides", Ints(n, 1));
-    dilation = c.attr_ints("dilations", Ints(n, 1));
-    Ints given = c.attr_ints("pads", Ints(2 * n, 0));
+    stride = c.attribute_ints("strides", Ints(n, 1));
+    dilation = c.attribute_ints("dilations", Ints(n, 1));
+    Ints given = c.attribute_ints("pads", Ints(2 * n, 0));
     if (stride.size() != n || dilation.size() != n || given.size() != 2 * n)
       throw Failure("its strides, dilations or pads do not fit windows over " + std::to_string(n) + " axes");
     for (size_t i = 0; i < n; i++)
@@ -83,7 +83,7 @@ Ints spatial_shape(const Tensor& w) {
 }
 
 void check_kernel_shape(OpCall& c, const Tensor& w) {
-  if (c.attr_ints("kernel_shape", spatial_shape(w)) != spatial_shape(w))
+  if (c.attribute_ints("kernel_shape", spatial_shape(w)) != spatial_shape(w))
     throw Failure("attribute 'kernel_shape' is not the shape of its weights");
 }
 
@@ -91,7 +91,7 @@ Values conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1);
   check_kernel_shape(c, w);
   Window win(c, x, spatial_shape(w));
-  return {x.conv2d(w, c.tensor_or_none(2), c.attr_int("group", 1), win.stride, win.dilation, win.pads)};
+  return {x.conv2d(w, c.tensor_or_none(2), c.attribute_int("group", 1), win.stride, win.dilation, win.pads)};
 }
 
 Values conv_transpose(OpCall& c) {
@@ -101,16 +101,16 @@ Values conv_transpose(OpCall& c) {
   size_t n = kernel.size();
   if (x.ndim() != int64_t(n) + 2)
     throw Failure("its input has " + std::to_string(x.ndim()) + " axes, its weights " + std::to_string(n + 2));
-  Ints stride = c.attr_ints("strides", Ints(n, 1)), dilation = c.attr_ints("dilations", Ints(n, 1)),
-       extra = c.attr_ints("output_padding", Ints(n, 0));
+  Ints stride = c.attribute_ints("strides", Ints(n, 1)), dilation = c.attribute_ints("dilations", Ints(n, 1)),
+       extra = c.attribute_ints("output_padding", Ints(n, 0));
   if (stride.size() != n || dilation.size() != n || extra.size() != n)
     throw Failure("its strides, dilations or output padding do not fit");
   for (size_t i = 0; i < n; i++)
     if (stride[i] <= 0 || dilation[i] <= 0 || extra[i] < 0)
       throw Failure("a stride or dilation that is not positive, or a negative output padding");
   std::string mode = auto_pad_mode(c);
-  Ints pads = c.attr_ints("pads", Ints(2 * n, 0));
-  auto output_shape = c.attr_ints_or_none("output_shape");
+  Ints pads = c.attribute_ints("pads", Ints(2 * n, 0));
+  auto output_shape = c.attribute_ints_or_none("output_shape");
   if (!output_shape && (mode == "SAME_UPPER" || mode == "SAME_LOWER")) {
     output_shape.emplace();
     for (size_t i = 0; i < n; i++) output_shape->push_back(x.size(int64_t(i) + 2) * stride[i]);
@@ -128,16 +128,16 @@ Values conv_transpose(OpCall& c) {
     pads = auto_pad(total, mode);
   }
   if (pads.size() != 2 * n) throw Failure("its pads do not fit");
-  return {x.conv_transpose2d(w, c.tensor_or_none(2), c.attr_int("group", 1), stride, dilation, last_axis_first(pads),
-                             extra)};
+  return {x.conv_transpose2d(w, c.tensor_or_none(2), c.attribute_int("group", 1), stride, dilation,
+                             last_axis_first(pads), extra)};
 }
 
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
   win.refuse_empty_windows();
-  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false),
-                       c.attr_flag("count_include_pad", false))};
+  return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attribute_flag("ceil_mode", false),
+                       c.attribute_flag("count_include_pad", false))};
 }
 
 Values max_pool(OpCall& c) {
@@ -145,11 +145,11 @@ Values max_pool(OpCall& c) {
   Window win(c, x, kernel_shape(c));
   win.refuse_empty_windows();
   auto [values, indices] =
-      x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attr_flag("ceil_mode", false));
+      x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attribute_flag("ceil_mode", false));
   if (c.num_outputs() < 2) return {values};
   Ints xs = x.shape(), spatial(xs.begin() + 2, xs.end());
   indices = indices.cast(dtypes::int64);
-  if (c.attr_flag("storage_order", false)) {
+  if (c.attribute_flag("storage_order", false)) {
     Tensor columns = indices.zeros_like();
     int64_t from = product(spatial), to = 1;
     for (int64_t size : spatial) {
@@ -169,10 +169,10 @@ Values max_pool(OpCall& c) {
 Values lp_pool(OpCall& c) {
   Tensor x = c.tensor(0);
   Window win(c, x, kernel_shape(c));
-  auto p = double(c.attr_int("p", 2));
+  auto p = double(c.attribute_int("p", 2));
   if (p < 1) throw Failure("attribute 'p' is " + std::to_string(int64_t(p)));
   Ints axes = int_range(-int64_t(win.kernel.size()), 0), pads = win.pads;
-  if (c.attr_flag("ceil_mode", false)) pads = ceil_mode_pads(x, pads, win.kernel, win.stride, win.dilation);
+  if (c.attribute_flag("ceil_mode", false)) pads = ceil_mode_pads(x, pads, win.kernel, win.stride, win.dilation);
   return {x.abs().pow(Const(p)).pad_flat(pads).pool(win.kernel, win.stride, win.dilation).sum(axes).pow(Const(1 / p))};
 }
 
@@ -182,7 +182,7 @@ Values max_unpool(OpCall& c) {
   size_t n = kernel.size();
   if (xs.size() != n + 2)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));
-  Ints stride = c.attr_ints("strides", Ints(n, 1)), pads = c.attr_ints("pads", Ints(2 * n, 0)),
+  Ints stride = c.attribute_ints("strides", Ints(n, 1)), pads = c.attribute_ints("pads", Ints(2 * n, 0)),
        inferred(xs.begin(), xs.begin() + 2);
   if (stride.size() != n || pads.size() != 2 * n) throw Failure("its strides or pads do not fit");
   for (size_t i = 0; i < n; i++) inferred.push_back((xs[i + 2] - 1) * stride[i] + kernel[i] - pads[i] - pads[i + n]);
@@ -215,7 +215,7 @@ Ints spatial_axes(const Tensor& x) { return int_range(2, x.ndim()); }
 
 Values global_lp_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  auto p = double(c.attr_int("p", 2));
+  auto p = double(c.attribute_int("p", 2));
   return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
 }
 
@@ -224,8 +224,8 @@ Values col2im(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints image = c.ints(1), block = c.ints(2);
   size_t n = image.size();
-  Ints stride = c.attr_ints("strides", Ints(n, 1)), dilation = c.attr_ints("dilations", Ints(n, 1)),
-       pads = c.attr_ints("pads", Ints(2 * n, 0));
+  Ints stride = c.attribute_ints("strides", Ints(n, 1)), dilation = c.attribute_ints("dilations", Ints(n, 1)),
+       pads = c.attribute_ints("pads", Ints(2 * n, 0));
   if (n == 0 || block.size() != n || stride.size() != n || dilation.size() != n || pads.size() != 2 * n)
     throw Failure("its image_shape, block_shape, strides, dilations or pads do not fit together");
   int64_t places = product(block), channels = places > 0 && x.ndim() == 3 ? x.size(1) / places : 0;
@@ -240,11 +240,11 @@ Values col2im(OpCall& c) {
   }
   if (channels < 1 || x.size(1) % places || x.size(2) != product(blocks))
     throw Failure("its input does not fit its blocks");
-  Tensor weights = Tensor::eye(c.graph(), places, places, x.dtype()).reshape(concat({{1, places, 1}, block}));
+  Tensor weights = Tensor::eye(c.graph(), places, places, x.dtype()).reshape(concat_ints({{1, places, 1}, block}));
   Ints all = weights.shape();
   all[0] = channels;
-  weights = weights.expand(all).reshape(concat({{channels * places, 1}, block}));
-  return {x.reshape(concat({{x.size(0), x.size(1)}, blocks}))
+  weights = weights.expand(all).reshape(concat_ints({{channels * places, 1}, block}));
+  return {x.reshape(concat_ints({{x.size(0), x.size(1)}, blocks}))
               .conv_transpose2d(weights, {}, channels, stride, dilation, last_axis_first(pads), extra)};
 }
 
@@ -253,19 +253,19 @@ Values gemm(OpCall& c) {
   if (a.ndim() != 2 || b.ndim() != 2)
     throw Failure("its operands have " + std::to_string(a.ndim()) + " and " + std::to_string(b.ndim()) +
                   " axes, two are needed");
-  if (c.attr_flag("transA", false)) a = a.transpose();
-  if (c.attr_flag("transB", false)) b = b.transpose();
+  if (c.attribute_flag("transA", false)) a = a.transpose();
+  if (c.attribute_flag("transB", false)) b = b.transpose();
   auto scaled = [&](const Tensor& t, double by) {
     return dtypes::is_float(t.dtype()) ? by * t : (by * t).cast(t.dtype());
   };
-  Tensor y = scaled(a.matmul(b), c.attr_float("alpha", 1.0));
-  if (Tensor bias = c.tensor_or_none(2)) y = y + scaled(bias, c.attr_float("beta", 1.0));
+  Tensor y = scaled(a.matmul(b), c.attribute_float("alpha", 1.0));
+  if (Tensor bias = c.tensor_or_none(2)) y = y + scaled(bias, c.attribute_float("beta", 1.0));
   return {y};
 }
 
 Values einsum(OpCall& c) {
-  if (!c.attr("equation")) throw Failure("attribute 'equation' is missing");
-  return {Tensor::einsum(c.attr_string("equation", ""), c.tensors())};
+  if (!c.op_attribute("equation")) throw Failure("attribute 'equation' is missing");
+  return {Tensor::einsum(c.attribute_string("equation", ""), c.tensors())};
 }
 
 // Laplace expansion along the first row.
@@ -293,10 +293,10 @@ Values det(OpCall& c) {
 
 Values batch_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2), mean = c.tensor(3), var = c.tensor(4);
-  double epsilon = c.attr_float("epsilon", 1e-5), momentum = c.attr_float("momentum", 0.9);
-  if (!c.attr_flag("training_mode", false))
+  double epsilon = c.attribute_float("epsilon", 1e-5), momentum = c.attribute_float("momentum", 0.9);
+  if (!c.attribute_flag("training_mode", false))
     return {x.batchnorm(scale, bias, mean, (var + epsilon).rsqrt()).cast(x.dtype())};
-  Ints axes = concat({{0}, spatial_axes(x)}), column = vector_shape(x.ndim(), 1, -1);
+  Ints axes = concat_ints({{0}, spatial_axes(x)}), column = vector_shape(x.ndim(), 1, -1);
   Tensor wide = x.cast(least_upper_dtype({x.dtype(), dtypes::float32})), m = wide.mean(axes),
          y = wide - m.reshape(column);
   Tensor v = (y * y).mean(axes);
@@ -307,14 +307,17 @@ Values batch_normalization(OpCall& c) {
 
 Values group_normalization(OpCall& c, int64_t groups) {
   Tensor x = c.tensor(0), scale = c.tensor(1), bias = c.tensor(2);
-  if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
+  if (c.attribute_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
   if (groups < 1 || x.ndim() < 2 || x.size(1) % groups)
     throw Failure("its channels do not divide into " + std::to_string(groups) + " groups");
   if (scale.numel() <= 0 || bias.numel() <= 0 || x.size(1) % scale.numel() || x.size(1) % bias.numel())
     throw Failure("its scale or bias does not fit its channels");
   Ints column = vector_shape(x.ndim() - 1, 0, -1);
-  Tensor y = x.reshape({x.size(0), groups, -1}).cast(dtypes::float32).layernorm({-1}, c.attr_float("epsilon", 1e-5))
-                 .cast(x.dtype()).reshape(x.shape());
+  Tensor y = x.reshape({x.size(0), groups, -1})
+                 .cast(dtypes::float32)
+                 .layernorm({-1}, c.attribute_float("epsilon", 1e-5))
+                 .cast(x.dtype())
+                 .reshape(x.shape());
   auto per_channel = [&](const Tensor& t) {
     return (t.numel() == x.size(1) ? t : t.repeat_interleave(x.size(1) / t.numel(), 0)).reshape(column);
   };
@@ -323,31 +326,31 @@ Values group_normalization(OpCall& c, int64_t groups) {
 
 Values layer_normalization(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1), wide = x.cast(dtypes::float32);
-  if (c.attr_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
-  Ints axes = int_range(x.resolve_dim(c.attr_int("axis", -1)), x.ndim());
+  if (c.attribute_int("stash_type", 1) != 1) throw Failure("a stash_type other than float32 is not supported");
+  Ints axes = int_range(x.resolve_dim(c.attribute_int("axis", -1)), x.ndim());
   Tensor mean = wide.mean(axes, true),
-         inv = ((wide - mean).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
+         inv = ((wide - mean).square().mean(axes, true) + c.attribute_float("epsilon", 1e-5)).rsqrt();
   Tensor y = ((wide - mean) * inv).cast(x.dtype()) * scale;
   return {c.has_input(2) ? y + c.tensor(2) : y, mean, inv};
 }
 
 Values rms_normalization(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints axes = int_range(x.resolve_dim(c.attr_int("axis", -1)), x.ndim());
-  Tensor norm = (x.cast(dtypes::float32).square().mean(axes, true) + c.attr_float("epsilon", 1e-5)).rsqrt();
+  Ints axes = int_range(x.resolve_dim(c.attribute_int("axis", -1)), x.ndim());
+  Tensor norm = (x.cast(dtypes::float32).square().mean(axes, true) + c.attribute_float("epsilon", 1e-5)).rsqrt();
   return {(x * norm * c.tensor(1)).cast(x.dtype())};
 }
 
 Values mean_variance_normalization(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints axes = c.attr_ints("axes", {0, 2, 3});
+  Ints axes = c.attribute_ints("axes", {0, 2, 3});
   return {(x - x.mean(axes, true)) / (x.std(axes, true, 0) + 1e-9)};
 }
 
 Values lp_normalization(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints axis{x.resolve_dim(c.attr_int("axis", -1))};
-  int64_t p = c.attr_int("p", 2);
+  Ints axis{x.resolve_dim(c.attribute_int("axis", -1))};
+  int64_t p = c.attribute_int("p", 2);
   if (p != 1 && p != 2) throw Failure("its p is " + std::to_string(p));
   Tensor norm = p == 1 ? x.abs().sum(axis, true) : x.square().sum(axis, true).sqrt();
   return {norm.ne(Const(0)).where(x / norm, Const(0))};
@@ -356,11 +359,11 @@ Values lp_normalization(OpCall& c) {
 Values lrn(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints own = x.shape();
-  int64_t size = c.attr_int("size");
+  int64_t size = c.attribute_int("size");
   Tensor squares = x.pow(Const(2)).reshape({own[0], 1, own[1], -1}).pad_flat({0, 0, (size - 1) / 2, size / 2});
   Tensor pooled = squares.avg_pool2d({size, 1}, {1, 1}, {1, 1}, {0, 0}, false, true).reshape(own);
-  return {x /
-          (pooled * c.attr_float("alpha", 1e-4) + c.attr_float("bias", 1.0)).pow(Const(c.attr_float("beta", 0.75)))};
+  return {x / (pooled * c.attribute_float("alpha", 1e-4) + c.attribute_float("bias", 1.0))
+                  .pow(Const(c.attribute_float("beta", 0.75)))};
 }
 
 // ---- dropout: the identity, except in training, where numpy's RandomState(seed) makes the mask
@@ -368,10 +371,10 @@ Values lrn(OpCall& c) {
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);
   bool training = c.opset_version() >= 12 && c.has_input(2) && c.integer(2) != 0;
-  double ratio = c.has_input(1) ? c.number(1) : c.attr_float("ratio", 0.5);
+  double ratio = c.has_input(1) ? c.number(1) : c.attribute_float("ratio", 0.5);
   if (!training || ratio == 0) return {x, x.full_like(true, dtypes::bool_)};
-  if (!c.attr("seed")) throw Failure("a dropout in training without a seed is random; that is not supported");
-  std::mt19937 random(uint32_t(c.attr_int("seed")));
+  if (!c.op_attribute("seed")) throw Failure("a dropout in training without a seed is random; that is not supported");
+  std::mt19937 random(uint32_t(c.attribute_int("seed")));
   Ints kept;
   for (int64_t i = x.numel(); i > 0; i--) {
     double high = random() >> 5, low = random() >> 6;
@@ -401,7 +404,7 @@ std::span<const OpDef> nn_ops() {
     {"Einsum", 12, "equation", einsum},
     {"Det", 11, "", det},
     {"BatchNormalization", 1, "epsilon momentum training_mode spatial is_test consumed_inputs", batch_normalization},
-    {"GroupNormalization", 18, "epsilon num_groups stash_type", [](OpCall& c) -> Values { return group_normalization(c, c.attr_int("num_groups")); }},
+    {"GroupNormalization", 18, "epsilon num_groups stash_type", [](OpCall& c) -> Values { return group_normalization(c, c.attribute_int("num_groups")); }},
     {"InstanceNormalization", 1, "epsilon consumed_inputs", [](OpCall& c) -> Values { return group_normalization(c, c.tensor(0).size(1)); }},
     {"LayerNormalization", 1, "axis epsilon stash_type", layer_normalization},
     {"RMSNormalization", 23, "axis epsilon stash_type", rms_normalization},
@@ -420,17 +423,18 @@ namespace {
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");
-  if (available_value(labels)) {
+  if (find_available_value(labels)) {
     int64_t classes = log_probabilities.size(1);
     for (int64_t label : c.ints(1))
-      if ((label < 0 || label >= classes) && !(c.attr("ignore_index") && label == c.attr_int("ignore_index")))
+      if ((label < 0 || label >= classes) &&
+          !(c.op_attribute("ignore_index") && label == c.attribute_int("ignore_index")))
         throw Failure("label " + std::to_string(label) + " of " + std::to_string(classes) + " classes");
   }
   Tensor weights =
       weight ? weight.getitem({labels}) : Tensor::full(c.graph(), labels.shape(), 1.0, log_probabilities.dtype());
-  if (c.attr("ignore_index")) weights = weights * labels.ne(Const(c.attr_int("ignore_index")));
+  if (c.op_attribute("ignore_index")) weights = weights * labels.ne(Const(c.attribute_int("ignore_index")));
   Tensor loss = -log_probabilities.gather(1, labels.unsqueeze(1)).squeeze(1) * weights;
-  std::string reduction = c.attr_choice("reduction", "mean", {"mean", "sum", "none"});
+  std::string reduction = c.attribute_choice("reduction", "mean", {"mean", "sum", "none"});
   if (reduction == "none") return loss;
   if (reduction == "sum") return loss.sum();
   Tensor total = weights.sum();  // if it is 0, the mean must be NaN, but tinygrad simplifies w / w to 1

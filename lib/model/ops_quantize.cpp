@@ -11,7 +11,7 @@ struct Spread {
   Ints shape;
   int64_t axis, block;
   Spread(OpCall& c, const Tensor& x)
-      : shape(x.shape()), axis(c.attr_int("axis", 1)), block(c.attr_int("block_size", 0)) {
+      : shape(x.shape()), axis(c.attribute_int("axis", 1)), block(c.attribute_int("block_size", 0)) {
     if (axis < 0) axis += x.ndim();
     if (block < 0) throw Failure("its block_size is " + std::to_string(block));
   }
@@ -56,17 +56,17 @@ Values quantize_linear(OpCall& c) {
   using onnx::Type;
   Tensor x = c.tensor(0), scale = c.tensor(1);
   Spread spread(c, x);
-  auto asked = Type(int32_t(c.attr_int("output_dtype", 0)));
+  auto asked = Type(int32_t(c.attribute_int("output_dtype", 0)));
   Type to = c.has_input(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
   if (asked != Type::Undefined && asked != to)
     throw Failure("its output_dtype is " + onnx::name_of(asked) + ", its zero point is of " + onnx::name_of(to));
-  if (int64_t precision = c.attr_int("precision", 0))
+  if (int64_t precision = c.attribute_int("precision", 0))
     x = x.cast(c.dtype_of(precision)), scale = scale.cast(c.dtype_of(precision));
   Tensor steps = quotient(x, spread(scale));
   bool whole = to == Type::UInt8 || to == Type::Int8 || to == Type::UInt16 || to == Type::Int16 || to == Type::UInt4 ||
                to == Type::Int4;
-  if (!whole && !onnx::narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
-  if (!whole) return {{to_narrow(steps, to, c.attr_flag("saturate", true)), to}};
+  if (!whole && !onnx::find_narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
+  if (!whole) return {{to_narrow_type(steps, to, c.attribute_flag("saturate", true)), to}};
   return {{quantized(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
            onnx::is_narrow_type(to) ? to : Type::Undefined}};
 }
@@ -76,10 +76,10 @@ Values dequantize_linear(OpCall& c) {
   Spread spread(c, x);
   if (c.has_input(2) && c.type(2) != c.type(0))
     throw Failure("its zero point is of " + onnx::name_of(c.type(2)) + ", its input of " + onnx::name_of(c.type(0)));
-  int64_t asked = c.attr_int("output_dtype", 0);
+  int64_t asked = c.attribute_int("output_dtype", 0);
   DType to = asked ? c.dtype_of(asked) : scale.dtype();
   Tensor steps = x.cast(dtypes::float32);
-  if (!onnx::narrow_float(c.type(0))) {
+  if (!onnx::find_narrow_float(c.type(0))) {
     if (dtypes::is_float(x.dtype())) throw Failure("dequantizing " + onnx::name_of(c.type(0)) + " is not supported");
     if (c.has_input(2)) steps = (x.cast(dtypes::int32) - spread(c.tensor(2)).cast(dtypes::int32)).cast(dtypes::float32);
   }
@@ -159,7 +159,7 @@ Values qlinear_mul(OpCall& c) {
 
 Values qlinear_global_average_pool(OpCall& c) {
   Tensor x = centered(c, 0, 2) * c.tensor(1), zero = c.tensor(4);
-  bool channels_last = c.attr_int("channels_last", 0) != 0;
+  bool channels_last = c.attribute_int("channels_last", 0) != 0;
   Ints axes = int_range(channels_last ? 1 : 2, x.ndim() - channels_last);
   return {quantized(quotient(x.mean(axes, true), c.tensor(3)), zero, onnx::type_of(zero.dtype()))};
 }

@@ -31,15 +31,15 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
 class Recurrent {
  public:
   Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
-    std::string direction = c.attr_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
+    std::string direction = c.attribute_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
     directions_ = direction == "bidirectional" ? 2 : 1;
     reverse_first_ = direction == "reverse";
-    batch_first_ = c.attr_flag("layout", false);
+    batch_first_ = c.attribute_flag("layout", false);
     x_ = c.tensor(0);
     if (x_.ndim() != 3) throw Failure("its input has " + std::to_string(x_.ndim()) + " axes, three are needed");
     if (batch_first_) x_ = x_.transpose(0, 1);
     steps_ = x_.size(0), batch_ = x_.size(1), hidden_ = c.tensor(2).size(-1);
-    if (c.attr("hidden_size") && c.attr_int("hidden_size") != hidden_)
+    if (c.op_attribute("hidden_size") && c.attribute_int("hidden_size") != hidden_)
       throw Failure("its hidden_size is not that of its weights");
     if (steps_ == 0) throw Failure("a sequence of no steps");
     if (c.has_input(4)) {
@@ -135,18 +135,18 @@ class Recurrent {
   }
 
   Tensor clipped(const Tensor& v) const {
-    double most = c_.attr_float("clip", 0);
-    return c_.attr("clip") ? v.clamp(Const(-most), Const(most)) : v;
+    double most = c_.attribute_float("clip", 0);
+    return c_.op_attribute("clip") ? v.clamp(Const(-most), Const(most)) : v;
   }
 
   Tensor activation(size_t which, const Tensor& v) const {
-    const onnx::Attribute* names = c_.attr("activations");
+    const onnx::Attribute* names = c_.op_attribute("activations");
     size_t at = names ? size_t(direction_) * usual_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
     // The attribute has elements only for activations with this parameter (`takers`).
     auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
-      const onnx::Attribute* list = c_.attr(attribute);
+      const onnx::Attribute* list = c_.op_attribute(attribute);
       size_t index = 0;
       for (size_t i = 0; names && i < at; i++)
         index += size_t(std::ranges::count(takers, lower_case(names->strings[i])));
@@ -177,7 +177,7 @@ Values rnn(OpCall& c) {
 
 // The gates of the weights are update, reset and hidden.
 Values gru(OpCall& c) {
-  bool reset_after = c.attr_flag("linear_before_reset", false);
+  bool reset_after = c.attribute_flag("linear_before_reset", false);
   return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor& h = state[0];
     Tensor update = s.f(0, s.both(h, 0)), reset = s.f(0, s.both(h, 1));
@@ -189,7 +189,7 @@ Values gru(OpCall& c) {
 
 // The gates of the weights are input, output, forget and cell.
 Values lstm(OpCall& c) {
-  bool coupled = c.attr_flag("input_forget", false), peepholes = c.has_input(7);
+  bool coupled = c.attribute_flag("input_forget", false), peepholes = c.has_input(7);
   return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
     const Tensor &h = state[0], &cell = state[1];
     auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) {

@@ -10,11 +10,11 @@ namespace {
 struct Reduction {
   Axes axes;
   bool keepdims, nothing;
-  explicit Reduction(OpCall& c) : keepdims(c.attr_flag("keepdims", true)), nothing(false) {
-    if (c.attr("axes")) axes = c.attr_ints("axes");
+  explicit Reduction(OpCall& c) : keepdims(c.attribute_flag("keepdims", true)), nothing(false) {
+    if (c.op_attribute("axes")) axes = c.attribute_ints("axes");
     else if (c.has_input(1)) axes = c.ints(1);
-    if (axes && axes->empty()) axes = kAll;
-    nothing = !axes && c.attr_flag("noop_with_empty_axes", false);
+    if (axes && axes->empty()) axes = kAllAxes;
+    nothing = !axes && c.attribute_flag("noop_with_empty_axes", false);
   }
 };
 
@@ -59,9 +59,9 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
 Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
 
 Values arg_max(OpCall& c, Tensor x) {
-  int64_t axis = x.resolve_dim(c.attr_int("axis", 0));
-  bool keep = c.attr_flag("keepdims", true);
-  if (c.attr_flag("select_last_index", false))
+  int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
+  bool keep = c.attribute_flag("keepdims", true);
+  if (c.attribute_flag("select_last_index", false))
     return {((x.size(axis) - 1) - x.flip({axis}).argmax(axis, keep)).cast(dtypes::int64)};
   return {x.argmax(axis, keep).cast(dtypes::int64)};
 }
@@ -70,7 +70,7 @@ Values arg_max(OpCall& c, Tensor x) {
 template <Tensor (Tensor::*F)(int64_t) const>
 Values over_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = c.attr_int("axis", 1);
+  int64_t axis = c.attribute_int("axis", 1);
   Ints own = x.shape();
   auto at = size_t(axis < 0 ? axis + x.ndim() : axis);
   if (at > own.size()) throw Failure("axis " + std::to_string(axis) + " is out of range");
@@ -85,31 +85,31 @@ Tensor hardmax(const Tensor& x, int64_t axis) {
 Values hardmax_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints own = x.shape();
-  auto at = size_t(x.resolve_dim(c.attr_int("axis", 1)));
+  auto at = size_t(x.resolve_dim(c.attribute_int("axis", 1)));
   return {hardmax(x.reshape({product(std::span(own).first(at)), product(std::span(own).subspan(at))}), 1).reshape(own)};
 }
 
 Values cum_sum(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.integer(1));
-  bool reverse = c.attr_flag("reverse", false);
+  bool reverse = c.attribute_flag("reverse", false);
   if (reverse) x = x.flip({axis});
-  if (c.attr_flag("exclusive", false)) x = x.pad_axis(axis, 1, -1);
+  if (c.attribute_flag("exclusive", false)) x = x.pad_axis(axis, 1, -1);
   Tensor out = x.cumsum(axis).cast(x.dtype());
   return {reverse ? out.flip({axis}) : out};
 }
 
 Values top_k(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t k = c.opset_version() < 10 ? c.attr_int("k") : c.integer(1);
-  auto [values, indices] = x.topk(k, c.attr_int("axis", -1), c.attr_flag("largest", true));
+  int64_t k = c.opset_version() < 10 ? c.attribute_int("k") : c.integer(1);
+  auto [values, indices] = x.topk(k, c.attribute_int("axis", -1), c.attribute_flag("largest", true));
   return {values, indices.cast(dtypes::int64)};
 }
 
 Values one_hot(OpCall& c) {
   Tensor indices = c.tensor(0).cast(dtypes::int64), values = c.tensor(2);
   auto depth = int64_t(c.number(1));
-  int64_t axis = c.attr_int("axis", -1);
+  int64_t axis = c.attribute_int("axis", -1);
   if (axis < -indices.ndim() - 1 || axis > indices.ndim())
     throw Failure("axis " + std::to_string(axis) + " is out of range");
   indices = indices.lt(Const(0)).where(indices + depth, indices);
@@ -136,8 +136,8 @@ Values non_zero(OpCall& c) {
 
 Values compress(OpCall& c) {
   Tensor x = c.tensor(0);
-  int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0;
-  if (!c.attr("axis")) x = x.flatten();
+  int64_t axis = c.op_attribute("axis") ? x.resolve_dim(c.attribute_int("axis")) : 0;
+  if (!c.op_attribute("axis")) x = x.flatten();
   Ints condition = c.ints(1), picked;
   for (size_t i = 0; i < condition.size(); i++)
     if (condition[i]) picked.push_back(int64_t(i));
@@ -147,8 +147,8 @@ Values compress(OpCall& c) {
 }
 
 Values unique(OpCall& c) {
-  Tensor x = c.attr("axis") ? c.tensor(0) : c.tensor(0).flatten();
-  int64_t axis = c.attr("axis") ? x.resolve_dim(c.attr_int("axis")) : 0, n = x.size(axis);
+  Tensor x = c.op_attribute("axis") ? c.tensor(0) : c.tensor(0).flatten();
+  int64_t axis = c.op_attribute("axis") ? x.resolve_dim(c.attribute_int("axis")) : 0, n = x.size(axis);
   Ints order = int_range(0, x.ndim());
   std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
   Array rows = c.builder().evaluate_tensor(x.permute(order).contiguous());
@@ -163,7 +163,7 @@ Values unique(OpCall& c) {
   std::set<int64_t, decltype(less)> first(less);  // index of the first occurrence of each distinct row
   for (int64_t i = 0; i < n; i++) first.insert(i);
   Ints picked(first.begin(), first.end());
-  if (!c.attr_flag("sorted", true)) std::sort(picked.begin(), picked.end());
+  if (!c.attribute_flag("sorted", true)) std::sort(picked.begin(), picked.end());
   Ints inverse, counts(picked.size(), 0);
   for (int64_t i = 0; i < n; i++) {
     auto at = std::find(picked.begin(), picked.end(), *first.find(i)) - picked.begin();
@@ -194,11 +194,11 @@ std::span<const OpDef> reduce_ops() {
     {"ArgMax", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, c.tensor(0)); }},
     {"ArgMin", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, reversed_order(c.tensor(0))); }},
     {"Softmax", 1, "axis", over_matrix<&Tensor::softmax>},
-    {"Softmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).softmax(c.attr_int("axis", -1))}; }},
+    {"Softmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).softmax(c.attribute_int("axis", -1))}; }},
     {"LogSoftmax", 1, "axis", over_matrix<&Tensor::log_softmax>},
-    {"LogSoftmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).log_softmax(c.attr_int("axis", -1))}; }},
+    {"LogSoftmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).log_softmax(c.attribute_int("axis", -1))}; }},
     {"Hardmax", 1, "axis", hardmax_matrix},
-    {"Hardmax", 13, "axis", [](OpCall& c) -> Values { return {hardmax(c.tensor(0), c.attr_int("axis", -1))}; }},
+    {"Hardmax", 13, "axis", [](OpCall& c) -> Values { return {hardmax(c.tensor(0), c.attribute_int("axis", -1))}; }},
     {"CumSum", 11, "exclusive reverse", cum_sum},
     {"TopK", 1, "k axis largest sorted", top_k},
     {"OneHot", 9, "axis", one_hot},

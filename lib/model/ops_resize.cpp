@@ -152,7 +152,8 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
     t.scales = scales;
     return t;
   }
-  std::string policy = c.attr_choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
+  std::string policy =
+      c.attribute_choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"});
   for (size_t i = 0; i < n; i++) t.scales.push_back(double(sizes[i]) / double(from[i]));
   t.sizes = sizes;
   if (policy == "stretch") return t;
@@ -164,7 +165,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
 Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const Ints& sizes,
                  const std::vector<double>& roi, const ResizeStyle& style) {
   Ints order;  // a permutation of the axes, in which those of the attribute `axes` come last
-  Ints named = c.attr_ints("axes");
+  Ints named = c.attribute_ints("axes");
   for (auto& a : named) a = x.resolve_dim(a);
   if (named.empty()) named = int_range(0, x.ndim());
   for (int64_t i = 0; i < x.ndim(); i++)
@@ -198,13 +199,13 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
 }
 
 Values resize(OpCall& c) {
-  ResizeStyle style{c.attr_string("mode", "nearest"),
-                    c.attr_string("coordinate_transformation_mode", "half_pixel"),
-                    c.attr_string("nearest_mode", "round_prefer_floor"),
-                    c.attr_float("cubic_coeff_a", -0.75),
-                    c.attr_float("extrapolation_value", 0),
-                    c.attr_flag("exclude_outside", false),
-                    c.attr_flag("antialias", false)};
+  ResizeStyle style{c.attribute_string("mode", "nearest"),
+                    c.attribute_string("coordinate_transformation_mode", "half_pixel"),
+                    c.attribute_string("nearest_mode", "round_prefer_floor"),
+                    c.attribute_float("cubic_coeff_a", -0.75),
+                    c.attribute_float("extrapolation_value", 0),
+                    c.attribute_flag("exclude_outside", false),
+                    c.attribute_flag("antialias", false)};
   if (style.antialias && style.mode == "nearest") throw Failure("antialias is not defined for the mode nearest");
   auto roi = c.has_input(1) && style.coordinates == "tf_crop_and_resize" ? c.numbers(1) : std::vector<double>();
   auto scales = c.has_input(2) ? c.numbers(2) : std::vector<double>();
@@ -213,9 +214,9 @@ Values resize(OpCall& c) {
 
 Values resize_old(OpCall& c) {
   std::vector<double> scales = c.has_input(1)           ? c.numbers(1)
-                               : c.attr("scales") ? c.attr("scales")->floats
+                               : c.op_attribute("scales") ? c.op_attribute("scales")->floats
                                                   : std::vector<double>();
-  ResizeStyle style{c.attr_string("mode", "nearest"), "asymmetric", "floor"};
+  ResizeStyle style{c.attribute_string("mode", "nearest"), "asymmetric", "floor"};
   if (style.mode == "bilinear") style.mode = "linear";
   return {resize_to(c, c.tensor(0), scales, {}, {}, style)};
 }

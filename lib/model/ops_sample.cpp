@@ -102,11 +102,11 @@ Values grid_sample(OpCall& c) {
   int64_t axes = image.ndim() - 2;
   if (axes < 1 || grid.ndim() != axes + 2 || grid.size(-1) != axes || grid.size(0) != image.size(0))
     throw Failure("its grid does not fit its images");
-  std::string mode = c.attr_string("mode", "linear");
+  std::string mode = c.attribute_string("mode", "linear");
   if (mode == "bilinear") mode = "linear";  // "bilinear" and "bicubic" are the names before opset 20
   if (mode == "bicubic") mode = "cubic";
   DType wide = least_upper_dtype({image.dtype(), dtypes::float32});
-  Sampler s(image, c.attr_string("padding_mode", "zeros"), c.attr_flag("align_corners", false));
+  Sampler s(image, c.attribute_string("padding_mode", "zeros"), c.attribute_flag("align_corners", false));
   Tensors at;
   for (int64_t d = 0; d < axes; d++) {  // the grid begins with the coordinate of the last axis
     Tensor own = grid.slice_axis(-1, {axes - 1 - d, axes - d}).reshape({grid.size(0), -1}).cast(wide);
@@ -120,13 +120,14 @@ Values grid_sample(OpCall& c) {
 Values deform_conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1), offset = c.tensor(2);
   if (x.ndim() != 4 || w.ndim() != 4 || offset.ndim() != 4) throw Failure("images of two dimensions are supported");
-  int64_t group = c.attr_int("group", 1), parts = c.attr_int("offset_group", 1), n = x.size(0), channels = x.size(1),
-          outputs = w.size(0);
-  Ints kernel{w.size(2), w.size(3)}, stride = c.attr_ints("strides", {1, 1}),
-                                     dilation = c.attr_ints("dilations", {1, 1}),
-                                     pads = c.attr_ints("pads", {0, 0, 0, 0}), to{offset.size(2), offset.size(3)};
+  int64_t group = c.attribute_int("group", 1), parts = c.attribute_int("offset_group", 1), n = x.size(0),
+          channels = x.size(1), outputs = w.size(0);
+  Ints kernel{w.size(2), w.size(3)}, stride = c.attribute_ints("strides", {1, 1}),
+                                     dilation = c.attribute_ints("dilations", {1, 1}),
+                                     pads = c.attribute_ints("pads", {0, 0, 0, 0}), to{offset.size(2), offset.size(3)};
   int64_t places = product(kernel), points = places * product(to);
-  if (c.attr_ints("kernel_shape", kernel) != kernel || stride.size() != 2 || dilation.size() != 2 || pads.size() != 4)
+  if (c.attribute_ints("kernel_shape", kernel) != kernel || stride.size() != 2 || dilation.size() != 2 ||
+      pads.size() != 4)
     throw Failure("its kernel_shape, strides, dilations or pads do not fit");
   if (group < 1 || parts < 1 || channels % parts || w.size(1) * group != channels || outputs % group ||
       offset.size(0) != n || offset.size(1) != 2 * parts * places)
@@ -160,7 +161,7 @@ Values affine_grid(OpCall& c) {
   Ints spatial(size.begin() + 2, size.end());
   Tensors steps;
   for (int64_t n : spatial) {
-    double edge = c.attr_flag("align_corners", false) ? 1.0 : 1.0 - 1.0 / double(n);
+    double edge = c.attribute_flag("align_corners", false) ? 1.0 : 1.0 - 1.0 / double(n);
     steps.push_back(Tensor::linspace(c.graph(), -edge, edge, n));
   }
   Tensors grids = Tensor::meshgrid(steps);
@@ -168,7 +169,7 @@ Values affine_grid(OpCall& c) {
   grids.push_back(grids[0].ones_like());
   auto axes = int64_t(spatial.size());
   Tensor base = Tensor::stack(grids, -1).reshape({1, product(spatial), axes + 1}).expand({size[0], -1, -1});
-  return {base.matmul(theta.transpose(1, 2)).reshape(concat({{size[0]}, spatial, {axes}}))};
+  return {base.matmul(theta.transpose(1, 2)).reshape(concat_ints({{size[0]}, spatial, {axes}}))};
 }
 
 // Returns coordinates of shape (regions, bins * count).
@@ -190,10 +191,10 @@ struct Neighbours {
 
 Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
   bool half =
-      c.attr_choice("coordinate_transformation_mode", c.opset_version() < 16 ? "output_half_pixel" : "half_pixel",
+      c.attribute_choice("coordinate_transformation_mode", c.opset_version() < 16 ? "output_half_pixel" : "half_pixel",
                     {"half_pixel", "output_half_pixel"}) == "half_pixel";
-  double scale = c.attr_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
-  int64_t height = c.attr_int("output_height", 1), width = c.attr_int("output_width", 1), n = rois.size(0),
+  double scale = c.attribute_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
+  int64_t height = c.attribute_int("output_height", 1), width = c.attribute_int("output_width", 1), n = rois.size(0),
           channels = images.size(1);
   if (height < 1 || width < 1) throw Failure("an output of " + std::to_string(height) + " by " + std::to_string(width));
   auto edge = [&](int64_t i) { return rois.slice_axis(1, {i, i + 1}) * scale - offset; };
@@ -212,7 +213,7 @@ Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_
   Tensors corners{corner(y.low, y.low_weight, x.low, x.low_weight), corner(y.low, y.low_weight, x.high, x.high_weight),
                   corner(y.high, y.high_weight, x.low, x.low_weight),
                   corner(y.high, y.high_weight, x.high, x.high_weight)};
-  bool average = c.attr_choice("mode", "avg", {"avg", "max"}) == "avg";
+  bool average = c.attribute_choice("mode", "avg", {"avg", "max"}) == "avg";
   Tensor value = corners[0];
   for (size_t i = 1; i < 4; i++) value = average ? value + corners[i] : value.maximum(corners[i]);
   Tensor bins = value.reshape({n, channels, height, rows, width, columns});
@@ -225,12 +226,12 @@ Values roi_align(OpCall& c) {
     throw Failure("its inputs must be images (4 axes) and boxes of four numbers");
   c.check_range(2, 0, x.size(0) - 1, "image");
   Tensor images = x.getitem({c.tensor(2)});
-  int64_t ratio = c.attr_int("sampling_ratio", 0);
+  int64_t ratio = c.attribute_int("sampling_ratio", 0);
   if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
   // the number of samples per bin depends on the sizes of the boxes, so the values of the boxes must be known here
   auto boxes = c.numbers(1);
-  double scale = c.attr_float("spatial_scale", 1.0), height = double(c.attr_int("output_height", 1)),
-         width = double(c.attr_int("output_width", 1));
+  double scale = c.attribute_float("spatial_scale", 1.0), height = double(c.attribute_int("output_height", 1)),
+         width = double(c.attribute_int("output_width", 1));
   Tensors out;
   for (int64_t i = 0; i < rois.size(0); i++) {
     const double* box = &boxes[size_t(4 * i)];
@@ -246,11 +247,11 @@ Values roi_align(OpCall& c) {
 // Bins differ in size and may overlap.
 Values max_roi_pool(OpCall& c) {
   Tensor x = c.tensor(0), rois = c.tensor(1);
-  Ints bins = c.attr_ints("pooled_shape");
+  Ints bins = c.attribute_ints("pooled_shape");
   if (x.ndim() != 4 || rois.ndim() != 2 || rois.size(1) != 5 || bins.size() != 2 || bins[0] < 1 || bins[1] < 1)
     throw Failure("its inputs must be images (4 axes) and regions of five numbers, its pooled_shape two sizes");
   auto regions = c.numbers(1);
-  auto scale = float(c.attr_float("spatial_scale", 1.0));
+  auto scale = float(c.attribute_float("spatial_scale", 1.0));
   Tensors out;
   for (int64_t i = 0; i < rois.size(0); i++) {
     const double* region = &regions[size_t(5 * i)];
@@ -302,7 +303,7 @@ Values non_max_suppression(OpCall& c) {
   auto box = c.numbers(0), score = c.numbers(1);
   int64_t most = c.has_input(2) ? c.integer(2) : 0, count = boxes.size(1), classes = scores.size(1);
   double iou = c.has_input(3) ? c.number(3) : 0, least = c.has_input(4) ? c.number(4) : -HUGE_VAL;
-  bool center = c.attr_flag("center_point_box", false);
+  bool center = c.attribute_flag("center_point_box", false);
   Ints selected;
   for (int64_t b = 0; b < scores.size(0); b++)
     for (int64_t k = 0; k < classes; k++) {

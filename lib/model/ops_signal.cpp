@@ -10,11 +10,11 @@ namespace {
 Values window(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
-  auto period = double(c.attr_flag("periodic", true) ? size : size - 1);  // if it is 0, the window is NaN
+  auto period = double(c.attribute_flag("periodic", true) ? size : size - 1);  // if it is 0, the window is NaN
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
-  DType dtype = c.dtype_of(c.attr_int("output_datatype", 1));
+  DType dtype = c.dtype_of(c.attribute_int("output_datatype", 1));
   if (dtypes::is_bool(dtype)) throw Failure("attribute 'output_datatype' is BOOL");
   return {w.cast(dtype)};
 }
@@ -62,9 +62,11 @@ Values dft(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() < 2 || (x.size(-1) != 1 && x.size(-1) != 2))
     throw Failure("its input must end in an axis of real, or real and imaginary parts");
-  int64_t axis = x.resolve_dim(c.opset_version() < 20 ? c.attr_int("axis", 1) : c.has_input(2) ? c.integer(2) : -2);
+  int64_t axis = x.resolve_dim(c.opset_version() < 20 ? c.attribute_int("axis", 1)
+                               : c.has_input(2)       ? c.integer(2)
+                                                      : -2);
   if (axis == x.ndim() - 1) throw Failure("the last axis holds the parts of a number");
-  bool inverse = c.attr_flag("inverse", false), onesided = c.attr_flag("onesided", false);
+  bool inverse = c.attribute_flag("inverse", false), onesided = c.attribute_flag("onesided", false);
   if (onesided && !inverse && x.size(-1) == 2) throw Failure("a transform of complex numbers has two sides");
   x = x.transpose(axis, -2);
   int64_t length = c.has_input(1) ? c.integer(1) : inverse && onesided ? 2 * (x.size(-2) - 1) : x.size(-2);
@@ -86,7 +88,7 @@ Values stft(OpCall& c) {
   // the axes of `frames` are batch, frame, element of the frame, and part (one real, or real and imaginary)
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
-  bool onesided = c.attr_flag("onesided", true) && signal.size(2) == 1;
+  bool onesided = c.attribute_flag("onesided", true) && signal.size(2) == 1;
   return {transform(c, frames, length, onesided ? length / 2 + 1 : length, false)};
 }
 
@@ -114,7 +116,8 @@ Values mel_weight_matrix(OpCall& c) {
     else for (int64_t i = from; i <= center; i++) set(i, double(i - from) / double(center - from));
     if (to > center) for (int64_t i = center; i < to; i++) set(i, double(to - i) / double(to - center));
   }
-  return {Tensor::from_values(c.graph(), values, c.dtype_of(c.attr_int("output_datatype", 1))).reshape({rows, bins})};
+  return {
+      Tensor::from_values(c.graph(), values, c.dtype_of(c.attribute_int("output_datatype", 1))).reshape({rows, bins})};
 }
 
 }  // namespace

@@ -115,10 +115,10 @@ TEST_CASE("DFT: a constant signal has only frequency 0, and the inverse restores
   Graph g;
   Tensor x = row(g, {1, 1, 1, 1}, {1, 4, 1});
   Tensor f = run(g, "DFT", {x})[0].tensor();
-  auto values = values_of(f);
+  auto values = values_of_tensor(f);
   CHECK(values[0] == doctest::Approx(4));
   for (size_t i = 1; i < values.size(); i++) CHECK(std::abs(values[i]) < 1e-5);
-  auto back = values_of(run(g, "DFT", {f}, {attribute("inverse", 1)})[0]);
+  auto back = values_of_tensor(run(g, "DFT", {f}, {attribute("inverse", 1)})[0]);
   for (size_t i = 0; i < 4; i++) CHECK(back[2 * i] == doctest::Approx(1));
 }
 

@@ -25,12 +25,12 @@ Values string_normalizer(OpCall& c) {
   const Strings& in = c.value(0).strings();
   if (in.shape.empty() || in.shape.size() > 2 || (in.shape.size() == 2 && in.shape[0] != 1))
     throw Failure("its input must be a list of strings, or one row of them");
-  std::string action = c.attr_string("case_change_action", "NONE");
+  std::string action = c.attribute_string("case_change_action", "NONE");
   if (action != "LOWER" && action != "UPPER" && action != "NONE")
     throw Failure("its case_change_action is '" + action + "'");
-  bool sensitive = c.attr_flag("is_case_sensitive", false);
+  bool sensitive = c.attribute_flag("is_case_sensitive", false);
   std::unordered_set<std::string> stopwords;
-  if (auto* words = c.attr("stopwords"))
+  if (auto* words = c.op_attribute("stopwords"))
     for (auto& w : words->strings) stopwords.insert(sensitive ? w : cased(w, "LOWER"));
   Strings out;
   for (auto& s : in.items)
@@ -94,7 +94,7 @@ void check_pattern(std::string_view pattern) {
 
 Values regex_full_match(OpCall& c) {
   const Strings& in = c.value(0).strings();
-  const std::string pattern = c.attr_string("pattern", "");
+  const std::string pattern = c.attribute_string("pattern", "");
   check_pattern(pattern);
   Ints matches;
   try {
@@ -129,11 +129,11 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view delimi
 
 Values string_split(OpCall& c) {
   const Strings& in = c.value(0).strings();
-  int64_t most = c.attr("maxsplit") ? c.attr_int("maxsplit") : -1;
+  int64_t most = c.op_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
   std::vector<std::vector<std::string>> all;
   Ints counts;
   for (auto& s : in.items) {
-    all.push_back(parts_of(s, c.attr_string("delimiter", ""), most));
+    all.push_back(parts_of(s, c.attribute_string("delimiter", ""), most));
     counts.push_back(int64_t(all.back().size()));
   }
   int64_t width = counts.empty() ? 0 : *std::ranges::max_element(counts);
@@ -161,13 +161,13 @@ struct Vectorizer {
   }
 
   explicit Vectorizer(OpCall& c)
-      : shortest(c.attr_int("min_gram_length")),
-        longest(c.attr_int("max_gram_length")),
-        skips(c.attr_int("max_skip_count")) {
-    Ints begins = c.attr_ints("ngram_counts"), indexes = c.attr_ints("ngram_indexes");
+      : shortest(c.attribute_int("min_gram_length")),
+        longest(c.attribute_int("max_gram_length")),
+        skips(c.attribute_int("max_skip_count")) {
+    Ints begins = c.attribute_ints("ngram_counts"), indexes = c.attribute_ints("ngram_indexes");
     Words pool;
-    if (auto* strings = c.attr("pool_strings")) pool = strings->strings;
-    else for (int64_t v : c.attr_ints("pool_int64s")) pool.push_back(std::to_string(v));
+    if (auto* strings = c.op_attribute("pool_strings")) pool = strings->strings;
+    else for (int64_t v : c.attribute_ints("pool_int64s")) pool.push_back(std::to_string(v));
     if (shortest < 1 || longest < shortest || skips < 0) throw Failure("its lengths of n-grams do not fit");
     size_t number = 0;
     for (size_t n = 1; n <= begins.size(); n++) {  // the pool lists n-grams in order of their length n
@@ -179,7 +179,7 @@ struct Vectorizer {
         size = std::max(size, indexes[number] + 1);
       }
     }
-    if (auto* w = c.attr("weights")) {
+    if (auto* w = c.op_attribute("weights")) {
       weights.assign(size_t(size), 1);
       if (w->floats.size() > number) throw Failure("it has more weights than n-grams");
       for (size_t i = 0; i < w->floats.size(); i++) weights[size_t(indexes[i])] = w->floats[i];
@@ -205,7 +205,7 @@ struct Vectorizer {
 
 Values tf_idf_vectorizer(OpCall& c) {
   Vectorizer vectorizer(c);
-  std::string mode = c.attr_string("mode", "");
+  std::string mode = c.attribute_string("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") throw Failure("its mode is '" + mode + "'");
   Words words;
   Ints shape;
@@ -230,13 +230,14 @@ Values tf_idf_vectorizer(OpCall& c) {
 // Returns the attribute PREFIX_tensor, PREFIX_strings, PREFIX_int64s or PREFIX_floats.
 Value label_list(OpCall& c, const std::string& prefix) {
   using Kind = onnx::Attribute::Kind;
-  if (auto* t = c.attr(prefix + "_tensor", Kind::Tensor)) {
+  if (auto* t = c.op_attribute(prefix + "_tensor", Kind::Tensor)) {
     Value v = c.builder().value_of(*t->t);
     return v.is_tensor() ? Value(v.tensor().flatten()) : v;
   }
-  if (auto* a = c.attr(prefix + "_strings", Kind::Strings)) return Strings{{int64_t(a->strings.size())}, a->strings};
-  if (auto* a = c.attr(prefix + "_int64s", Kind::Ints)) return Tensor::from_values(c.graph(), a->ints);
-  if (auto* a = c.attr(prefix + "_floats", Kind::Floats)) return Tensor::from_values(c.graph(), a->floats);
+  if (auto* a = c.op_attribute(prefix + "_strings", Kind::Strings))
+    return Strings{{int64_t(a->strings.size())}, a->strings};
+  if (auto* a = c.op_attribute(prefix + "_int64s", Kind::Ints)) return Tensor::from_values(c.graph(), a->ints);
+  if (auto* a = c.op_attribute(prefix + "_floats", Kind::Floats)) return Tensor::from_values(c.graph(), a->floats);
   throw Failure("it has no " + prefix);
 }
 
@@ -245,11 +246,11 @@ int64_t length_of(const Value& list) {
 }
 
 Value label_default(OpCall& c, const Value& values) {
-  if (auto* t = c.attr("default_tensor", onnx::Attribute::Kind::Tensor)) return c.builder().value_of(*t->t);
-  if (values.is_strings()) return Strings{{}, {c.attr_string("default_string", "_Unused")}};
+  if (auto* t = c.op_attribute("default_tensor", onnx::Attribute::Kind::Tensor)) return c.builder().value_of(*t->t);
+  if (values.is_strings()) return Strings{{}, {c.attribute_string("default_string", "_Unused")}};
   DType dtype = values.tensor().dtype();
-  if (dtypes::is_float(dtype)) return Tensor::constant(c.graph(), c.attr_float("default_float", 0), dtype);
-  return Tensor::constant(c.graph(), c.attr_int("default_int64", -1), dtype);
+  if (dtypes::is_float(dtype)) return Tensor::constant(c.graph(), c.attribute_float("default_float", 0), dtype);
+  return Tensor::constant(c.graph(), c.attribute_int("default_int64", -1), dtype);
 }
 
 // Of equal keys, the last one counts.
@@ -296,7 +297,7 @@ Values label_encoder_1(OpCall& c) {
 
 }  // namespace
 
-Tensor equal_strings(OpCall& c) {
+Tensor equality_of_strings(OpCall& c) {
   Ints equal, shape = each_pair(c, [&](auto a, auto b) { equal.push_back(a == b); });
   return Tensor::from_values(c.graph(), equal, dtypes::bool_).reshape(shape);
 }

@@ -26,8 +26,8 @@ Values each_group(OpCall& c, size_t kinds, Update update) {
 }
 
 Values adagrad(OpCall& c) {
-  Tensor rate = c.tensor(0) / (1 + double(c.integer(1)) * c.attr_float("decay_factor", 0));
-  double norm = c.attr_float("norm_coefficient", 0), epsilon = c.attr_float("epsilon", 1e-6);
+  Tensor rate = c.tensor(0) / (1 + double(c.integer(1)) * c.attribute_float("decay_factor", 0));
+  double norm = c.attribute_float("norm_coefficient", 0), epsilon = c.attribute_float("epsilon", 1e-6);
   return each_group(c, 3, [&](const Tensors& in) -> Tensors {
     Tensor grad = norm * in[0] + in[1], squares = in[2] + grad.square();
     return {in[0] - rate * (grad / (squares.sqrt() + epsilon)), squares};
@@ -35,13 +35,14 @@ Values adagrad(OpCall& c) {
 }
 
 Values adam(OpCall& c) {
-  if (!c.attr("epsilon"))
+  if (!c.op_attribute("epsilon"))
     throw Failure(
         "the attribute epsilon is missing, and its default is ambiguous: the schema says 1e-6, tinygrad 0, the "
         "conformance suite 0.01");
   auto step = double(c.integer(1));
-  double alpha = c.attr_float("alpha", 0.9), beta = c.attr_float("beta", 0.999), epsilon = c.attr_float("epsilon", 0);
-  double norm = c.attr_float("norm_coefficient", 0), norm_post = c.attr_float("norm_coefficient_post", 0);
+  double alpha = c.attribute_float("alpha", 0.9), beta = c.attribute_float("beta", 0.999),
+         epsilon = c.attribute_float("epsilon", 0);
+  double norm = c.attribute_float("norm_coefficient", 0), norm_post = c.attribute_float("norm_coefficient_post", 0);
   Tensor rate = c.tensor(0);
   if (step > 0) rate = rate * (std::sqrt(1 - std::pow(beta, step)) / (1 - std::pow(alpha, step)));
   return each_group(c, 4, [&](const Tensors& in) -> Tensors {
@@ -52,9 +53,9 @@ Values adam(OpCall& c) {
 }
 
 Values momentum(OpCall& c) {
-  double alpha = c.attr_float("alpha", 0), norm = c.attr_float("norm_coefficient", 0);
-  double beta = c.integer(1) > 0 ? c.attr_float("beta", 0) : 1;
-  std::string mode = c.attr_string("mode", "");
+  double alpha = c.attribute_float("alpha", 0), norm = c.attribute_float("norm_coefficient", 0);
+  double beta = c.integer(1) > 0 ? c.attribute_float("beta", 0) : 1;
+  std::string mode = c.attribute_string("mode", "");
   if (mode != "standard" && mode != "nesterov") throw Failure("its mode is '" + mode + "', not standard or nesterov");
   Tensor rate = c.tensor(0);
   return each_group(c, 3, [&](const Tensors& in) -> Tensors {

@@ -36,7 +36,7 @@ struct Unrealized {
 Unrealized split_plain_values(std::span<const Tensor> tensors) {
   Unrealized out{.values = std::vector<Array>(tensors.size())};
   for (size_t i = 0; i < tensors.size(); i++) {
-    if (auto plain = available_value(tensors[i])) {
+    if (auto plain = find_available_value(tensors[i])) {
       out.values[i] = std::move(*plain);
     } else {
       out.graphs.push_back(tensors[i].contiguous().uop());
@@ -48,7 +48,7 @@ Unrealized split_plain_values(std::span<const Tensor> tensors) {
 
 }  // namespace
 
-std::optional<Array> available_value(const Tensor& t) {
+std::optional<Array> find_available_value(const Tensor& t) {
   UOp u = t.uop();
   bool reshaped_only = true;
   while (u.is(Op::RESHAPE) || u.is(Op::EXPAND) || u.is(Op::CONTIGUOUS)) {
@@ -102,7 +102,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 }
 
 std::vector<Array> realize(std::span<const Tensor> tensors) {
-  Placement ref = ref_placement();
+  Placement ref = make_ref_placement();
   ScheduleRunner runner(ref);
   return realize(tensors, runner).values;
 }

@@ -20,7 +20,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
 // Returns the values of a tensor that needs no kernel, such as a constant; else nullopt.
-std::optional<Array> available_value(const Tensor& tensor);
+std::optional<Array> find_available_value(const Tensor& tensor);
 
 // Returns the non-empty buffers without known values on which the tensors depend.
 std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors);

@@ -58,7 +58,7 @@ Ints int_range(int64_t begin, int64_t end) {
   return out;
 }
 
-Ints concat(std::initializer_list<Ints> parts) {
+Ints concat_ints(std::initializer_list<Ints> parts) {
   Ints out;
   for (auto& p : parts) out.insert(out.end(), p.begin(), p.end());
   return out;
@@ -134,7 +134,7 @@ Tensor Tensor::arange(Graph& graph, Const start, Const stop, Const step, DType d
   }
   if (!(n < 0x1p40)) throw Failure("a range of " + std::to_string(n) + " elements");
   if (n <= 0) return buffer(graph, {0}, dtype);
-  return (full(graph, {int64_t(n)}, step, dtype).sum_windows(0) + py_sub(start, step)).cast(dtype);
+  return (full(graph, {int64_t(n)}, step, dtype).prefix_sums(0) + py_sub(start, step)).cast(dtype);
 }
 
 Tensor Tensor::linspace(Graph& graph, double start, double stop, int64_t steps) {
@@ -244,7 +244,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   Ints own = shape();
   if (own.empty()) return reshape({1});
   int64_t size = product(std::span(own).subspan(size_t(start), size_t(end - start + 1)));
-  return reshape(concat({Ints(own.begin(), own.begin() + start), {size}, Ints(own.begin() + end + 1, own.end())}));
+  return reshape(concat_ints({Ints(own.begin(), own.begin() + start), {size}, Ints(own.begin() + end + 1, own.end())}));
 }
 
 Tensor Tensor::unflatten(int64_t dim, const Ints& sizes) const {

@@ -15,7 +15,7 @@ using Ints = std::vector<int64_t>;
 using Padding = std::vector<std::pair<int64_t, int64_t>>;  // (before, after) per axis
 using DimSpans = std::vector<std::optional<std::pair<int64_t, int64_t>>>;  // (begin, end) per axis; nullopt: whole axis
 using Axes = std::optional<Ints>;
-inline constexpr std::nullopt_t kAll = std::nullopt;
+inline constexpr std::nullopt_t kAllAxes = std::nullopt;
 
 class Tensor;
 using Tensors = std::vector<Tensor>;
@@ -109,14 +109,14 @@ class Tensor {
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values and indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
-  Tensor sum(Axes axes = kAll, bool keepdim = false, std::optional<DType> dtype = {}) const;
-  Tensor prod(Axes axes = kAll, bool keepdim = false) const;
-  Tensor max(Axes axes = kAll, bool keepdim = false) const;
-  Tensor min(Axes axes = kAll, bool keepdim = false) const;
-  Tensor any(Axes axes = kAll, bool keepdim = false) const;
-  Tensor mean(Axes axes = kAll, bool keepdim = false) const;
-  Tensor var(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;
-  Tensor std(Axes axes = kAll, bool keepdim = false, int64_t correction = 1) const;
+  Tensor sum(Axes axes = kAllAxes, bool keepdim = false, std::optional<DType> dtype = {}) const;
+  Tensor prod(Axes axes = kAllAxes, bool keepdim = false) const;
+  Tensor max(Axes axes = kAllAxes, bool keepdim = false) const;
+  Tensor min(Axes axes = kAllAxes, bool keepdim = false) const;
+  Tensor any(Axes axes = kAllAxes, bool keepdim = false) const;
+  Tensor mean(Axes axes = kAllAxes, bool keepdim = false) const;
+  Tensor var(Axes axes = kAllAxes, bool keepdim = false, int64_t correction = 1) const;
+  Tensor std(Axes axes = kAllAxes, bool keepdim = false, int64_t correction = 1) const;
   Tensor argmax(int64_t axis, bool keepdim = false) const;
   Tensor softmax(int64_t axis = -1) const;
   Tensor log_softmax(int64_t axis = -1) const;
@@ -227,7 +227,7 @@ class Tensor {
  private:
   Tensor reduce(Op op, const Axes& axes, bool keepdim) const;
   Tensor inverse() const;
-  Tensor sum_windows(int64_t axis, bool include_initial = false) const;
+  Tensor prefix_sums(int64_t axis, bool include_initial = false) const;
   std::pair<Tensor, Tensor> pre_scatter(int64_t dim, Tensor index, Tensor src) const;
 
   UOp uop_;
@@ -252,7 +252,7 @@ TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TG
 
 Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
 Ints int_range(int64_t begin, int64_t end);             // the integers in [begin, end)
-Ints concat(std::initializer_list<Ints> parts);
+Ints concat_ints(std::initializer_list<Ints> parts);
 Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // 1s, but `size` at `axis`
 // Adds padding after each axis so that the last window that begins inside is complete (tensor.py:_apply_ceil_mode).
 // `pads`: before and after each axis, last axis first.

@@ -136,7 +136,7 @@ Gathered gathered(const Moved& from) {
   Ints big = broadcast_shape(shapes), xs = from.x.shape();
   int64_t d0 = from.indexed[0].first, lead = int64_t(big.size()), axes = int64_t(xs.size());
   Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end());
-  Ints pre = concat({before, big, after}), opened = concat({before, Ints(big.size(), 1), after});
+  Ints pre = concat_ints({before, big, after}), opened = concat_ints({before, Ints(big.size(), 1), after});
 
   Gathered out;
   bool adjacent = true;

@@ -52,9 +52,9 @@ Tensor Tensor::dot(Tensor w) const {
     throw Failure("a matrix product of " + std::to_string(a.back()) + " columns with " +
                   std::to_string(b[size_t(dw + inner)]) + " rows");
   Ints ones(size_t(std::min({dx - 1, dw - 1, int64_t(1)})), 1);
-  Tensor x = reshape(concat({Ints(a.begin(), a.end() - 1), ones, {a.back()}}));
+  Tensor x = reshape(concat_ints({Ints(a.begin(), a.end() - 1), ones, {a.back()}}));
   auto split = b.end() + inner;
-  w = w.reshape(concat({Ints(b.begin(), b.end() - std::min<int64_t>(dw, 2)), ones, Ints(split, b.end())}))
+  w = w.reshape(concat_ints({Ints(b.begin(), b.end() - std::min<int64_t>(dw, 2)), ones, Ints(split, b.end())}))
           .transpose(-1, inner);
   return (x * w).sum(Ints{-1}).cast(least_upper_dtype({x.dtype(), w.dtype()}));
 }
@@ -71,14 +71,15 @@ Tensor Tensor::conv2d(Tensor weight, Tensor bias, int64_t groups, const Ints& st
   int64_t bs = xs[0], cin = ws[1], cout = ws[0], rcout = cout / groups;
   Tensor x = pad_flat(resolve_pool_pads(padding, window.size())).pool(window, stride, dilation);
   Ints ps = x.shape(), out(ps.begin() + 2, ps.begin() + 2 + n), ones(size_t(n), 1);
-  x = x.reshape(concat({{bs, groups, cin, 1}, out, window})).expand(concat({{bs, groups, cin, rcout}, out, window}));
-  x = x.permute(concat({{0, 1, 3}, int_range(4, 4 + n), {2}, int_range(4 + n, 4 + 2 * n)}));
+  x = x.reshape(concat_ints({{bs, groups, cin, 1}, out, window}))
+          .expand(concat_ints({{bs, groups, cin, rcout}, out, window}));
+  x = x.permute(concat_ints({{0, 1, 3}, int_range(4, 4 + n), {2}, int_range(4 + n, 4 + 2 * n)}));
   Ints axes;
   for (int64_t i = 0; i <= n; i++) axes.push_back(-1 - i);
-  Tensor y = (x * weight.reshape(concat({{1, groups, rcout}, ones, {cin}, window})))
+  Tensor y = (x * weight.reshape(concat_ints({{1, groups, rcout}, ones, {cin}, window})))
                  .sum(axes, true)
-                 .reshape(concat({{bs, cout}, out}));
-  return bias ? y + bias.reshape(concat({{1, -1}, ones})) : y;
+                 .reshape(concat_ints({{bs, cout}, out}));
+  return bias ? y + bias.reshape(concat_ints({{1, -1}, ones})) : y;
 }
 
 Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, const Ints& stride, const Ints& dilation,
@@ -142,7 +143,7 @@ Tensor Tensor::max_unpool2d(Tensor indices, const Ints& output_size) const {
   Ints xs = shape(), flat{xs[0], xs[1], 1, -1};
   Tensor spread =
       indices.reshape(flat).one_hot_along_dim(product(output_size), 2).where(reshape(flat), Const(0)).sum(Ints{3});
-  return spread.reshape(concat({{xs[0], xs[1]}, output_size}));
+  return spread.reshape(concat_ints({{xs[0], xs[1]}, output_size}));
 }
 
 Tensor Tensor::layernorm(const Ints& axes, double eps) const {

@@ -139,7 +139,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   }
   using Sizes = std::vector<std::optional<int64_t>>;
   auto reshape_to = [&](const Tensor& x, const Ints& tail) {
-    return x.reshape(concat({Ints(own.begin(), own.begin() + int64_t(lead)), tail}));
+    return x.reshape(concat_ints({Ints(own.begin(), own.begin() + int64_t(lead)), tail}));
   };
   auto shrink_tail = [&](const Tensor& x, const Ints& tail) {
     Sizes to(lead);

@@ -78,7 +78,7 @@ Tensor Tensor::log_softmax(int64_t axis) const {
 }
 
 // Prefix sums along an axis; with include_initial, without the element itself (tensor.py:_cumalu with ADD).
-Tensor Tensor::sum_windows(int64_t axis, bool include_initial) const {
+Tensor Tensor::prefix_sums(int64_t axis, bool include_initial) const {
   int64_t n = size(axis);
   return transpose(axis, -1)
       .pad_axis(-1, n - !include_initial, -int64_t(include_initial), identity_element(Op::ADD, dtype()))
@@ -90,12 +90,12 @@ Tensor Tensor::cumsum(int64_t axis) const {
   axis = resolve_dim(axis);
   if (ndim() == 0 || numel() == 0) return *this;
   int64_t n = size(axis);
-  if (n <= 2 * kSplit) return sum_windows(axis);
+  if (n <= 2 * kSplit) return prefix_sums(axis);
   int64_t rounded = ceildiv(n, kSplit) * kSplit;
   Tensor parts = transpose(axis, -1).pad_axis(-1, rounded - n, 0, identity_element(Op::ADD, dtype()))
-                     .unflatten(-1, {-1, kSplit}).sum_windows(-1);
-  Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).sum_windows(-1, true);
-  base = base.unsqueeze(-1).expand(concat({base.shape(), {kSplit}}));
+                     .unflatten(-1, {-1, kSplit}).prefix_sums(-1);
+  Tensor base = parts.slice_axis(-1, {kSplit - 1, kSplit, 1}).squeeze(-1).prefix_sums(-1, true);
+  base = base.unsqueeze(-1).expand(concat_ints({base.shape(), {kSplit}}));
   auto fix = [&](const Tensor& t) {
     return t.flatten(-2).slice_axis(-1, {rounded - n, rounded, 1}).transpose(axis, -1);
   };

@@ -196,7 +196,7 @@ Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
   return out;
 }
 
-Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights) {
+Status set_model_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights) {
   constexpr size_t kMostShown = 20;
   Places places(model.graph);
   std::string troubles;

@@ -15,6 +15,6 @@ Result<std::vector<onnx::TensorProto>> read_safetensors(std::shared_ptr<const on
                                                         const std::string& path = "");
 
 // Fails if a weight has no initializer or input of its name, type and shape.
-Status use_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights);
+Status set_model_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights);
 
 }  // namespace tgc

@@ -48,8 +48,8 @@ TEST_CASE("weights: a safetensors header may list tensors in any order") {
   REQUIRE(read->size() == 3);
   CHECK((*read)[0].name == "a");
   CHECK((*read)[0].dims == std::vector<int64_t>{2, 1});
-  CHECK(onnx::array_of((*read)[0]).as<float>()[1] == -2);
-  CHECK(onnx::array_of((*read)[1]).as<int64_t>()[0] == 7);
+  CHECK(onnx::array_of_tensor((*read)[0]).as<float>()[1] == -2);
+  CHECK(onnx::array_of_tensor((*read)[1]).as<int64_t>()[0] == 7);
   CHECK((*read)[2].type == onnx::Type::Float16);
 }
 
@@ -92,10 +92,10 @@ TEST_CASE("weights: weights replace initializers or give inputs values; others a
     return onnx::TensorProto{.name = name, .type = type, .dims = std::move(dims)};
   };
   onnx::ModelProto m = model();
-  REQUIRE(use_weights(m, {tensor("x", onnx::Type::Float, {2, 5}), tensor("w", onnx::Type::Float, {2})}).ok());
+  REQUIRE(set_model_weights(m, {tensor("x", onnx::Type::Float, {2, 5}), tensor("w", onnx::Type::Float, {2})}).ok());
   CHECK(m.graph.initializers.size() == 2);
   m = model();
-  auto refused = use_weights(m, {tensor("w", onnx::Type::Float, {3}), tensor("y", onnx::Type::Float, {2}),
+  auto refused = set_model_weights(m, {tensor("w", onnx::Type::Float, {3}), tensor("y", onnx::Type::Float, {2}),
                                  tensor("x", onnx::Type::Float, {3, 5}), tensor("x", onnx::Type::Int64, {2, 5})});
   REQUIRE(!refused.ok());
   for (const char* words : {"'w' is FLOAT (3,), the model's is FLOAT (2,)", "no initializer and no input 'y'",
@@ -110,7 +110,7 @@ TEST_CASE("weights: a message about many weights shows the first ones") {
   std::vector<onnx::TensorProto> many;
   for (int i = 0; i < 50000; i++)
     many.push_back({.name = "t" + std::to_string(i), .type = onnx::Type::Float, .dims = {2}});
-  auto refused = use_weights(m, std::move(many));
+  auto refused = set_model_weights(m, std::move(many));
   REQUIRE_FALSE(refused);
   CHECK(refused.diag().message.size() < 2000);
   CHECK(refused.diag().message.find("'t19'") != std::string::npos);
@@ -127,7 +127,7 @@ TEST_CASE("weights: npz files are read, and other files are errors") {
   auto read = read_weights(path);
   REQUIRE(read.ok());
   REQUIRE(read->size() == 1);
-  CHECK(onnx::array_of((*read)[0]).as<float>()[1] == 3);
+  CHECK(onnx::array_of_tensor((*read)[0]).as<float>()[1] == 3);
   std::ofstream(path) << "not weights at all";
   CHECK(read_weights(path).diag().file == path);
   CHECK(!read_weights(path + ".missing").ok());

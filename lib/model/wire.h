@@ -19,10 +19,10 @@ class WireReader {
 
   // Returns false at the end.
   bool next_field() {
-    if (!is_value_taken_) skip_value();
+    if (!is_value_read_) skip_value();
     if (position_ == end_) return false;
     uint64_t tag = read_varint();
-    field_number_ = uint32_t(tag >> 3), wire_type_ = uint32_t(tag & 7), is_value_taken_ = false;
+    field_number_ = uint32_t(tag >> 3), wire_type_ = uint32_t(tag & 7), is_value_read_ = false;
     if (field_number_ == 0 || tag >> 32) fail("no field has the tag " + std::to_string(tag));
     return true;
   }
@@ -59,12 +59,12 @@ class WireReader {
     if (wire_type_ != type)
       fail("field " + std::to_string(field_number_) + " has wire type " + std::to_string(wire_type_) + ", not " +
            std::to_string(type));
-    is_value_taken_ = true;
+    is_value_read_ = true;
   }
   std::string_view take_bytes(uint64_t n) {
     if (n > uint64_t(end_ - position_))
       fail("needs " + std::to_string(n) + " bytes, there are " + std::to_string(end_ - position_));
-    is_value_taken_ = true;
+    is_value_read_ = true;
     std::string_view out(position_, n);
     position_ += n;
     return out;
@@ -87,7 +87,7 @@ class WireReader {
     fail("a number of more than ten bytes");
   }
   void skip_value() {
-    is_value_taken_ = true;
+    is_value_read_ = true;
     if (wire_type_ == 0) read_varint();
     else if (wire_type_ == 1) take_bytes(8);
     else if (wire_type_ == 2) read_bytes();
@@ -97,7 +97,7 @@ class WireReader {
 
   const char *position_, *end_, *message_name_, *start_;
   uint32_t field_number_ = 0, wire_type_ = 0;
-  bool is_value_taken_ = true;
+  bool is_value_read_ = true;
 };
 
 }  // namespace tgc

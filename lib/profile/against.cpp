@@ -14,10 +14,10 @@ namespace {
 using Side = ComparedInstruction::InstructionSide;
 using Code = std::vector<Side>;
 
-Code code_of_run(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls,
+Code code_of_run(const Profile& p, size_t kernel, const ProgramListings::Listing& listing, const StallReport& stalls,
                  double waves) {
   Code out;
-  const auto times = times_of(p, kernel, stalls);
+  const auto times = times_of_kernel(p, kernel, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
     const uint64_t address = p.code_of_kernel(kernel)->address_of(n);
@@ -66,12 +66,12 @@ std::string cycles_text(const std::optional<Side>& side) {
 }  // namespace
 
 std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
-  Listings old_listings(a), new_listings(b);
+  ProgramListings old_listings(a), new_listings(b);
   std::vector<ComparedRun> out;
   for (auto [old_run, new_run] : pairs_of(a, b)) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
-    auto code_of_kernel = [](const Profile& p, size_t run, Listings& listings, auto& reasons, double& cycles) {
-      const Listings::Listing& listing = listings.find(run);
+    auto code_of_kernel = [](const Profile& p, size_t run, ProgramListings& listings, auto& reasons, double& cycles) {
+      const ProgramListings::Listing& listing = listings.find(run);
       const double waves = double(std::max<size_t>(figures_of_kernel(p, run, listing).num_followed_waves, 1));
       const StallReport stalls = stalls_of_kernel(p, run, listing);
       for (size_t r = 0; r < kNumStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
@@ -79,8 +79,8 @@ std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
       for (const Side& e : code) cycles += e.cycles_per_wave;
       return code;
     };
-    const Code before = code_of_kernel(a, old_run, old_listings, pair.old_reasons, pair.old_cycles);
-    const Code after = code_of_kernel(b, new_run, new_listings, pair.new_reasons, pair.new_cycles);
+    const Code before = code_of_kernel(a, old_run, old_listings, pair.old_reason_cycles, pair.old_cycles);
+    const Code after = code_of_kernel(b, new_run, new_listings, pair.new_reason_cycles, pair.new_cycles);
     if (!before.empty() && !after.empty()) pair.instructions = align(before, after);
     out.push_back(std::move(pair));
   }
@@ -117,23 +117,23 @@ std::string comparison_text(const Profile& a, const Profile& b) {
     rows.push_back({text(t.old_seconds), text(t.new_seconds),
                     both ? formatted("%+.1f%%", (*t.new_seconds / *t.old_seconds - 1) * 100) : "-", t.kernel});
   }
-  std::string out = rows.size() == 1 ? "" : table(rows, "rrr");
+  std::string out = rows.size() == 1 ? "" : table_text(rows, "rrr");
   for (const ComparedRun& pair : compare_runs(a, b)) {
     if (pair.instructions.empty()) continue;
     out += formatted("\n%s: cycles of a wave: %.1f, before %.1f, %+.1f\n", b.trace.kernels[pair.new_run].name.c_str(),
                      pair.new_cycles, pair.old_cycles, pair.new_cycles - pair.old_cycles);
     std::vector<std::vector<std::string>> reasons{{"old", "new", "change", "reason of stalls"}};
     for (size_t r = 0; r < kNumStallReasons; r++)
-      if (const double before = pair.old_reasons[r], after = pair.new_reasons[r]; before + after >= 0.1)
+      if (const double before = pair.old_reason_cycles[r], after = pair.new_reason_cycles[r]; before + after >= 0.1)
         reasons.push_back({formatted("%.1f", before), formatted("%.1f", after), formatted("%+.1f", after - before),
                            std::string(stall_reason_name(StallReason(r)))});
-    out += table(reasons, "rrr");
+    out += table_text(reasons, "rrr");
     std::vector<std::vector<std::string>> lines{{"old", "new", "change", "hits", "instruction"}};
     for (const ComparedInstruction& x : pair.instructions)
       lines.push_back({cycles_text(x.old_side), cycles_text(x.new_side), formatted("%+.1f", x.change_per_wave()),
                        std::to_string(x.new_side ? x.new_side->instruction_times.num_executions : 0),
                        x.newest_side().assembly});
-    out += table(lines, "rrrr");
+    out += table_text(lines, "rrrr");
   }
   return out.empty() ? "the profiles have no kernel in common\n" : out;
 }
@@ -159,7 +159,7 @@ std::string comparison_json(const Profile& a, const Profile& b) {
                   if (cycles[r] > 0) json.member(stall_reason_name(StallReason(r)), cycles[r]);
               });
             };
-            reasons("old_reasons", pair.old_reasons), reasons("new_reasons", pair.new_reasons);
+            reasons("old_reasons", pair.old_reason_cycles), reasons("new_reasons", pair.new_reason_cycles);
           });
       });
       json.key("instructions").array([&] {

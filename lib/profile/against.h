@@ -29,7 +29,7 @@ struct ComparedInstruction {
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
   std::vector<ComparedInstruction> instructions;  // executed ones; empty if one of the runs has none
-  std::array<double, kNumStallReasons> old_reasons{}, new_reasons{};
+  std::array<double, kNumStallReasons> old_reason_cycles{}, new_reason_cycles{};
   double old_cycles = 0, new_cycles = 0;
 };
 // Compares the chosen runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those

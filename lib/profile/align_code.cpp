@@ -48,12 +48,12 @@ std::string mask_registers(std::string_view text) {
     if (out.ends_with(suffix)) out.resize(out.size() - suffix.size());
   if (out.starts_with("s_branch") || out.starts_with("s_cbranch")) return out;
   while (at < text.size()) {
-    if (!is_word(text[at])) {
+    if (!is_word_character(text[at])) {
       out += text[at++];
       continue;
     }
     size_t end = at;
-    while (end < text.size() && is_word(text[end])) end++;
+    while (end < text.size() && is_word_character(text[end])) end++;
     std::string_view word = text.substr(at, end - at);
     at = end;
     if (std::string_view name = register_class(word); !name.empty()) {

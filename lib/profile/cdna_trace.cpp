@@ -49,7 +49,7 @@ InstructionUnit unit_of_kind(uint32_t kind) {
 
 bool fits(uint32_t kind, const CodeInstruction& i) {
   using Unit = InstructionUnit;
-  if (kind == kUnknownKind) return !i.is_program_end;
+  if (kind == kUnknownKind) return !i.is_program_end_op;
   if (kind == kImmediateKind) return i.unit == Unit::Wait || i.unit == Unit::Barrier || i.unit == Unit::Other;
   if (kind == kMessage) return i.unit == Unit::Other || i.unit == Unit::Barrier;
   return unit_of_kind(kind) == i.unit;
@@ -119,7 +119,7 @@ class CdnaFollower {
       if (at == KernelCode::kNoInstruction) return fail("a wave leaves the code");
       // s_endpgm is issued, too: as a message, without a unit, or without an INST packet
       const bool is_end_kind = w.list[k].kind == kMessage || w.list[k].kind >= kImmediateKind;
-      if (code[at].is_program_end && k + 1 == w.list.size() && is_end_kind) break;
+      if (code[at].is_program_end_op && k + 1 == w.list.size() && is_end_kind) break;
       if (!fits(w.list[k].kind, code[at])) {
         // the INST packets of two instructions of a wave for different units may be swapped
         const uint32_t next = code[at].next_instruction;
@@ -140,7 +140,7 @@ class CdnaFollower {
       }
       at = w.list[k].kind == kJumpOp ? code[at].jump_target : code[at].next_instruction;
     }
-    if (at == KernelCode::kNoInstruction || !code[at].is_program_end)
+    if (at == KernelCode::kNoInstruction || !code[at].is_program_end_op)
       return fail("a wave ends elsewhere than at s_endpgm");
     steps_.push_back({std::max(last, time), number, at, false});
   }

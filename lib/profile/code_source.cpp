@@ -43,7 +43,7 @@ void add_nodes(const SourceMap& map, std::span<const UOp> list, uint32_t wave_si
   for (size_t n = 0; n < list.size(); n++) position[list[n]] = n;
   std::vector<std::set<size_t>> lines(list.size());
   for (size_t n = list.size(); n-- > 0;) {
-    SourceLines own = map.lines_of_node[n];
+    SourceLineRange own = map.lines_of_node[n];
     if (own.num_lines) lines[n].clear();  // the nodes that use it print only the name of its variable
     for (size_t k = 0; k < own.num_lines; k++) lines[n].insert(own.first_line + k);
     for (UOp s : list[n].src())
@@ -89,9 +89,9 @@ class SourceFinder {
   }
 
   CodeSources find() {
-    const Settings settings = session_.settings_for().value_or_throw();
+    const Settings settings = session_.merge_settings().value_or_throw();
     if (const std::string& name = session_.overrides.target; !name.empty()) {
-      const Target target = recorded_target(name, settings).value_or_throw();
+      const Target target = parse_recorded_target(name, settings).value_or_throw();
       if (target.device != "AMD" && target.device != "HIP")
         throw Failure(Diag{.message = "the kernels of the profile are for AMD's GPUs, not for " + name,
                            .expected = "a target such as AMD:LLVM:gfx1100"});
@@ -115,8 +115,8 @@ class SourceFinder {
 
  private:
   struct Wanted {
-    const Program* program;
-    Section text;
+    const GpuProgram* program;
+    ElfSection text;
     std::string kernel;
     std::string arch;
     std::string differs = {};
@@ -126,12 +126,12 @@ class SourceFinder {
   };
 
   void take_own(std::vector<Wanted>& wanted, const std::string& target) {
-    Session session = native_session(session_);
+    Session session = make_native_session(session_);
     std::set<std::string> names;
     for (const Wanted& w : wanted) names.insert(w.kernel);
     for (const std::string& name : names) {
       auto status = catch_failures([&] {
-        take_graph(wanted, session, profile_ast(session, profile_.trace, name, target));
+        take_graph(wanted, session, load_profile_ast(session, profile_.trace, name, target));
         return Unit{};
       });
       if (!status) last_error_ = status.diag().text();
@@ -139,7 +139,7 @@ class SourceFinder {
   }
 
   void take_input(std::vector<Wanted>& wanted, const std::string& target) {
-    Session session = native_session(session_);
+    Session session = make_native_session(session_);
     auto source = GraphSource::open(session, input_);
     for (;;) {
       auto in = source.value_or_throw().next_graph();
@@ -170,24 +170,24 @@ class SourceFinder {
                      const std::string& shown) {
     if (!record.source || !record.program) return;
     const std::string& name = record.program->function_name;
-    auto job = job_for({.name = name, .function_name = name, .target = target, .text = *record.source});
+    auto job = compile_job_for({.name = name, .function_name = name, .target = target, .text = *record.source});
     if (job) compare(wanted, name, std::move(*job), {.input = shown, .target = target});
   }
 
   void take_kernel(std::vector<Wanted>& wanted, Compilation& c, const std::string& shown) {
     auto list = c.list();
-    const ProgramInfo info = program_info(list.value_or_throw()).value_or_throw();
+    const ProgramInfo info = make_program_info(list.value_or_throw()).value_or_throw();
     const std::string& name = info.function_name;
     seen_.insert(name);
     if (std::ranges::none_of(wanted, [&](const Wanted& w) { return base_name(w.kernel) == base_name(name); })) return;
     for (const Wanted& w : wanted)
       if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.kernel_work)
-        if (auto work = catch_failures([&] { return work_of(c, shown); })) own.kernel_work = std::move(*work);
-    auto map = source_map(c.target(), *list);
+        if (auto work = catch_failures([&] { return work_of_kernel(c, shown); })) own.kernel_work = std::move(*work);
+    auto map = make_source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const uint32_t wave_size = is_rdna(isa_of_arch(c.target().arch)) ? 32 : 64;
     if (map) add_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
-    compare(wanted, name, std::move(c.compile_job().value_or_throw()), made);
+    compare(wanted, name, std::move(c.make_compile_job().value_or_throw()), made);
   }
 
   // Takes a source for wanted kernels with the same code; for others, keeps the source with the most similar code.
@@ -198,15 +198,16 @@ class SourceFinder {
     for (Wanted& w : wanted) {
       if (base_name(w.kernel) != base_name(name)) continue;
       if (binary.empty()) binary = compile(job, Artifact::Binary).value_or_throw();
-      Section text = find_text(binary).value_or_throw();
+      ElfSection text = find_text(binary).value_or_throw();
       const bool is_same = text.bytes == w.text.bytes;
       const CodeSource& known = out_[w.program];
       if (is_same && (!known.line_nodes.empty() || (!known.lines.empty() && source.line_nodes.empty()))) continue;
-      if (own.empty()) own = listed_instructions(compile(job, Artifact::Disassembly).value_or_throw());
+      if (own.empty()) own = parse_instructions(compile(job, Artifact::Disassembly).value_or_throw());
       CodeSource made = source;
       for (std::string_view line : lines_of(job.source)) made.lines.emplace_back(line);
       if (is_same) {
-        for (const ListedInstruction& i : own) made.line_of[i.address - text.address + w.text.address] = {i.line};
+        for (const ListedInstruction& i : own)
+          made.line_by_address[i.address - text.address + w.text.address] = {i.line};
         take(std::move(made), out_[w.program]);
         continue;
       }
@@ -230,7 +231,8 @@ class SourceFinder {
     std::erase_if(w.listing, is_padding), std::erase_if(own, is_padding);
     AlignedLines made = align_lines(w.listing, own);
     if (double(made.num_matched) < kLeastAligned * double(w.listing.size()) || made.num_matched <= w.pairs) return;
-    for (size_t n = 0; n < w.listing.size(); n++) source.line_of[w.listing[n].address] = made.instruction_lines[n];
+    for (size_t n = 0; n < w.listing.size(); n++)
+      source.line_by_address[w.listing[n].address] = made.instruction_lines[n];
     const std::string compiler = compiler_of(w);
     source.difference_text = "clang " + std::string(llvm_version()) + " makes other code than " +
                      (compiler.empty() ? "that of the profile" : compiler) + made.difference_text;
@@ -273,17 +275,17 @@ class SourceFinder {
 
 }  // namespace
 
-uint32_t CodeSource::line_at(uint64_t address) const {
-  auto found = line_of.find(address);
-  return found == line_of.end() || found->second.line > lines.size() ? 0 : found->second.line;
+uint32_t CodeSource::line_at_address(uint64_t address) const {
+  auto found = line_by_address.find(address);
+  return found == line_by_address.end() || found->second.line > lines.size() ? 0 : found->second.line;
 }
 
-bool CodeSource::is_exact_at(uint64_t address) const {
-  auto found = line_of.find(address);
-  return found != line_of.end() && found->second.is_exact;
+bool CodeSource::is_exact_at_address(uint64_t address) const {
+  auto found = line_by_address.find(address);
+  return found != line_by_address.end() && found->second.is_exact;
 }
 
-std::string_view CodeSource::text_of(uint32_t line) const { return line ? trimmed(lines[line - 1]) : ""; }
+std::string_view CodeSource::text_of_line(uint32_t line) const { return line ? trimmed_line(lines[line - 1]) : ""; }
 
 const std::vector<LinearNode>& CodeSource::nodes_of_line(uint32_t line) const {
   static const std::vector<LinearNode> none;

@@ -44,18 +44,18 @@ struct CodeSource {
   std::vector<MemoryAccess> accesses;
   std::optional<std::string> opts;        // as tinygrad prints them; nullopt: unknown
   std::optional<KernelWork> kernel_work;  // also set if no source was found
-  struct Line {
+  struct SourceLine {
     uint32_t line = 0;      // lines count from 1; 0: unknown
     bool is_exact = true;   // false: the compiled code has no instruction with this text here
   };
-  std::map<uint64_t, Line> line_of;          // by address in the profile's code
+  std::map<uint64_t, SourceLine> line_by_address;  // by address in the profile's code
   std::string difference_text;
-  uint32_t line_at(uint64_t address) const;
-  bool is_exact_at(uint64_t address) const;
-  std::string_view text_of(uint32_t line) const;
+  uint32_t line_at_address(uint64_t address) const;
+  bool is_exact_at_address(uint64_t address) const;
+  std::string_view text_of_line(uint32_t line) const;
   const std::vector<LinearNode>& nodes_of_line(uint32_t line) const;
 };
-using CodeSources = std::map<const Program*, CodeSource>;
+using CodeSources = std::map<const GpuProgram*, CodeSource>;
 
 // Returns the nodes of a line as text: "12 LOAD float (8 MUL, 9..11 ADD)".
 std::string nodes_text(const std::vector<LinearNode>& nodes);
@@ -65,7 +65,7 @@ std::string nodes_text(const std::vector<LinearNode>& nodes);
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
 struct AlignedLines {
-  std::vector<CodeSource::Line> instruction_lines;
+  std::vector<CodeSource::SourceLine> instruction_lines;
   size_t num_matched = 0;                       // instructions with counterparts, up to mask_registers()
   std::string difference_text;                  // "; 2 of 63 instructions are only in the profile's: ..."
 };

@@ -21,7 +21,7 @@ std::optional<LaneAccess> access(const std::string& index, const std::string& dt
       "ast = UOp(Ops.SINK, dtypes.void, (v, m, g), None)\n";
   static std::vector<std::unique_ptr<Graph>> graphs;
   graphs.push_back(std::make_unique<Graph>());
-  ReadReport report{.accepts_malformed_graphs = true};
+  GraphReadReport report{.accepts_malformed_graphs = true};
   UOp root = read_graph(*graphs.back(), InputKind::Pyrender, text, "in.uop", &report).value_or_throw().root;
   std::vector<UOp> list = toposort(root);
   UOp load;
@@ -73,7 +73,7 @@ TEST_CASE("bank_access: lanes that need different words of one bank take turns; 
         "v = UOp(Ops.LOAD, dtypes." + dtype + ", (p,), None)\n"
         "ast = UOp(Ops.SINK, dtypes.void, (v,), None)\n";
     Graph graph;
-    ReadReport report{.accepts_malformed_graphs = true};
+    GraphReadReport report{.accepts_malformed_graphs = true};
     auto read = read_graph(graph, InputKind::Pyrender, text, "in.uop", &report);
     std::vector<UOp> list = toposort(read.value_or_throw().root);
     UOp load = *std::ranges::find_if(list, [](UOp u) { return u.is(Op::LOAD); });
@@ -114,14 +114,14 @@ TEST_CASE("nodes_text: the nodes that print a line, then those inside it") {
 }
 
 TEST_CASE("align_lines: lines of another compiler's code are exact only for the same instruction") {
-  using Line = CodeSource::Line;
+  using SourceLine = CodeSource::SourceLine;
   const std::vector<ListedInstruction> code{{0, "v_mov_b32 v1, 0"}, {4, "s_waitcnt vmcnt(0)"},
                                             {8, "v_add_f32 v2, v1, v0"}, {12, "v_mul_f32 v3, v2, v2"},
                                             {16, "s_endpgm"}};
   const std::vector<ListedInstruction> own{{0, "v_mov_b32 v1, 0", 3}, {4, "v_add_f32 v4, v1, v0", 5}, {8, "s_nop 0", 6},
                                            {12, "s_endpgm", 7}};
   const AlignedLines made = align_lines(code, own);
-  auto is = [&](size_t n, Line l) {
+  auto is = [&](size_t n, SourceLine l) {
     return made.instruction_lines[n].line == l.line && made.instruction_lines[n].is_exact == l.is_exact;
   };
   CHECK(made.num_matched == 3);
@@ -137,7 +137,7 @@ TEST_CASE("align_lines: lines of another compiler's code are exact only for the 
 }
 
 TEST_CASE("listed_instructions: line 0 is no line") {
-  auto listed = listed_instructions("k:\n; line 3\n  1600: 000085bf              \ts_clause 0x1\n; line 0\n"
+  auto listed = parse_instructions("k:\n; line 3\n  1600: 000085bf              \ts_clause 0x1\n; line 0\n"
                                     "  1604: 000085bf              \ts_nop 0\n"
                                     "  1608: 000085bf              \ts_nop 1\n");
   CHECK(listed == std::vector<ListedInstruction>{

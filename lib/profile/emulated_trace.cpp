@@ -93,7 +93,7 @@ uint32_t op_of(Unit unit) {
 
 class TraceMaker {
  public:
-  TraceMaker(const Section& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
+  TraceMaker(const ElfSection& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
     for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
     hits_.resize(code.instructions().size()), lane_sums_.resize(hits_.size());
     at_.fill(kNoInstruction);
@@ -166,7 +166,7 @@ class TraceMaker {
     else packets_.instruction(wave, op_of(unit));
   }
 
-  Section text_;
+  ElfSection text_;
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
@@ -238,7 +238,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       std::string name(text.substr(std::min(arch.size() + 1, text.size())));
       Isa isa = isa_of_arch(arch);
       if (!is_rdna(isa)) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
-      Section section = find_text(modules[record.number]).value_or_throw();
+      ElfSection section = find_text(modules[record.number]).value_or_throw();
       KernelCode code = KernelCode::read(section, isa).value_or_throw();
       TraceMaker trace(section, isa, code);
       for (uint64_t n = 0; n < record.num_events; n++) {

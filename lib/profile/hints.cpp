@@ -30,18 +30,18 @@ struct Way {
 };
 
 struct Candidate {
-  Hint hint;
+  SpeedHint hint;
   std::string aim;  // what all ways have in common; may be empty
   std::vector<Way> ways;
   uint32_t line = 0;  // of the hint's access; 0: none
 };
 void sort_by_gain(std::vector<Candidate>& list) {
-  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.largest_share; });
+  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.max_time_share; });
 }
 
 class HintFinder {
  public:
-  HintFinder(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls)
+  HintFinder(const Profile& p, size_t kernel, const ProgramListings::Listing& listing, const StallReport& stalls)
       : p_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
         figures_(figures_of_kernel(p, kernel, listing)), times_(p.instructions_of_kernel(kernel)) {
     all_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
@@ -56,7 +56,7 @@ class HintFinder {
     if (has_unroll_) less_code_.push_back({"UNROLL less", kLessUnroll});
   }
 
-  std::vector<Hint> find() {
+  std::vector<SpeedHint> find() {
     if (!stalls_.instructions.empty()) {
       add_waves();
       add_short_waves();
@@ -81,10 +81,10 @@ class HintFinder {
 
   // Returns the hints by descending gain. Leaves out those with little gain, the ways that contradict a hint with a
   // larger gain, the hints without a way, and "wait" if an earlier hint is about the same source line.
-  std::vector<Hint> weighed() {
-    std::erase_if(out_, [](const Candidate& c) { return c.hint.largest_share < kLeastGain; });
+  std::vector<SpeedHint> weighed() {
+    std::erase_if(out_, [](const Candidate& c) { return c.hint.max_time_share < kLeastGain; });
     sort_by_gain(out_);
-    std::vector<Hint> hints;
+    std::vector<SpeedHint> speed_hints;
     std::set<uint32_t> lines;
     uint32_t excluded = 0;
     for (Candidate& c : out_) {
@@ -95,9 +95,9 @@ class HintFinder {
         c.hint.advice_text += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.ways[n].text;
         excluded |= opposite(c.ways[n].effects);
       }
-      hints.push_back(std::move(c.hint));
+      speed_hints.push_back(std::move(c.hint));
     }
-    return hints;
+    return speed_hints;
   }
   double idle_of(StallReason reason) const {
     return double(stalls_.times_by_reason[size_t(reason)].idle_cycles) / all_;
@@ -106,7 +106,7 @@ class HintFinder {
     return double(stalls_.times_by_reason[size_t(reason)].cycles) / all_;
   }
   std::string place(uint32_t n) const {
-    return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_place(p_, kernel_, n) + ")";
+    return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_location(p_, kernel_, n) + ")";
   }
 
   void add_waves() {
@@ -115,17 +115,17 @@ class HintFinder {
                           StallReason::Fetch})
       hideable += idle_of(r);
     const auto fitting = fitting_waves(run_);
-    auto processor = amd_processor(run_.arch);
+    auto processor = find_amd_processor(run_.arch);
     if (!fitting || !processor || !stalls_.num_resident_waves) return;
     const double most = fitting->max_waves, now = stalls_.num_resident_waves;
     const std::string idle = formatted("in %.0f%% of the waves' time no wave of the SIMD issues", hideable * 100);
     if (now < fitting->num_resident_waves) {
-      const DevicePeak* device = device_peak(run_.arch);
+      const DevicePeakRates* device = find_device_peak(run_.arch);
       std::string launched =
           counted(figures_.num_waves, "wave") + (figures_.num_waves == 1 ? " was" : " were") + " launched";
       if (device && device->num_simds)
         launched +=
-            formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds, std::string(device->card).c_str(),
+            formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds, std::string(device->card_name).c_str(),
                       double(device->num_simds) * fitting->num_resident_waves);
       add("few-waves", hideable * (1 - now / fitting->num_resident_waves),
           formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->num_resident_waves,
@@ -135,10 +135,10 @@ class HintFinder {
     if (fitting->num_resident_waves < most) {
       const std::string limiter(fitting->limiting_resource);
       const bool by_registers = limiter == "vector registers", by_memory = limiter == "local memory";
-      std::string amount = by_registers ? formatted("%u vector registers of each lane", *resources_->vector_registers)
-                           : by_memory  ? formatted("%u bytes of local memory of each work group",
-                                                    resources_->shared_bytes.value_or(0))
-                                        : limiter;
+      std::string amount =
+          by_registers ? formatted("%u vector registers of each lane", *resources_->num_vector_registers)
+          : by_memory  ? formatted("%u bytes of local memory of each work group", resources_->shared_bytes.value_or(0))
+                       : limiter;
       add(by_registers ? "registers"
           : by_memory  ? "local-memory"
                        : "group-size",
@@ -181,14 +181,14 @@ class HintFinder {
   }
 
   void add_lanes() {
-    if (!figures_.wave_lanes || figures_.max_active_lanes >= figures_.wave_lanes) return;
-    const double unused = 1 - double(figures_.max_active_lanes) / figures_.wave_lanes;
+    if (!figures_.num_wave_lanes || figures_.max_active_lanes >= figures_.num_wave_lanes) return;
+    const double unused = 1 - double(figures_.max_active_lanes) / figures_.num_wave_lanes;
     add("idle-lanes", unused * (figures_.num_waves > 1 ? 0.9 : 0.1),
         formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
-                  figures_.max_active_lanes, figures_.wave_lanes - figures_.max_active_lanes, figures_.wave_lanes,
-                  figures_.num_waves),
-        formatted("use work groups of a multiple of %u threads", figures_.wave_lanes),
-        {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.wave_lanes), kLargerGroups}});
+                  figures_.max_active_lanes, figures_.num_wave_lanes - figures_.max_active_lanes,
+                  figures_.num_wave_lanes, figures_.num_waves),
+        formatted("use work groups of a multiple of %u threads", figures_.num_wave_lanes),
+        {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.num_wave_lanes), kLargerGroups}});
   }
 
   void add_divergence() {
@@ -225,7 +225,7 @@ class HintFinder {
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].num_executions) continue;
-      if (source->line_at(p_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
+      if (source->line_at_address(p_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waits_for_result;
       for (const StallTime& own : stalls_.instructions[n].times_by_reason) t += own;
       out.share += double(t.cycles) / all_, out.hits += times_[n].num_executions;
@@ -407,7 +407,7 @@ class HintFinder {
         formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
                   share * 100),
         "", std::move(ways));
-    out_.back().line = source ? source->line_at(p_.code_of_kernel(kernel_)->address_of(n)) : 0;
+    out_.back().line = source ? source->line_at_address(p_.code_of_kernel(kernel_)->address_of(n)) : 0;
   }
 
   void add_counters() {
@@ -436,7 +436,7 @@ class HintFinder {
   const Profile& p_;
   size_t kernel_;
   const KernelRun& run_;
-  const Listings::Listing& listing_;
+  const ProgramListings::Listing& listing_;
   const StallReport& stalls_;
   KernelFigures figures_;
   std::vector<InstructionTimes> times_;
@@ -450,11 +450,12 @@ class HintFinder {
 
 }  // namespace
 
-std::string Hint::text() const {
-  return formatted("up to %.0f%% of the time: ", largest_share * 100) + measured_text + ": " + advice_text;
+std::string SpeedHint::text() const {
+  return formatted("up to %.0f%% of the time: ", max_time_share * 100) + measured_text + ": " + advice_text;
 }
 
-std::vector<Hint> hints(const Profile& p, size_t kernel, const Listings::Listing& listing, const StallReport& stalls) {
+std::vector<SpeedHint> speed_hints(const Profile& p, size_t kernel, const ProgramListings::Listing& listing,
+                                   const StallReport& stalls) {
   return HintFinder(p, kernel, listing, stalls).find();
 }
 

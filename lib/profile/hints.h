@@ -8,16 +8,16 @@
 
 namespace tgc::profile {
 
-struct Hint {
+struct SpeedHint {
   std::string id;
-  double largest_share = 0;   // of the waves' time that could be saved, 0 to 1
+  double max_time_share = 0;  // of the waves' time that could be saved, 0 to 1
   std::string measured_text;  // figures, and why they cost time
   std::string advice_text;
   std::string text() const;  // "up to 38% of the time: MEASURED: CHANGE"
 };
 
 // Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of_kernel() of it.
-std::vector<Hint> hints(const Profile& profile, size_t kernel, const Listings::Listing& listing,
+std::vector<SpeedHint> speed_hints(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing,
                         const StallReport& stalls);
 
 }  // namespace tgc::profile

@@ -11,9 +11,9 @@ using hip::TraceEvent;
 
 struct Run {
   Profile profile;
-  Listings::Listing listing;
+  ProgramListings::Listing listing;
   StallReport stalls;
-  std::vector<Hint> found() const { return hints(profile, 0, listing, stalls); }
+  std::vector<SpeedHint> found() const { return speed_hints(profile, 0, listing, stalls); }
 };
 
 constexpr uint64_t kBase = 0x1000;
@@ -33,8 +33,8 @@ Run run_of(const std::vector<std::string>& texts, const std::vector<uint32_t>& l
   log->append(hip::TraceRecord::Launch, 7, std::string("gfx1100 ") + name);
   const uint64_t branch = kBase + 4 * texts.size();
   for (uint32_t wave = 0; wave < loops.size(); wave++) {
-    auto event = [&](TraceEvent type, uint64_t address) { log->add_event(trace_event(type, wave, address)); };
-    log->add_event(hip::active_lanes_event(wave, 32));
+    auto event = [&](TraceEvent type, uint64_t address) { log->add_event(encode_trace_event(type, wave, address)); };
+    log->add_event(hip::encode_lanes_event(wave, 32));
     event(TraceEvent::Started, kBase);
     for (uint32_t k = 0; k < loops[wave]; k++) {
       for (size_t n = 0; n < texts.size(); n++) event(TraceEvent::Executed, kBase + 4 * n);
@@ -56,9 +56,9 @@ void add_stall(Run& run, StallReason reason, uint64_t cycles) {
   run.stalls.total_cycles += cycles;
 }
 
-const Hint* hint_of(const std::vector<Hint>& hints, std::string_view id) {
-  auto found = std::ranges::find(hints, id, &Hint::id);
-  return found == hints.end() ? nullptr : &*found;
+const SpeedHint* hint_of(const std::vector<SpeedHint>& speed_hints, std::string_view id) {
+  auto found = std::ranges::find(speed_hints, id, &SpeedHint::id);
+  return found == speed_hints.end() ? nullptr : &*found;
 }
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
@@ -69,7 +69,7 @@ TEST_CASE("hints: no hint contradicts one with a larger gain") {
   Run run = run_of(texts, {4});
   add_stall(run, StallReason::Fetch, 6000);
   add_stall(run, StallReason::Dependency, 2000);
-  std::vector<Hint> list = run.found();  // shorter code needs less UNROLL: independent operations would need more
+  std::vector<SpeedHint> list = run.found();  // shorter code needs less UNROLL: independent operations would need more
   REQUIRE(hint_of(list, "instruction-fetch"));
   CHECK(has(hint_of(list, "instruction-fetch")->advice_text, "UNROLL less"));
   CHECK_FALSE(hint_of(list, "dependency"));
@@ -79,7 +79,7 @@ TEST_CASE("hints: no hint contradicts one with a larger gain") {
   list = run.found();
   REQUIRE(hint_of(list, "dependency"));
   CHECK(has(hint_of(list, "dependency")->advice_text, "Opt(OptOps.UNROLL, 0, 4)"));
-  for (const Hint& h : list) CHECK_FALSE(has(h.advice_text, " less"));
+  for (const SpeedHint& h : list) CHECK_FALSE(has(h.advice_text, " less"));
 }
 
 TEST_CASE("hints: an opt that the kernel does not have cannot be less") {
@@ -99,13 +99,13 @@ TEST_CASE("hints: bank conflicts are those of the instructions, whose width they
   Run run = run_of({"ds_load_b128 v[0:3], v9", "s_waitcnt lgkmcnt(0)"}, {4});
   CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
   source.lines = {"float val0 = *(temp0+(lidx0*32+Lidx0));"};
-  source.line_of[kBase] = {1};
+  source.line_by_address[kBase] = {1};
   // the source line loads one float for each lane, and the compiler made it a part of a load of 16 bytes
   BankAccess access{.num_lanes = 32, .lane_bytes = 4, .access_cycles = 32, .fewest_cycles = 1};
   for (int64_t lane = 0; lane < 32; lane++) access.addresses.push_back(lane * 128);
   source.accesses.push_back({.line = 1, .node = {3, "LOAD", "dtypes.float"}, .bank_access = access});
-  const std::vector<Hint> list = run.found();
-  const Hint* hint = hint_of(list, "bank-conflicts");
+  const std::vector<SpeedHint> list = run.found();
+  const SpeedHint* hint = hint_of(list, "bank-conflicts");
   REQUIRE(hint);
   CHECK(has(hint->measured_text, "by ds_load_b128"));
   CHECK(has(hint->measured_text, "16 bytes for each of 32 lanes in 32 cycles instead of 4"));
@@ -116,9 +116,9 @@ TEST_CASE("hints: imbalance names the wave, and the instruction and line that it
   Run run = run_of({"v_add_f32_e32 v0, v0, v1"}, {2, 2, 40, 2});
   CodeSource& source = run.profile.sources[run.profile.trace.kernels[0].program];
   source.lines = {"for (int i = 0; i < n; i++)", "s += in[i];"};
-  source.line_of[kBase] = {2};
-  const std::vector<Hint> list = run.found();
-  const Hint* hint = hint_of(list, "imbalance");
+  source.line_by_address[kBase] = {2};
+  const std::vector<SpeedHint> list = run.found();
+  const SpeedHint* hint = hint_of(list, "imbalance");
   REQUIRE(hint);
   CHECK(has(hint->measured_text, "followed wave 3 of shader engine 0 (wave 2 of its SIMD) issues 81 instructions"));
   CHECK(has(hint->measured_text, "'v_add_f32_e32 v0, v0, v1' (0x1000, line 2) 40 times, a mean wave 12 times"));
@@ -126,7 +126,7 @@ TEST_CASE("hints: imbalance names the wave, and the instruction and line that it
 
 TEST_CASE("times of an emulated run are those of the model, not its counts of instructions") {
   const Run run = run_of({"global_load_b32 v0, v1, s[0:1]", "s_waitcnt vmcnt(0)"}, {1});
-  const auto counted = run.profile.instructions_of_kernel(0), modeled = times_of(run.profile, 0, run.stalls);
+  const auto counted = run.profile.instructions_of_kernel(0), modeled = times_of_kernel(run.profile, 0, run.stalls);
   REQUIRE(modeled.size() == 4);
   CHECK(modeled[1].num_executions == 1);
   CHECK(counted[1].cycles == 1);

@@ -20,12 +20,12 @@ uint32_t number_in(std::string_view text) {
 
 void add_registers(std::string_view operand, std::vector<uint16_t>& out) {
   for (size_t at = 0; at < operand.size();) {
-    if (!is_word(operand[at])) {
+    if (!is_word_character(operand[at])) {
       at++;
       continue;
     }
     size_t end = at;
-    while (end < operand.size() && is_word(operand[end])) end++;
+    while (end < operand.size() && is_word_character(operand[end])) end++;
     std::string_view word = operand.substr(at, end - at);
     at = end;
     if (word.starts_with("vcc")) out.insert(out.end(), {kVcc, uint16_t(kVcc + 1)});
@@ -140,7 +140,7 @@ bool InstructionRole::depends_on(const InstructionRole& earlier) const {
   return meets(read_registers, earlier.written_registers) || meets(written_registers, earlier.written_registers);
 }
 
-InstructionRole role_of(std::string_view text, Isa isa) {
+InstructionRole parse_role(std::string_view text, Isa isa) {
   using Unit = InstructionUnit;
   InstructionRole out;
   const std::string_view name = text.substr(0, text.find(' '));
@@ -158,7 +158,7 @@ InstructionRole role_of(std::string_view text, Isa isa) {
   } else if (starts({"s_branch", "s_cbranch", "s_setpc", "s_swappc", "s_call"})) {
     out.unit = Unit::Branch;
   } else if (name == "s_endpgm") {
-    out.is_program_end = true;
+    out.is_program_end_op = true;
   } else if (starts({"s_load", "s_buffer_load", "s_store", "s_atomic", "s_dcache", "s_gl1", "s_mem"})) {
     out.unit = Unit::ScalarMemory;
     out.raised_counters = {is_rdna4 ? WaitCounter::Scalar : WaitCounter::Lgkm};

@@ -24,17 +24,17 @@ struct InstructionRole {
   std::vector<Wait> waits;
   bool is_store = false;            // also for atomics of vector memory that return nothing
   bool is_scratch = false;          // private memory of a lane: spilled registers, or arrays
-  bool is_program_end = false;
+  bool is_program_end_op = false;
   uint32_t lane_bytes = 0;
   uint32_t num_addresses = 1;  // 2 for ds_load_2addr_b32
   std::vector<uint16_t> read_registers, written_registers;  // sorted
   bool depends_on(const InstructionRole& earlier) const;  // reads or writes a register that `earlier` writes
 };
 
-InstructionRole role_of(std::string_view assembly, Isa isa);
+InstructionRole parse_role(std::string_view assembly, Isa isa);
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_word(char c) {
+inline bool is_word_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 

@@ -106,7 +106,7 @@ void set_cdna_unit(uint32_t word, CodeInstruction& i) {
   else if (!is_sopp(word)) i.unit = Unit::Scalar;
   else {
     const uint32_t op = word >> 16 & 127;
-    i.is_program_end = op == 1;                              // s_endpgm
+    i.is_program_end_op = op == 1;                           // s_endpgm
     i.is_branch = op == 2 || (op >= 4 && op <= 9);           // s_branch, s_cbranch
     i.unit = i.is_branch ? Unit::Branch : op == 10 ? Unit::Barrier : op == 16 || op == 17 ? Unit::Other : Unit::Wait;
   }
@@ -145,7 +145,7 @@ uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second) {
   }
 }
 
-Result<Section> find_section(std::string_view elf, std::string_view wanted) {
+Result<ElfSection> find_section(std::string_view elf, std::string_view wanted) {
   return catch_failures([&] {
     if (!elf.starts_with(ELFMAG)) throw Failure("blob is not an ELF, missing magic bytes");
     auto header = read_at<Elf64_Ehdr>(elf, 0);
@@ -170,13 +170,13 @@ Result<Section> find_section(std::string_view elf, std::string_view wanted) {
       }
       if (!name.starts_with(wanted) || (name.size() > wanted.size() && name[wanted.size()])) continue;
       if (s.sh_size > kMostSection) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
-      return Section{range_at(elf, s.sh_offset, s.sh_size), address};
+      return ElfSection{range_at(elf, s.sh_offset, s.sh_size), address};
     }
     throw Failure("the code has no section " + std::string(wanted));
   });
 }
 
-std::string make_elf(const Section& text) {
+std::string make_elf(const ElfSection& text) {
   constexpr std::string_view kNames("\0.text\0.names\0", 14);
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -195,7 +195,7 @@ std::string make_elf(const Section& text) {
   return out.append(reinterpret_cast<const char*>(sections), sizeof sections);
 }
 
-Result<KernelCode> KernelCode::read(const Section& text, Isa isa) {
+Result<KernelCode> KernelCode::read(const ElfSection& text, Isa isa) {
   return catch_failures([&] {
     KernelCode out;
     out.code_address_ = text.address, out.isa_ = isa;
@@ -267,17 +267,17 @@ void parse_listing(std::string_view listing, Each&& each) {
 
 }  // namespace
 
-std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch) {
+std::map<uint64_t, std::string> disassemble_program(const GpuProgram& program, const std::string& arch) {
   auto engine = llvm_engine();
   auto text = find_text(program.elf_bytes);
   if (!engine || !text || arch.empty()) return {};
   // in a worker, because LLVM 19 aborts on some code (lib/emulate/hip/driver_test.cpp)
   std::string elf = make_elf(*text);
   const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950
-  auto listing = contain(
+  auto listing = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine({.rights = Rights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
-        auto made = (*engine)->disassemble(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
+        worker.confine_process({.rights = Rights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
+        auto made = (*engine)->disassemble_object(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
         if (!made.ok) return Diag{made.compiler_error.message};
         return made.value;
       },
@@ -288,7 +288,7 @@ std::map<uint64_t, std::string> disassemble_program(const Program& program, cons
   return out;
 }
 
-std::vector<ListedInstruction> listed_instructions(std::string_view listing) {
+std::vector<ListedInstruction> parse_instructions(std::string_view listing) {
   std::vector<ListedInstruction> out;
   parse_listing(listing, [&](uint64_t address, std::string text, uint32_t line) {
     out.push_back({address, std::move(text), line});

@@ -20,21 +20,21 @@ enum class InstructionUnit : uint8_t {
 };
 
 // `address` is that which tinygrad's loader gives the section.
-struct Section {
+struct ElfSection {
   std::string_view bytes;
   uint64_t address = 0;
 };
-Result<Section> find_section(std::string_view elf, std::string_view name);
-inline Result<Section> find_text(std::string_view elf) { return find_section(elf, ".text"); }
+Result<ElfSection> find_section(std::string_view elf, std::string_view name);
+inline Result<ElfSection> find_text(std::string_view elf) { return find_section(elf, ".text"); }
 // Returns an ELF file for AMDGPU with no other code or data, because the profile's file may be damaged.
-std::string make_elf(const Section& text);
+std::string make_elf(const ElfSection& text);
 
 struct CodeInstruction {
   uint32_t offset = 0;
   uint8_t size_bytes = 4;
   bool has_no_packet = false;  // s_delay_alu, s_wait_alu, s_barrier_wait
   bool is_branch = false;
-  bool is_program_end = false;                    // s_endpgm; set only for CDNA
+  bool is_program_end_op = false;                 // s_endpgm; set only for CDNA
   InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA
   // Numbers of instructions; kNoInstruction: outside the code.
   uint32_t packet_instruction = 0;  // this or the next instruction that has a packet
@@ -47,7 +47,7 @@ class KernelCode {
  public:
   static constexpr uint32_t kNoInstruction = UINT32_MAX;
   // Fails if a word begins no instruction of `isa`, or if the last word is incomplete.
-  static Result<KernelCode> read(const Section& text, Isa isa);
+  static Result<KernelCode> read(const ElfSection& text, Isa isa);
 
   const std::vector<CodeInstruction>& instructions() const { return instructions_; }
   Isa isa() const { return isa_; }
@@ -70,6 +70,6 @@ struct ListedInstruction {
   uint32_t line = 0;
   bool operator==(const ListedInstruction&) const = default;
 };
-std::vector<ListedInstruction> listed_instructions(std::string_view listing);
+std::vector<ListedInstruction> parse_instructions(std::string_view listing);
 
 }  // namespace tgc::profile

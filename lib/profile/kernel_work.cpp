@@ -15,7 +15,7 @@
 namespace tgc::profile {
 namespace {
 
-constexpr DevicePeak kPeaks[] = {
+constexpr DevicePeakRates kPeaks[] = {
     {"gfx942", "MI300X", 163.4e12, 5.3e12, 1216},   {"gfx950", "MI355X", 157.3e12, 8.0e12, 1024},
     {"gfx1100", "RX 7900 XTX", 61.4e12, 960e9, 192}, {"gfx1151", "Radeon 8060S", 29.7e12, 256e9, 80},
     {"gfx1200", "RX 9060 XT", 25.6e12, 320e9, 64},   {"gfx1201", "RX 9070 XT", 48.7e12, 640e9, 128},
@@ -64,14 +64,14 @@ double flops_per_lane(std::string_view assembly) {
   return out;
 }
 
-const DevicePeak* device_peak(std::string_view arch) {
-  auto found = std::ranges::find(kPeaks, arch, &DevicePeak::arch);
+const DevicePeakRates* find_device_peak(std::string_view arch) {
+  auto found = std::ranges::find(kPeaks, arch, &DevicePeakRates::arch);
   return found == std::end(kPeaks) ? nullptr : found;
 }
 
 std::string speed_limit_text(std::optional<double> flops, std::optional<double> bytes, double seconds,
                              std::string_view arch) {
-  const DevicePeak* peak = device_peak(arch);
+  const DevicePeakRates* peak = find_device_peak(arch);
   if (!peak || seconds <= 0 || (!flops && !bytes)) return "";
   double compute = flops.value_or(0) / seconds / peak->flops_per_second,
          memory = bytes.value_or(0) / seconds / peak->bytes_per_second;
@@ -98,12 +98,12 @@ double number_of(const Sint& n) { return n.is_int() ? n.as_int().to_double() : n
 
 }  // namespace
 
-KernelWork work_of(Compilation& kernel, std::string from) {
+KernelWork work_of_kernel(Compilation& kernel, std::string from) {
   KernelWork out{.ast_source = std::move(from)};
   if (kernel.input_stage()) {  // the graph of a later stage has threads in place of loops
     const auto& list = kernel.list();
     if (!list) throw Failure(list.diag());
-    const Estimates made = program_info(*list).value_or_throw().estimates;
+    const Estimates made = make_program_info(*list).value_or_throw().estimates;
     out.num_operations = number_of(made.ops), out.num_bytes = number_of(made.mem);
     out.is_upper_bound = !made.ops.is_int() || !made.mem.is_int();
     return out;
@@ -114,34 +114,35 @@ KernelWork work_of(Compilation& kernel, std::string from) {
   return out;
 }
 
-Session native_session(const Session& session) {
+Session make_native_session(const Session& session) {
   Session out = session;
   out.overrides.target.clear();
   out.overrides.imports_kernels = out.overrides.uses_native_pipeline = true;
   return out;
 }
 
-InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target) {
+InputGraph load_profile_ast(const Session& session, const ProfileTrace& trace, const std::string& name,
+                            const std::string& target) {
   auto ast = trace.kernel_asts.find(name);
   if (ast == trace.kernel_asts.end()) throw Failure("the profile has no AST of " + name);
-  Settings settings = session.settings_for().value_or_throw();
-  const std::string text = pickled_graph(ast->second).value_or_throw();
-  InputGraph in = std::move(load_text(settings, InputKind::Json, text, name).value_or_throw());
+  Settings settings = session.merge_settings().value_or_throw();
+  const std::string text = pickled_graph_json(ast->second).value_or_throw();
+  InputGraph in = std::move(load_graph_text(settings, InputKind::Json, text, name).value_or_throw());
   in = std::move(session.compiler()->import_kernel(std::move(in)).value_or_throw());
-  if (auto& refused = import_facts_of(in).import_error) throw Failure(*refused);
+  if (auto& refused = import_facts_of_input(in).import_error) throw Failure(*refused);
   in.info.target = target;
   if (is_lowered(in.root)) in.info.stage = kernel_stages().back().name;
   return in;
 }
 
-KernelWorks find_works(const Session& session, const Trace& trace) {
+KernelWorks find_kernel_works(const Session& session, const ProfileTrace& trace) {
   KernelWorks out;
-  const Session native = native_session(session);
+  const Session native = make_native_session(session);
   for (auto& [name, ast] : trace.kernel_asts) {
     if (session.is_cancelled()) break;
     (void)catch_failures([&] {
-      Compilation c = std::move(native.begin(profile_ast(native, trace, name, "AMD:HIP")).value_or_throw());
-      out[name] = work_of(c, "the AST that the profile has");
+      Compilation c = std::move(native.begin(load_profile_ast(native, trace, name, "AMD:HIP")).value_or_throw());
+      out[name] = work_of_kernel(c, "the AST that the profile has");
       return Unit{};
     });
   }
@@ -171,7 +172,7 @@ constexpr uint32_t kDescriptorBytes = 64;
 
 }  // namespace
 
-std::optional<KernelResources> program_resources(const Program& program, std::string_view arch) {
+std::optional<KernelResources> program_resources(const GpuProgram& program, std::string_view arch) {
   // .rodata begins with the descriptor, as tinygrad assumes, too
   auto descriptor = find_section(program.elf_bytes, ".rodata");
   if (!descriptor || descriptor->bytes.size() < kDescriptorBytes) return {};
@@ -182,11 +183,11 @@ std::optional<KernelResources> program_resources(const Program& program, std::st
   };
   const bool is_rdna3 = is_rdna(isa_of_arch(arch)), is_wave32 = word(56) >> 10 & 1;
   KernelResources out{.kernel = std::string(program.name), .reporter_name = "the kernel's descriptor"};
-  out.vector_registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
+  out.num_vector_registers = ((word(48) & 63) + 1) * (is_rdna3 && !is_wave32 ? 4 : 8);
   out.shared_bytes = word(0), out.scratch_bytes = word(4);
   if (auto note = find_section(program.elf_bytes, ".note")) {
     auto number = [&](std::string_view key) { return packed_number(note->bytes, key); };
-    out.scalar_registers = number(".sgpr_count");
+    out.num_scalar_registers = number(".sgpr_count");
     auto vectors = number(".vgpr_spill_count"), scalars = number(".sgpr_spill_count");
     if (vectors || scalars) out.num_spills = vectors.value_or(0) + scalars.value_or(0), out.spill_unit = "registers";
     out.max_threads = number(".max_flat_workgroup_size").value_or(0);
@@ -202,7 +203,7 @@ std::optional<Occupancy> fitting_waves(const KernelRun& run) {
 
 KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<uint64_t, std::string>& listing) {
   const KernelRun& run = p.trace.kernels[kernel];
-  KernelFigures out{.kernel_work = p.work_of(kernel)};
+  KernelFigures out{.kernel_work = p.work_of_kernel(kernel)};
   size_t number = 0;
   for (size_t n = 0; n < kernel; n++)
     number += p.trace.kernels[n].kernel == run.kernel && p.trace.kernels[n].device == run.device;
@@ -214,7 +215,7 @@ KernelFigures figures_of_kernel(const Profile& p, size_t kernel, const std::map<
     if (p.sqtt_summaries[i].instructions.empty()) continue;
     for (const WaveSpan& w : p.sqtt_summaries[i].wave_spans) out.num_followed_waves += w.cu == 0 && w.simd == 0;
   }
-  out.wave_lanes = out.max_active_lanes = is_rdna(isa_of_arch(run.arch)) ? 32 : 64;
+  out.num_wave_lanes = out.max_active_lanes = is_rdna(isa_of_arch(run.arch)) ? 32 : 64;
   if (auto resources = run.program ? program_resources(*run.program, run.arch) : std::nullopt; resources)
     if (resources->max_threads) out.max_active_lanes = std::min(out.max_active_lanes, resources->max_threads);
   const auto times = p.instructions_of_kernel(kernel);
@@ -252,7 +253,7 @@ std::string with_commas(double n) {
 
 std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f) {
   const KernelRun& run = p.trace.kernels[kernel];
-  const DevicePeak* peak = device_peak(run.arch);
+  const DevicePeakRates* peak = find_device_peak(run.arch);
   auto rate = [&](double amount, const char* unit, double most) {
     return run.seconds && *run.seconds > 0 ? " (" + share_text(amount, *run.seconds, unit, most) + ")" : "";
   };
@@ -268,7 +269,7 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
         f.active_lanes ? formatted("%.1f", *f.active_lanes) : formatted("at most %u", f.max_active_lanes);
     out += (out.empty() ? "operations: " : "; ") + std::string("executed: ") +
            (f.is_executed_upper_bound ? "at most " : "") + with_commas(*f.executed_flops) +
-           formatted(", with %s of %u lanes active", lanes.c_str(), f.wave_lanes);
+           formatted(", with %s of %u lanes active", lanes.c_str(), f.num_wave_lanes);
     if (!f.kernel_work) out += rate(*f.executed_flops, "FLOPS", peak ? peak->flops_per_second : 0);
   }
   if (!out.empty()) out += "\n";
@@ -277,7 +278,7 @@ std::string figures_text(const Profile& p, size_t kernel, const KernelFigures& f
     out += "bytes: " + with_commas(*bytes) + (f.kernel_work ? ", each element once" : " in its buffers") +
            rate(*bytes, "B/s", peak ? peak->bytes_per_second : 0) + "\n";
   if (peak && run.seconds && !out.empty())
-    out += "peak: " + std::string(peak->card) + ", nominal rates\n";
+    out += "peak: " + std::string(peak->card_name) + ", nominal rates\n";
   return out;
 }
 

@@ -24,21 +24,22 @@ using KernelWorks = std::map<std::string, KernelWork, std::less<>>;
 
 // Returns the work of a kernel's AST, or tinygrad's estimate (passes/program.h) if the compilation began at a later
 // stage. Throws Failure if the kernel cannot be read or compiled.
-KernelWork work_of(Compilation& kernel, std::string from);
+KernelWork work_of_kernel(Compilation& kernel, std::string from);
 
 // Returns a session that compiles graphs of all releases, each for the target that it names.
-Session native_session(const Session& session);
+Session make_native_session(const Session& session);
 
-// Reads the AST of the kernel `name` from the profile. `session` is a native_session(). Throws Failure if the profile
-// has no such AST, or if tgc cannot read it.
-InputGraph profile_ast(const Session& session, const Trace& trace, const std::string& name, const std::string& target);
+// Reads the AST of the kernel `name` from the profile. `session` is a make_native_session(). Throws Failure if the
+// profile has no such AST, or if tgc cannot read it.
+InputGraph load_profile_ast(const Session& session, const ProfileTrace& trace, const std::string& name,
+                            const std::string& target);
 
 // Returns the work of the kernels whose AST the profile has and tgc can read. A cancelled session leaves out the rest.
-KernelWorks find_works(const Session& session, const Trace& trace);
+KernelWorks find_kernel_works(const Session& session, const ProfileTrace& trace);
 
 // Reads a kernel's resources from its binary (LLVM's AMDGPUUsage); nullopt without a descriptor. `max_threads` is 0 if
 // it is unknown.
-std::optional<KernelResources> program_resources(const Program& program, std::string_view arch);
+std::optional<KernelResources> program_resources(const GpuProgram& program, std::string_view arch);
 // Returns how many waves of the run's kernel fit on a SIMD; nullopt: unknown.
 std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
@@ -48,12 +49,12 @@ struct KernelFigures {
   std::optional<double> executed_flops;
   // `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
   bool is_executed_upper_bound = false;
-  uint32_t max_active_lanes = 0, wave_lanes = 0;  // lanes of a wave that can be active at most; lanes of a wave
+  uint32_t max_active_lanes = 0, num_wave_lanes = 0;  // lanes of a wave that can be active at most; lanes of a wave
   std::optional<double> active_lanes;             // mean over instructions that run in lanes; nullopt: unknown
   size_t num_waves = 0, num_followed_waves = 0;   // followed: the traces have their instructions
   std::optional<double> buffer_bytes;             // each buffer counted once
 
-  std::optional<double> needed_operations() const {
+  std::optional<double> num_needed_operations() const {
     return kernel_work ? std::optional(kernel_work->num_operations) : executed_flops;
   }
   bool is_operations_upper_bound() const { return kernel_work ? kernel_work->is_upper_bound : is_executed_upper_bound; }
@@ -69,13 +70,13 @@ double flops_per_lane(std::string_view assembly);
 bool runs_in_lanes(std::string_view assembly);
 
 // The nominal peak rates, and the SIMDs, of one card of an architecture.
-struct DevicePeak {
-  std::string_view arch, card;
+struct DevicePeakRates {
+  std::string_view arch, card_name;
   double flops_per_second = 0;  // float32, without matrix instructions
   double bytes_per_second = 0;
   uint32_t num_simds = 0;       // 0: unknown, or no GPU of AMD
 };
-const DevicePeak* device_peak(std::string_view arch);  // null if unknown
+const DevicePeakRates* find_device_peak(std::string_view arch);  // null if unknown
 
 // Returns the rate that is closest to the device's peak, "memory 71%" or "compute 40%"; "latency (3.0% of peak)" below
 // 10%; "" if it is unknown.

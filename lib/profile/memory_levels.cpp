@@ -53,7 +53,7 @@ std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const St
   const auto totals = counter_totals(p, kernel);
   auto sum = [&](const char* name) -> std::optional<double> {
     auto found = totals.find(name);
-    return found == totals.end() || !found->second.value_count ? std::nullopt
+    return found == totals.end() || !found->second.num_values ? std::nullopt
                                                                : std::optional(double(found->second.value_sum));
   };
   for (auto [unit, name] : {std::pair(InstructionUnit::Memory, "loads and stores"),
@@ -95,7 +95,7 @@ std::string memory_levels_text(const std::vector<MemoryLevel>& levels) {
                     l.hit_rate ? formatted("%.1f%%", *l.hit_rate * 100) : "-",
                     l.num_bytes ? formatted("%s%.0f", l.is_upper_bound ? "<= " : "", *l.num_bytes) : "-",
                     l.figure_source});
-  return table(rows, "lrlrr");
+  return table_text(rows, "lrlrr");
 }
 
 void write_memory_levels(JsonWriter& json, const std::vector<MemoryLevel>& levels) {

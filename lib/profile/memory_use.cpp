@@ -33,7 +33,7 @@ std::string exec_name(const PointEvent& exec) {
 
 }  // namespace
 
-MemoryUse memory_use(const Trace& trace) {
+MemoryUse memory_use(const ProfileTrace& trace) {
   MemoryUse out;
   std::map<int64_t, size_t> open;
   std::map<std::string_view, std::pair<double, size_t>> devices;
@@ -45,12 +45,12 @@ MemoryUse memory_use(const Trace& trace) {
     if (is_new) out.devices.push_back({.device = device});
     DeviceMemory& memory = out.devices[it->second.second];
     memory.bytes_at_end = it->second.first += bytes;
-    if (memory.bytes_at_end > memory.peak_bytes) memory.peak_bytes = memory.bytes_at_end, memory.peak_us = time;
+    if (memory.bytes_at_end > memory.peak_bytes) memory.peak_bytes = memory.bytes_at_end, memory.peak_time_us = time;
   };
   for (const PointEvent* e : points) {
     auto key = e->key.int_value();
     if (e->name == "alloc" && key) {
-      BufferLife b{.device = e->device, .buffer_key = *key, .allocated_us = e->time_us};
+      BufferLifetime b{.device = e->device, .buffer_key = *key, .allocation_time_us = e->time_us};
       auto size = e->arg.find("sz"), dtype = e->arg.find("dtype");
       if (!size || !size->float_value()) continue;
       double item = 1;  // a DType's second field is its size in bits, the third its name
@@ -63,8 +63,8 @@ MemoryUse memory_use(const Trace& trace) {
     } else if (e->name == "free" && key) {
       auto found = open.find(*key);
       if (found == open.end()) continue;
-      BufferLife& b = out.buffers[found->second];
-      b.freed_us = e->time_us;
+      BufferLifetime& b = out.buffers[found->second];
+      b.free_time_us = e->time_us;
       change(b.device, -b.num_bytes, e->time_us);
       open.erase(found);
     } else if (e->name == "exec") {
@@ -80,9 +80,9 @@ MemoryUse memory_use(const Trace& trace) {
   return out;
 }
 
-std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const Trace& trace, const MemoryUse& memory) {
+std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const ProfileTrace& trace, const MemoryUse& memory) {
   std::map<int64_t, double> sizes;
-  for (const BufferLife& b : memory.buffers) sizes[b.buffer_key] = b.num_bytes;
+  for (const BufferLifetime& b : memory.buffers) sizes[b.buffer_key] = b.num_bytes;
   std::map<KernelOfDevice, std::vector<double>> out;
   for (const PointEvent& e : trace.point_events) {
     if (e.name != "exec") continue;

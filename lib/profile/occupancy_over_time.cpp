@@ -51,7 +51,7 @@ std::string_view occupancy_limit_name(OccupancyLimit limit) {
   return kNames[size_t(limit)];
 }
 
-double OccupancyOverTime::time_share_of(OccupancyLimit limit) const {
+double OccupancyOverTime::time_share_of_limit(OccupancyLimit limit) const {
   return limits_of_parts.empty() ? 0
                                  : double(std::ranges::count(limits_of_parts, limit)) / double(limits_of_parts.size());
 }
@@ -71,21 +71,21 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
     sum += double(s.end - s.begin);
   }
   out.num_simds = simds.size(), out.largest_wave_count = largest_of(spans);
-  if (const DevicePeak* device = device_peak(run.arch)) out.num_device_simds = device->num_simds;
+  if (const DevicePeakRates* device = find_device_peak(run.arch)) out.num_device_simds = device->num_simds;
   if (const auto fits = fitting_waves(run))
     out.fitting_waves = fits->num_resident_waves, out.max_waves = fits->max_waves,
     out.limiting_resource = fits->limiting_resource;
   const double length = double(out.end - out.begin), part = length / kParts;
-  out.overall_mean_waves = sum / length / double(out.num_simds);
-  out.mean_waves.resize(kParts);
+  out.overall_mean_num_waves = sum / length / double(out.num_simds);
+  out.mean_num_waves.resize(kParts);
   for (const Span& s : spans) {
     const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
     for (size_t n = size_t(from); n < kParts && double(n) < to; n++)
-      out.mean_waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
+      out.mean_num_waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));
   }
   for (size_t n = 0; n < kParts; n++) {
-    out.mean_waves[n] /= double(out.num_simds);
-    const bool is_full = out.fitting_waves && out.mean_waves[n] >= kNearlyFull * out.fitting_waves;
+    out.mean_num_waves[n] /= double(out.num_simds);
+    const bool is_full = out.fitting_waves && out.mean_num_waves[n] >= kNearlyFull * out.fitting_waves;
     const bool has_started = (double(n) + 0.5) * part >= double(last_begin - out.begin);
     out.limits_of_parts.push_back(is_full       ? out.fitting_waves < out.max_waves ? OccupancyLimit::Resources
                                                                                   : OccupancyLimit::Full
@@ -96,7 +96,7 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
 }
 
 std::string occupancy_text(const OccupancyOverTime& o) {
-  std::string out = formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.overall_mean_waves,
+  std::string out = formatted("occupancy: a SIMD has %.1f waves on average and %u at most", o.overall_mean_num_waves,
                               o.largest_wave_count);
   if (o.fitting_waves) {
     out += formatted("; %u fit", o.fitting_waves);
@@ -108,7 +108,7 @@ std::string occupancy_text(const OccupancyOverTime& o) {
       {OccupancyLimit::Starting, "waves are being started"}, {OccupancyLimit::Launch, "no waves are left to start"},
       {OccupancyLimit::Resources, "resources limit"}, {OccupancyLimit::Full, "SIMDs are full"}};
   for (auto [limit, text] : kSays)
-    if (const double share = o.time_share_of(limit); share > 0)
+    if (const double share = o.time_share_of_limit(limit); share > 0)
       out += formatted("; %.0f%% of the time %s", share * 100, text);
   return out + "\n";
 }
@@ -117,10 +117,10 @@ void write_occupancy(JsonWriter& json, const OccupancyOverTime& o) {
   json.object([&] {
     json.member("begin", o.begin)
         .member("end", o.end)
-        .member("mean", o.overall_mean_waves)
+        .member("mean", o.overall_mean_num_waves)
         .member("largest", o.largest_wave_count);
     json.member("simds", o.num_simds).member("device_simds", o.num_device_simds).member("fitting", o.fitting_waves);
-    json.member("most", o.max_waves).member("limiter", o.limiting_resource).member("waves", o.mean_waves);
+    json.member("most", o.max_waves).member("limiter", o.limiting_resource).member("waves", o.mean_num_waves);
     json.key("limits").array([&] {
       for (OccupancyLimit limit : o.limits_of_parts) json.value(occupancy_limit_name(limit));
     });

@@ -20,16 +20,16 @@ std::string_view occupancy_limit_name(OccupancyLimit limit);
 
 struct OccupancyOverTime {
   int64_t begin = 0, end = 0;                 // of the waves, on the clock of the first trace
-  std::vector<double> mean_waves;             // of a SIMD, in parts of equal length
+  std::vector<double> mean_num_waves;         // of a SIMD, in parts of equal length
   std::vector<OccupancyLimit> limits_of_parts;
-  double overall_mean_waves = 0;    // of a SIMD, over the whole time
+  double overall_mean_num_waves = 0;  // of a SIMD, over the whole time
   uint32_t largest_wave_count = 0;
   size_t num_simds = 0;             // that had a wave; means are over these
   uint32_t num_device_simds = 0;    // of the card of device_peak(); 0: unknown
   // on a SIMD, with the kernel's resources and without; 0: unknown
   uint32_t fitting_waves = 0, max_waves = 0;
   std::string limiting_resource;                // what limits `fitting_waves`: "vector registers"
-  double time_share_of(OccupancyLimit limit) const;
+  double time_share_of_limit(OccupancyLimit limit) const;
 };
 
 // Counts the waves of a run whose begin and end are known, in traces with a clock_offset(). Returns nullopt if there

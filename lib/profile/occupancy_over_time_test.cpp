@@ -28,11 +28,11 @@ TEST_CASE("occupancy over time: waves of both engines on one clock, and why ther
   CHECK(o->end == 2000);
   CHECK(o->num_simds == 2);
   CHECK(o->largest_wave_count == 2);
-  CHECK(o->overall_mean_waves == doctest::Approx(1.25));
-  CHECK(o->mean_waves.front() == doctest::Approx(1));
-  CHECK(o->mean_waves.back() == doctest::Approx(1.5));
-  CHECK(o->time_share_of(OccupancyLimit::Starting) == doctest::Approx(0.5));
-  CHECK(o->time_share_of(OccupancyLimit::Launch) == doctest::Approx(0.5));
+  CHECK(o->overall_mean_num_waves == doctest::Approx(1.25));
+  CHECK(o->mean_num_waves.front() == doctest::Approx(1));
+  CHECK(o->mean_num_waves.back() == doctest::Approx(1.5));
+  CHECK(o->time_share_of_limit(OccupancyLimit::Starting) == doctest::Approx(0.5));
+  CHECK(o->time_share_of_limit(OccupancyLimit::Launch) == doctest::Approx(0.5));
 }
 
 TEST_CASE("occupancy over time: traces without a common mark and waves without an end do not count") {

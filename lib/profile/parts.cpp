@@ -59,8 +59,8 @@ std::string percent(double value) { return formatted("%.1f%%", value); }
 
 }  // namespace
 
-void print_packets(const Profile& p, bool json, const Print& print) {
-  Listings listings(p);
+void print_packets(const Profile& p, bool json, const TextPrinter& print) {
+  ProgramListings listings(p);
   std::string out;
   if (json) out += "{\"packets\":[";
   bool is_first = true;
@@ -68,10 +68,10 @@ void print_packets(const Profile& p, bool json, const Print& print) {
     const SqttEvent& e = p.trace.sqtt[i];
     if (!p.is_run_chosen[e.kernel]) continue;
     const std::string& name = p.trace.kernels[e.kernel].name;
-    const KernelCode* code = p.packet_code_of_event(i);
+    const KernelCode* code = p.kernel_code_of_event(i);
     const auto& listing = listings.find(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
-    each_packet(bytes_of(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
+    each_packet(bytes_of_blob(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
       if (packet.row->packet == Packet::NOP && !json) return;
       const PacketType& type = packet_type(packet.row->packet);
       std::string fields = fields_text(type, packet.layout, packet.bits);
@@ -116,7 +116,7 @@ std::string waves_text(const Profile& p) {
                       is_whole ? std::to_string(w.end - w.begin) : "-"});
     }
   }
-  return rows.size() == 1 ? "the profile has no waves\n" : table(rows, "lrrrrrrr");
+  return rows.size() == 1 ? "the profile has no waves\n" : table_text(rows, "lrrrrrrr");
 }
 
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p, size_t kernel) {
@@ -124,7 +124,7 @@ std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& p
   for (const CounterSample& c : p.trace.counter_samples) {
     if (c.kernel != kernel) continue;
     CounterTotal& t = out[std::string(c.name)];
-    for (uint64_t v : c.values) t.value_sum += v, t.largest_value = std::max(t.largest_value, v), t.value_count++;
+    for (uint64_t v : c.values) t.value_sum += v, t.largest_value = std::max(t.largest_value, v), t.num_values++;
   }
   return out;
 }
@@ -134,13 +134,13 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, s
   std::vector<std::pair<std::string, double>> out;
   auto find = [&](std::string_view name) {
     auto found = totals.find(name);
-    return found == totals.end() || !found->second.value_count ? nullptr : &found->second;
+    return found == totals.end() || !found->second.num_values ? nullptr : &found->second;
   };
   // share of the most instructions that a unit can execute: one per cycle on each of the four SIMDs of a WGP
   const CounterTotal* busy = find("GRBM_GUI_ACTIVE");
   for (auto [name, counter] : {std::pair("VALU utilization", "SQ_INSTS_VALU"), {"SALU utilization", "SQ_INSTS_SALU"}})
     if (const CounterTotal* c = find(counter); c && busy && busy->largest_value)
-      out.emplace_back(name, 100 * (double(c->value_sum) / double(c->value_count)) / (double(busy->largest_value) * 4));
+      out.emplace_back(name, 100 * (double(c->value_sum) / double(c->num_values)) / (double(busy->largest_value) * 4));
   const CounterTotal *hit = find("GL2C_HIT"), *miss = find("GL2C_MISS");
   if (hit && miss && hit->value_sum + miss->value_sum)
     out.emplace_back("L2 hit rate", 100 * double(hit->value_sum) / double(hit->value_sum + miss->value_sum));
@@ -157,7 +157,7 @@ std::string counters_text(const Profile& p) {
     std::vector<std::vector<std::string>> rows{{p.trace.kernels[n].name}};
     for (const CounterSample& c : p.trace.counter_samples) {
       if (c.kernel != n) continue;
-      rows.push_back({std::string(c.name), std::to_string(c.sum_of_values())});
+      rows.push_back({std::string(c.name), std::to_string(c.sum_of_counter_values())});
       if (c.values.size() == 1) continue;
       size_t at = 0;
       for (int64_t xcc = 0; xcc < c.xcc; xcc++)
@@ -172,7 +172,7 @@ std::string counters_text(const Profile& p) {
     }
     if (rows.size() == 1) continue;
     for (auto& [name, value] : derived_counters(p, n)) rows.push_back({name, percent(value)});
-    out += table(rows, "lr");
+    out += table_text(rows, "lr");
   }
   return out.empty() ? "the profile has no counters\n" : out;
 }
@@ -186,7 +186,7 @@ std::string counters_json(const Profile& p, const std::string& file) {
           json.start_line().object([&] {
             json.member("kernel", p.trace.kernels[c.kernel].name)
                 .member("counter", c.name)
-                .member("sum", c.sum_of_values());
+                .member("sum", c.sum_of_counter_values());
             json.member("xcc", c.xcc).member("inst", c.inst).member("se", c.se).member("sa", c.sa).member("wgp", c.wgp);
             json.member("values", c.values);
           });
@@ -203,46 +203,46 @@ std::string counters_json(const Profile& p, const std::string& file) {
   });
 }
 
-std::string memory_text(const Trace& trace) {
+std::string memory_text(const ProfileTrace& trace) {
   MemoryUse events = memory_use(trace);
   if (events.buffers.empty()) return "the profile has no allocations\n";
-  double start = events.buffers[0].allocated_us;
+  double start = events.buffers[0].allocation_time_us;
   std::string out;
   for (const DeviceMemory& d : events.devices)
     out += formatted("%s: peak %.0f bytes at %.1f us, %.0f bytes at the end\n", std::string(d.device).c_str(),
-                     d.peak_bytes, d.peak_us - start, d.bytes_at_end);
+                     d.peak_bytes, d.peak_time_us - start, d.bytes_at_end);
   std::vector<std::vector<std::string>> rows{{"device", "buffer", "bytes", "dtype", "allocated", "freed", "used by"}};
-  for (const BufferLife& b : events.buffers) {
+  for (const BufferLifetime& b : events.buffers) {
     std::string uses;
     for (const BufferUse& u : b.uses)
       uses += (uses.empty() ? "" : ", ") + u.kernel + (u.is_written ? u.is_read ? " updates" : " writes" : " reads") +
               " data" + std::to_string(u.buffer_index);
     rows.push_back({std::string(b.device), std::to_string(b.buffer_key), formatted("%.0f", b.num_bytes), b.dtype,
-                    formatted("%.1f us", b.allocated_us - start),
-                    b.freed_us ? formatted("%.1f us", *b.freed_us - start) : "-", uses});
+                    formatted("%.1f us", b.allocation_time_us - start),
+                    b.free_time_us ? formatted("%.1f us", *b.free_time_us - start) : "-", uses});
   }
-  return out + table(rows, "lrrlrr");
+  return out + table_text(rows, "lrrlrr");
 }
 
-std::string memory_json(const Trace& trace, const std::string& file) {
+std::string memory_json(const ProfileTrace& trace, const std::string& file) {
   MemoryUse events = memory_use(trace);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("file", file).key("devices").array([&] {
         for (const DeviceMemory& d : events.devices)
           json.start_line().object([&] {
-            json.member("device", d.device).member("peak", d.peak_bytes).member("peak_time", d.peak_us);
+            json.member("device", d.device).member("peak", d.peak_bytes).member("peak_time", d.peak_time_us);
             json.member("at_end", d.bytes_at_end);
           });
       });
       json.key("buffers").array([&] {
-        for (const BufferLife& b : events.buffers)
+        for (const BufferLifetime& b : events.buffers)
           json.start_line().object([&] {
             json.member("device", b.device)
                 .member("key", b.buffer_key)
                 .member("bytes", b.num_bytes)
                 .member("dtype", b.dtype);
-            json.member("allocated", b.allocated_us).member("freed", b.freed_us);
+            json.member("allocated", b.allocation_time_us).member("freed", b.free_time_us);
             json.key("uses").array([&] {
               for (const BufferUse& u : b.uses)
                 json.object([&] {

@@ -7,7 +7,7 @@
 namespace tgc::profile {
 namespace {
 
-ProgramCode read_code(const Program& program, Isa isa) {
+ProgramCode read_code(const GpuProgram& program, Isa isa) {
   ProgramCode out;
   auto text = find_text(program.elf_bytes);
   if (!text) return out.error = text.diag().message, out;
@@ -18,28 +18,28 @@ ProgramCode read_code(const Program& program, Isa isa) {
 }
 
 template <class Task>
-void run_tasks(size_t count, unsigned jobs, Task&& task) {
+void run_tasks(size_t count, unsigned num_jobs, Task&& task) {
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t n; (n = next++) < count;) task(n);
   };
   std::vector<std::jthread> threads;
-  for (unsigned n = 1; n < std::min<size_t>(jobs, count); n++) threads.emplace_back(work);
+  for (unsigned n = 1; n < std::min<size_t>(num_jobs, count); n++) threads.emplace_back(work);
   work();
 }
 
 }  // namespace
 
-std::span<const uint8_t> bytes_of(std::string_view blob) {
+std::span<const uint8_t> bytes_of_blob(std::string_view blob) {
   return {reinterpret_cast<const uint8_t*>(blob.data()), blob.size()};
 }
 
 const KernelCode* Profile::code_of_kernel(size_t kernel) const {
-  auto found = codes.find(trace.kernels[kernel].program);
-  return found != codes.end() && found->second.ok() ? &found->second.code : nullptr;
+  auto found = program_codes.find(trace.kernels[kernel].program);
+  return found != program_codes.end() && found->second.ok() ? &found->second.code : nullptr;
 }
 
-const KernelCode* Profile::packet_code_of_event(size_t event) const {
+const KernelCode* Profile::kernel_code_of_event(size_t event) const {
   const SqttEvent& e = trace.sqtt[event];
   const KernelCode* code =
       e.has_instruction_packets && sqtt_summaries[event].error.empty() ? code_of_kernel(e.kernel) : nullptr;
@@ -59,7 +59,7 @@ const CodeSource* Profile::source_of_kernel(size_t kernel) const {
   return found == sources.end() ? nullptr : &found->second;
 }
 
-std::optional<KernelWork> Profile::work_of(size_t kernel) const {
+std::optional<KernelWork> Profile::work_of_kernel(size_t kernel) const {
   const CodeSource* source = source_of_kernel(kernel);
   if (source && source->kernel_work) return source->kernel_work;
   auto found = kernel_works.find(trace.kernels[kernel].kernel);
@@ -90,10 +90,10 @@ std::vector<uint64_t> Profile::active_lanes_of_kernel(size_t kernel) const {
   return out;
 }
 
-Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
+Result<Profile> analyze_profile(ProfileTrace trace, const ProfileOptions& options) {
   return catch_failures([&] {
-    Profile out{.trace = std::move(trace), .wanted_run = options.kernel};
-    const Trace& t = out.trace;
+    Profile out{.trace = std::move(trace), .wanted_run_name = options.kernel};
+    const ProfileTrace& t = out.trace;
     for (const KernelRun& run : t.kernels)
       out.is_run_chosen.push_back(options.kernel.empty() || run.name == options.kernel || run.kernel == options.kernel);
     bool has_samples = std::ranges::find(t.pma_events, options.kernel, &PmaEvent::kernel) != t.pma_events.end();
@@ -113,21 +113,22 @@ Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options) {
       tasks.push_back(i);
       const KernelRun& run = t.kernels[e.kernel];
       Isa isa = isa_of_arch(run.arch);
-      if (e.has_instruction_packets && run.program && isa != Isa::None && !out.codes.contains(run.program))
-        out.codes[run.program] = read_code(*run.program, isa);
+      if (e.has_instruction_packets && run.program && isa != Isa::None && !out.program_codes.contains(run.program))
+        out.program_codes[run.program] = read_code(*run.program, isa);
     }
-    unsigned jobs = options.num_threads ? options.num_threads : std::max(1u, std::thread::hardware_concurrency());
-    run_tasks(tasks.size(), jobs, [&](size_t n) {
+    unsigned num_jobs = options.num_threads ? options.num_threads : std::max(1u, std::thread::hardware_concurrency());
+    run_tasks(tasks.size(), num_jobs, [&](size_t n) {
       const SqttEvent& e = t.sqtt[tasks[n]];
       const KernelCode* code = e.has_instruction_packets ? out.code_of_kernel(e.kernel) : nullptr;
-      out.sqtt_summaries[tasks[n]] = summarize_sqtt(bytes_of(e.blob), code);
+      out.sqtt_summaries[tasks[n]] = summarize_sqtt(bytes_of_blob(e.blob), code);
     });
     for (size_t i : tasks) {
       const SqttEvent& e = t.sqtt[i];
       const KernelRun& run = t.kernels[e.kernel];
       if (!e.has_instruction_packets || isa_of_arch(run.arch) == Isa::None) continue;
       if (!run.program) out.sqtt_summaries[i].error = "the profile has no binary of this kernel";
-      else if (const ProgramCode& code = out.codes[run.program]; !code.ok()) out.sqtt_summaries[i].error = code.error;
+      else if (const ProgramCode& code = out.program_codes[run.program]; !code.ok())
+        out.sqtt_summaries[i].error = code.error;
     }
     return out;
   });

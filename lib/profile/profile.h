@@ -23,28 +23,28 @@ struct ProfileOptions {
   unsigned num_threads = 0;  // 0: one per processor
 };
 
-std::span<const uint8_t> bytes_of(std::string_view blob);
+std::span<const uint8_t> bytes_of_blob(std::string_view blob);
 
 struct Profile {
-  Trace trace;
-  std::string wanted_run;
+  ProfileTrace trace;
+  std::string wanted_run_name;
   std::vector<bool> is_run_chosen;              // ProfileOptions::kernel names the run, or is empty
   std::vector<SqttSummary> sqtt_summaries;      // by SQTT event; empty if the run is not chosen
-  std::map<const Program*, ProgramCode> codes;
+  std::map<const GpuProgram*, ProgramCode> program_codes;
   CodeSources sources;                          // set by a caller, with find_sources()
 
-  bool is_wanted(std::string_view kernel) const { return wanted_run.empty() || wanted_run == kernel; }
+  bool is_wanted(std::string_view kernel) const { return wanted_run_name.empty() || wanted_run_name == kernel; }
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;
   KernelWorks kernel_works;                                    // set by a caller, with find_works()
-  // `kernel` is the index of a run in Trace::kernels, `event` that of a trace in Trace::sqtt.
+  // `kernel` is the index of a run in ProfileTrace::kernels, `event` that of a trace in ProfileTrace::sqtt.
   // Returns the work of a run's AST: of its source's AST, or else of that in the profile; nullopt if it is unknown.
-  std::optional<KernelWork> work_of(size_t kernel) const;
+  std::optional<KernelWork> work_of_kernel(size_t kernel) const;
   // Returns null if the profile has no code that packets can be mapped to.
   const KernelCode* code_of_kernel(size_t kernel) const;
   // Returns the cycles from the clock of a trace to that of its run's first trace; nullopt if no packets relate them.
   std::optional<int64_t> clock_offset(size_t event) const;
   // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if they are not.
-  const KernelCode* packet_code_of_event(size_t event) const;
+  const KernelCode* kernel_code_of_event(size_t event) const;
   // `missing_reason` is set if no source was found; null if none was looked for.
   const CodeSource* source_of_kernel(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its traces; empty if no trace was mapped to code.
@@ -54,8 +54,8 @@ struct Profile {
 };
 
 // Fails if `options` names a kernel or run that has no hardware events.
-Result<Profile> analyze_profile(Trace trace, const ProfileOptions& options);
+Result<Profile> analyze_profile(ProfileTrace trace, const ProfileOptions& options);
 
 // Returns a program's assembly by address, as LLVM prints it in a worker process; empty if that fails.
-std::map<uint64_t, std::string> disassemble_program(const Program& program, const std::string& arch);
+std::map<uint64_t, std::string> disassemble_program(const GpuProgram& program, const std::string& arch);
 }  // namespace tgc::profile

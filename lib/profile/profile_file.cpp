@@ -77,7 +77,7 @@ std::string arch_of(int64_t version) {
 
 class TraceReader {
  public:
-  explicit TraceReader(Trace& to) : to_(to) {}
+  explicit TraceReader(ProfileTrace& to) : to_(to) {}
 
   void read(const PickleValue& list) {
     if (list.class_name() == "RewriteTrace")
@@ -145,10 +145,10 @@ class TraceReader {
   }
   void add_program(const PickleValue& event) {
     Fields f(event);
-    auto p = std::make_unique<Program>();
+    auto p = std::make_unique<GpuProgram>();
     p->device = f.text("device"), p->name = f.text("name");
     if (auto lib = f.find("lib"); lib && lib->kind() == Pickle::Bytes) p->elf_bytes = lib->text();
-    if (auto base = f.find("base")) p->base_address = base->unsigned_number().value_or(0);
+    if (auto base = f.find("base")) p->code_base_address = base->unsigned_number().value_or(0);
     if (auto tag = f.find("tag")) p->program_tag = tag->int_value();
     has_tag_ |= event.find("tag").has_value();
     has_key_ |= event.find("profile_key").has_value();
@@ -178,7 +178,7 @@ class TraceReader {
     Fields f(event);
     PickleValue kern = f.get("kern");
     std::string kernel_key, name;
-    const Program* program = nullptr;
+    const GpuProgram* program = nullptr;
     if (auto tag = kern.int_value()) {
       kernel_key = std::to_string(*tag), name = kernel_key;
       if (auto found = by_tag_.find(*tag); found != by_tag_.end()) program = found->second;
@@ -324,10 +324,10 @@ class TraceReader {
 
   static constexpr size_t kRecord = 112;  // bytes that are counted for an event, a counter or the use of a buffer
   static constexpr size_t kItem = 16;
-  Trace& to_;
+  ProfileTrace& to_;
   PickleBudget budget_;
-  std::map<int64_t, const Program*> by_tag_;
-  std::map<std::string_view, const Program*> by_name_;
+  std::map<int64_t, const GpuProgram*> by_tag_;
+  std::map<std::string_view, const GpuProgram*> by_name_;
   std::map<std::string, double, std::less<>> offsets_;
   std::map<std::string, int64_t, std::less<>> sm_versions_;
   std::map<std::pair<std::string, std::string>, size_t> runs_;
@@ -341,7 +341,7 @@ class TraceReader {
 
 // As read_file(), but faster for a large plain file.
 static std::string read_bytes(const std::string& path) {
-  int file = path == "-" ? -1 : open_input(path);
+  int file = path == "-" ? -1 : open_input_file(path);
   struct stat status{};
   char magic[2] = {};
   bool is_plain = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -358,25 +358,27 @@ static std::string read_bytes(const std::string& path) {
   return is_plain ? out : read_file(path).value_or_throw();
 }
 
-uint64_t CounterSample::sum_of_values() const { return std::accumulate(values.begin(), values.end(), uint64_t(0)); }
+uint64_t CounterSample::sum_of_counter_values() const {
+  return std::accumulate(values.begin(), values.end(), uint64_t(0));
+}
 
 bool looks_like_pickle(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && uint8_t(bytes[1]) >= 2 && uint8_t(bytes[1]) <= 5;
 }
 
-Result<Trace> parse_trace(std::string bytes) {
+Result<ProfileTrace> parse_trace(std::string bytes) {
   return catch_failures([&] {
-    Trace out;
+    ProfileTrace out;
     out.pickle = std::make_unique<Pickle>(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw());
     TraceReader(out).read(out.pickle->root());
     return out;
   });
 }
 
-Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
+Result<ProfileTrace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
   return catch_failures([&] {
-    Trace out;
-    auto salvaged = salvage_list(bytes, is_tinygrad_name, why.message);
+    ProfileTrace out;
+    auto salvaged = read_undamaged_items(bytes, is_tinygrad_name, why.message);
     if (!salvaged) throw Failure(why);
     out.damage_notes.push_back(std::move(salvaged->damage_text));
     out.pickle = std::make_unique<Pickle>(std::move(salvaged->pickle));
@@ -385,7 +387,7 @@ Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why) {
   });
 }
 
-Result<Trace> read_trace(const std::string& path) {
+Result<ProfileTrace> read_trace(const std::string& path) {
   return catch_failures([&] {
     auto trace = parse_trace(read_bytes(path));
     const bool is_too_large = !trace && trace.diag().message == limit_error(Limit::InputBytes).message;

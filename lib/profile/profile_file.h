@@ -11,10 +11,10 @@
 
 namespace tgc::profile {
 
-// Here and below, views point into Trace::pickle.
-struct Program {
+// Here and below, views point into ProfileTrace::pickle.
+struct GpuProgram {
   std::string_view device, name, elf_bytes;  // `elf_bytes`: empty if the event has none
-  uint64_t base_address = 0;
+  uint64_t code_base_address = 0;
   // by which other events name the program; nullopt: by its name
   std::optional<int64_t> program_tag;
 };
@@ -25,14 +25,14 @@ struct KernelRun {
   std::string kernel;
   std::string_view device;
   std::string arch;                  // "gfx1100"; empty: unknown
-  const Program* program = nullptr;  // null if the file does not have it
+  const GpuProgram* program = nullptr;  // null if the file does not have it
   std::optional<double> seconds;     // on the device's timeline; nullopt: not recorded
-  std::vector<size_t> sqtt;          // indices in Trace::sqtt
+  std::vector<size_t> sqtt;          // indices in ProfileTrace::sqtt
 };
 
 // The thread trace of one shader engine.
 struct SqttEvent {
-  size_t kernel = 0;  // the run: index in Trace::kernels
+  size_t kernel = 0;  // the run: index in ProfileTrace::kernels
   int64_t se = 0;
   bool has_instruction_packets = false;
   std::string_view blob;
@@ -42,11 +42,11 @@ struct SqttEvent {
 // A hardware counter in a run, with a value for each XCC, instance, shader engine, shader array and workgroup processor
 // (wgp).
 struct CounterSample {
-  size_t kernel = 0;                                   // the run: index in Trace::kernels
+  size_t kernel = 0;                                   // the run: index in ProfileTrace::kernels
   std::string_view name, block;                        // of the counter, and of its hardware block
   int64_t xcc = 0, inst = 0, se = 0, sa = 0, wgp = 0;
   std::vector<uint64_t> values;  // the index of `wgp` changes fastest
-  uint64_t sum_of_values() const;
+  uint64_t sum_of_counter_values() const;
 };
 
 // The samples of an NVIDIA GPU (pma.h).
@@ -72,12 +72,12 @@ struct PointEvent {
   PickleValue key, arg;
 };
 
-struct Trace {
+struct ProfileTrace {
   std::unique_ptr<Pickle> pickle;
   std::string release;  // that writes files of this form, such as "0.13.0"
   std::vector<std::string> damage_notes;
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile
-  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<std::unique_ptr<GpuProgram>> programs;
   std::vector<KernelRun> kernels;
   std::vector<SqttEvent> sqtt;
   std::vector<CounterSample> counter_samples;
@@ -88,13 +88,13 @@ struct Trace {
   std::map<std::string, PickleValue, std::less<>> kernel_asts;  // by name of a kernel's function: a UOp
 };
 
-// Reads a profile, and leaves out damaged and unknown events (Trace::damage_notes). Fails if the file cannot be read as
-// a profile.
-Result<Trace> read_trace(const std::string& path);
-Result<Trace> parse_trace(std::string bytes);  // as read_trace(), but also fails if the pickle itself is damaged
+// Reads a profile, and leaves out damaged and unknown events (ProfileTrace::damage_notes). Fails if the file cannot be
+// read as a profile.
+Result<ProfileTrace> read_trace(const std::string& path);
+Result<ProfileTrace> parse_trace(std::string bytes);  // as read_trace(), but also fails if the pickle itself is damaged
 // Reads the events before the damage in a profile that parse_trace() refuses with the error `why`; fails if there are
 // none.
-Result<Trace> parse_damaged_trace(std::string_view bytes, const Diag& why);
+Result<ProfileTrace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 
 // Returns true for the first bytes of a pickle of the protocols 2 to 5.
 bool looks_like_pickle(std::string_view bytes);

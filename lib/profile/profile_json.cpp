@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDecoder = "0.13.0";  // the tinygrad release whose decoder computes the same values
 
-void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
+void write_kernels(JsonWriter& json, const Profile& p, ProgramListings& listings) {
   json.key("kernels").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
       const KernelRun& run = p.trace.kernels[n];
@@ -23,7 +23,7 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
       json.start_line().object([&] {
         json.member("id", n).member("name", run.name).member("device", run.device).member("arch", run.arch);
         const KernelFigures f = figures_of_kernel(p, n, listings.find(n));
-        json.member("count", 1).member("seconds", run.seconds).member("flops", f.needed_operations());
+        json.member("count", 1).member("seconds", run.seconds).member("flops", f.num_needed_operations());
         json.member("bytes", f.kernel_work ? f.kernel_work->num_bytes : f.buffer_bytes)
             .member("flops_at_most", f.is_operations_upper_bound());
         if (f.kernel_work) json.member("flops_from", f.kernel_work->ast_source);
@@ -32,9 +32,10 @@ void write_kernels(JsonWriter& json, const Profile& p, Listings& listings) {
               .member("executed_at_most", f.is_executed_upper_bound)
               .member("lanes", f.max_active_lanes);
         if (f.active_lanes) json.member("active_lanes", *f.active_lanes);
-        if (const DevicePeak* peak = device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
+        if (const DevicePeakRates* peak = find_device_peak(run.arch); peak && run.seconds && *run.seconds > 0)
           json.key("peak_share").object([&] {
-            if (auto ops = f.needed_operations()) json.member("flops", *ops / *run.seconds / peak->flops_per_second);
+            if (auto ops = f.num_needed_operations())
+              json.member("flops", *ops / *run.seconds / peak->flops_per_second);
             if (auto b = f.kernel_work ? std::optional(f.kernel_work->num_bytes) : f.buffer_bytes)
               json.member("bytes", *b / *run.seconds / peak->bytes_per_second);
           });
@@ -57,8 +58,8 @@ void write_sqtt(JsonWriter& json, const Profile& p) {
         json.member("layout", int(s.layout)).member("packets", s.num_packets);
         auto [by_op, inst_ops] = s.named_counts();
         json.member("by_op", by_op).member("inst_ops", inst_ops);
-        json.key("first_time"), s.num_packets ? json.value(s.first_time) : json.null();
-        json.key("last_time"), s.num_packets ? json.value(s.last_time) : json.null();
+        json.key("first_time"), s.num_packets ? json.value(s.first_time) : json.write_null();
+        json.key("last_time"), s.num_packets ? json.value(s.last_time) : json.write_null();
         json.member("clock_offset", p.clock_offset(i));
       });
     }
@@ -72,17 +73,17 @@ void write_counters(JsonWriter& json, const Profile& p) {
       json.start_line().object([&] {
         json.member("kernel", p.trace.kernels[c.kernel].name)
             .member("counter", c.name)
-            .member("sum", c.sum_of_values());
+            .member("sum", c.sum_of_counter_values());
       });
     }
   });
 }
 
 void write_line(JsonWriter& json, const CodeSource& source, uint64_t pc) {
-  const uint32_t line = source.line_at(pc);
+  const uint32_t line = source.line_at_address(pc);
   if (!line) return;
-  json.member("line", line).member("source", source.text_of(line));
-  if (!source.is_exact_at(pc)) json.member("approximate", true);
+  json.member("line", line).member("source", source.text_of_line(line));
+  if (!source.is_exact_at_address(pc)) json.member("approximate", true);
   json.key("uops").array([&] {
     for (const LinearNode& n : source.nodes_of_line(line))
       json.object([&] {
@@ -121,8 +122,8 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
 }
 
 // Instructions, levels of memory and hints need the stalls of a run, for which its traces are decoded again.
-void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) {
-  std::vector<std::pair<size_t, Hint>> found;
+void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& listings) {
+  std::vector<std::pair<size_t, SpeedHint>> found;
   std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;
   json.key("instructions").array([&] {
     for (size_t n = 0; n < p.trace.kernels.size(); n++) {
@@ -130,12 +131,12 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
       const KernelRun& run = p.trace.kernels[n];
       const auto& listing = listings.find(n);
       const StallReport stalls = stalls_of_kernel(p, n, listing);
-      for (Hint& h : hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
+      for (SpeedHint& h : speed_hints(p, n, listing, stalls)) found.emplace_back(n, std::move(h));
       levels.emplace_back(n, memory_levels(p, n, stalls, figures_of_kernel(p, n, listing)));
       auto times = p.instructions_of_kernel(n);
       if (times.empty()) continue;
       const auto active = p.active_lanes_of_kernel(n);
-      const std::vector<InstructionTimes> shown = times_of(p, n, stalls);
+      const std::vector<InstructionTimes> shown = times_of_kernel(p, n, stalls);
       const CodeSource* source = p.source_of_kernel(n);
       for (uint32_t i = 0; i < times.size(); i++) {
         if (!times[i].num_executions) continue;
@@ -172,14 +173,14 @@ void write_instructions(JsonWriter& json, const Profile& p, Listings& listings) 
   json.key("hints").array([&] {
     for (auto& [n, h] : found)
       json.start_line().object([&] {
-        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.largest_share);
+        json.member("kernel", p.trace.kernels[n].name).member("id", h.id).member("gain", h.max_time_share);
         json.member("measured", h.measured_text).member("change", h.advice_text);
       });
   });
 }
 
 // Prints in parts, and makes rows without the JsonWriter, for profiles with millions of waves. `json` appends to `out`.
-void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Print& print) {
+void write_waves(JsonWriter& json, const Profile& p, std::string& out, const TextPrinter& print) {
   constexpr size_t kPart = 1 << 18;
   std::string row;
   auto add = [&](std::string_view name, int64_t n) {
@@ -201,7 +202,7 @@ void write_waves(JsonWriter& json, const Profile& p, std::string& out, const Pri
         add(R"(,"cu":)", w.cu), add(R"(,"simd":)", w.simd), add(R"(,"wave":)", w.wave);
         add_time(R"(,"begin":)", w.begin), add_time(R"(,"end":)", w.end);
         row += '}';
-        json.start_line().raw(row);
+        json.start_line().raw_json(row);
         if (out.size() > kPart) print(out), out.clear();
       }
     }
@@ -212,7 +213,7 @@ void write_samples(JsonWriter& json, const Profile& p) {
   json.key("pma").array([&] {
     for (const PmaEvent& e : p.trace.pma_events) {
       if (!p.is_wanted(e.kernel)) continue;
-      auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
+      auto samples = decode_pma(bytes_of_blob(e.blob), e.sm_version);
       json.start_line().object([&] {
         json.member("kernel", e.kernel).member("device", e.device).member("samples", samples.size());
         json.key("instructions").array([&] {
@@ -240,9 +241,9 @@ void write_errors(JsonWriter& json, const Profile& p) {
 
 }  // namespace
 
-void print_json(const Profile& p, const std::string& file, const Print& print) {
+void print_json(const Profile& p, const std::string& file, const TextPrinter& print) {
   std::string out;
-  Listings listings(p);
+  ProgramListings listings(p);
   JsonWriter json(out);
   json.object([&] {
     json.member("file", file).member("decoder", kDecoder).member("release", p.trace.release);
@@ -267,7 +268,7 @@ void print_json(const Profile& p, const std::string& file, const Print& print) {
   print(out += "\n");
 }
 
-void print_waves_json(const Profile& p, const std::string& file, const Print& print) {
+void print_waves_json(const Profile& p, const std::string& file, const TextPrinter& print) {
   std::string out;
   JsonWriter json(out);
   json.object([&] { json.member("file", file), write_waves(json, p, out, print); });

@@ -222,9 +222,9 @@ TEST_CASE("emulated profile: the trace of a log has the log's hits, and a log th
     auto* log = new (memory.data()) hip::TraceLog{.capacity_bytes = 8 * (memory.size() - 8)};
     log->append(hip::TraceRecord::Module, 77, elf);
     log->append(hip::TraceRecord::Launch, 77, "gfx1100 E_4");
-    for (uint32_t wave : {3, 1}) log->add_event(hip::active_lanes_event(wave, 10 * wave));
+    for (uint32_t wave : {3, 1}) log->add_event(hip::encode_lanes_event(wave, 10 * wave));
     for (uint32_t wave : {3, 1})
-      for (auto [type, offset] : events) log->add_event(trace_event(type, wave, 0x1000 + offset));
+      for (auto [type, offset] : events) log->add_event(encode_trace_event(type, wave, 0x1000 + offset));
     return profile_of_log(*log);
   };
   auto pickle = log_of({{TraceEvent::Started, 0}, {TraceEvent::Executed, 0}, {TraceEvent::Executed, 12},
@@ -307,7 +307,7 @@ TEST_CASE("profile: every class of event") {
   CHECK(*trace->kernels[0].seconds == doctest::Approx(2.5e-6));
   CHECK(*trace->kernels[1].seconds == doctest::Approx(1e-6));
   CHECK(trace->counter_samples.size() == 2);
-  CHECK(trace->counter_samples[0].sum_of_values() == 12);
+  CHECK(trace->counter_samples[0].sum_of_counter_values() == 12);
   CHECK(trace->pma_events[0].sm_version == 0x809);
   REQUIRE(trace->range_events.size() == 5);
   CHECK(trace->range_events[0].begin == 1020.5);
@@ -318,9 +318,9 @@ TEST_CASE("profile: every class of event") {
   REQUIRE(memory.buffers.size() == 2);
   CHECK(memory.buffers[0].num_bytes == 4096);
   CHECK(memory.buffers[0].uses[0].is_written);
-  CHECK_FALSE(memory.buffers[0].freed_us);
+  CHECK_FALSE(memory.buffers[0].free_time_us);
   CHECK(memory.buffers[1].uses[0].is_read);
-  CHECK(memory.buffers[1].freed_us == 40);
+  CHECK(memory.buffers[1].free_time_us == 40);
   CHECK(memory.devices[0].peak_bytes == 4160);
   CHECK(memory.devices[0].bytes_at_end == 4096);
   auto analyzed = analyze_profile(std::move(*trace), {.num_threads = 1});
@@ -404,7 +404,7 @@ TEST_CASE("profile: events that share long lists, names or fields are no small i
 }
 
 TEST_CASE("profile: a section is found by its whole name, also if names have no end") {
-  Section text{"\x01\x02\x03\x04", 0x100};
+  ElfSection text{"\x01\x02\x03\x04", 0x100};
   std::string elf = make_elf(text);
   REQUIRE(find_section(elf, ".text"));
   CHECK(find_section(elf, ".text")->bytes == text.bytes);

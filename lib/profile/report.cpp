@@ -47,12 +47,13 @@ std::string hardware_runs(const Profile& p) {
       rows.push_back({e.kernel, std::string(e.device), formatted("SM %#x", unsigned(e.sm_version)), "samples", "-", "-",
                       "-"});
   if (rows.size() == 1) return "";
-  return "\nhardware events (tgc profile FILE#RUN shows one run: hints and instructions)\n" + table(rows, "lllrrrr");
+  return "\nhardware events (tgc profile FILE#RUN shows one run: hints and instructions)\n" +
+         table_text(rows, "lllrrrr");
 }
 
 }  // namespace
 
-const Listings::Listing& Listings::find(size_t kernel) {
+const ProgramListings::Listing& ProgramListings::find(size_t kernel) {
   const KernelRun& run = profile_->trace.kernels[kernel];
   if (!run.program || !profile_->code_of_kernel(kernel)) return empty_listing_;
   auto [found, is_new] = listings_.try_emplace(run.program);
@@ -61,8 +62,8 @@ const Listings::Listing& Listings::find(size_t kernel) {
 }
 
 std::string overview_text(const Profile& p, const std::string& file) {
-  Listings listings(p);
-  std::vector<Total> totals = event_totals(p, listings);
+  ProgramListings listings(p);
+  std::vector<EventTotal> totals = event_totals(p, listings);
   std::string archs;
   for (auto& [device, arch] : p.trace.archs)
     if (!arch.empty() && device.find(":SDMA") == device.npos) archs += ", " + device + " is " + arch;
@@ -72,10 +73,10 @@ std::string overview_text(const Profile& p, const std::string& file) {
   if (is_emulated) out += std::string(kEmulatedCyclesNote) + "\n";
   for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
-  for (const Total& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
+  for (const EventTotal& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
       {"total", "%", "count", "mean", "device", "kernel or copy", "FLOPS", "bytes/s", "bound by"}};
-  for (const Total& t : totals) {
+  for (const EventTotal& t : totals) {
     if (is_host(t.device)) continue;
     double mean = t.seconds / double(t.num_executions);
     double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
@@ -84,7 +85,7 @@ std::string overview_text(const Profile& p, const std::string& file) {
                     rate_of(t.bytes, mean, "B/s"),
                     t.is_copy ? "copy" : speed_limit_text(t.flops, t.bytes, mean, t.arch)});
   }
-  out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table(rows, "rrrrllrr");
+  out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table_text(rows, "rrrrllrr");
   if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
   return out + hardware_runs(p);
 }
@@ -106,10 +107,10 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
                                std::to_string(r.times.stall_cycles), std::to_string(r.times.idle_cycles), r.reason,
                                formatted("%#x", unsigned(r.address)), r.assembly};
   if (!source) return out;
-  uint32_t line = source->line_at(r.address);
-  std::string text = visible(source->text_of(line));
+  uint32_t line = source->line_at_address(r.address);
+  std::string text = visible(source->text_of_line(line));
   if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
-  const char* about = source->is_exact_at(r.address) ? "" : "~";
+  const char* about = source->is_exact_at_address(r.address) ? "" : "~";
   std::string number = line ? about + std::to_string(line) : "";
   out.insert(out.end(), {std::move(number), std::move(text), nodes_text(source->nodes_of_line(line))});
   return out;
@@ -123,7 +124,7 @@ std::string source_text(const CodeSource& source) {
          "\n";
 }
 
-std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
+std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings) {
   const KernelRun& run = p.trace.kernels[kernel];
   std::string out = run.name + " on " + std::string(run.device) + (run.arch.empty() ? "" : " (" + run.arch + ")");
   if (run.seconds) out += ", " + time_text(*run.seconds, 0);
@@ -143,9 +144,9 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
   }
   std::vector<Row> rows;
   uint64_t all = 0;
-  const Listings::Listing& listing = listings.find(kernel);
+  const ProgramListings::Listing& listing = listings.find(kernel);
   const StallReport stalls = stalls_of_kernel(p, kernel, listing);
-  const std::vector<InstructionTimes> times = times_of(p, kernel, stalls);
+  const std::vector<InstructionTimes> times = times_of_kernel(p, kernel, stalls);
   const KernelFigures figures = figures_of_kernel(p, kernel, listing);
   out += figures_text(p, kernel, figures);
   if (auto occupancy = occupancy_over_time(p, kernel)) out += occupancy_text(*occupancy);
@@ -157,14 +158,15 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     Row row{address, times[n], "", text == listing.end() ? "" : text->second};
     if (n < stalls.instructions.size()) {
       const InstructionStalls& s = stalls.instructions[n];
-      if (times[n].stall_cycles > times[n].num_executions) row.reason = stall_reason_name(StallReport::main_reason(s));
+      if (times[n].stall_cycles > times[n].num_executions)
+        row.reason = stall_reason_name(StallReport::main_stall_reason(s));
       if (std::string waits = waits_text(p, kernel, stalls, n); !waits.empty()) row.assembly += "  <- " + waits;
     }
     rows.push_back(std::move(row));
     all += times[n].cycles;
   }
   std::string hints_text;
-  for (const Hint& hint : hints(p, kernel, listing, stalls)) hints_text += "hint: " + hint.text() + "\n";
+  for (const SpeedHint& hint : speed_hints(p, kernel, listing, stalls)) hints_text += "hint: " + hint.text() + "\n";
   if (rows.empty()) {
     out += "no wave of the traced SIMD executed an instruction\n" + hints_text;
   } else {
@@ -184,13 +186,13 @@ std::string run_text(const Profile& p, size_t kernel, Listings& listings) {
     for (const Row& r : hottest) lines.push_back(cells(r, all, source));
     lines.push_back({"in the order of the code:"});
     for (const Row& r : rows) lines.push_back(cells(r, all, source));
-    out += table(lines, "rrrrr r r");
+    out += table_text(lines, "rrrrr r r");
   }
   return out;
 }
 
 std::string samples_text(const PmaEvent& e) {
-  auto samples = decode_pma(bytes_of(e.blob), e.sm_version);
+  auto samples = decode_pma(bytes_of_blob(e.blob), e.sm_version);
   std::string out = e.kernel + formatted(" on %s: %zu samples\n", std::string(e.device).c_str(), samples.size());
   std::vector<std::vector<std::string>> rows{{"samples", "%", "address", "stall reasons"}};
   for (auto& [pc, reasons] : count_samples(samples)) {
@@ -204,13 +206,13 @@ std::string samples_text(const PmaEvent& e) {
     rows.push_back({std::to_string(all), formatted("%.1f", double(all) / double(samples.size()) * 100),
                     formatted("%#llx", static_cast<unsigned long long>(pc)), texts});
   }
-  return out + table(rows, "rrr");
+  return out + table_text(rows, "rrr");
 }
 
 }  // namespace
 
 std::string instructions_text(const Profile& p) {
-  Listings listings(p);
+  ProgramListings listings(p);
   std::string out;
   for (size_t n = 0; n < p.trace.kernels.size(); n++)
     if (p.is_run_chosen[n]) out += (out.empty() ? "" : "\n") + run_text(p, n, listings);
@@ -219,10 +221,10 @@ std::string instructions_text(const Profile& p) {
   return out;
 }
 
-std::vector<Total> event_totals(const Profile& p, Listings& listings) {
-  std::map<KernelOfDevice, Total> totals;
+std::vector<EventTotal> event_totals(const Profile& p, ProgramListings& listings) {
+  std::map<KernelOfDevice, EventTotal> totals;
   for (const RangeEvent& e : p.trace.range_events) {
-    Total& t = totals[{std::string(e.device), e.name}];
+    EventTotal& t = totals[{std::string(e.device), e.name}];
     t.device = e.device, t.name = e.name, t.num_executions++;
     t.seconds += (e.end - e.begin) * 1e-6;
     t.is_copy |= e.is_copy;
@@ -247,11 +249,12 @@ std::vector<Total> event_totals(const Profile& p, Listings& listings) {
     t->second.arch = run.arch;
     if (!p.is_run_chosen[n] || t->second.flops) continue;
     const KernelFigures figures = figures_of_kernel(p, n, listings.find(n));
-    t->second.flops = figures.needed_operations(), t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
+    t->second.flops = figures.num_needed_operations(),
+    t->second.is_flops_upper_bound = figures.is_operations_upper_bound();
   }
-  std::vector<Total> out;
+  std::vector<EventTotal> out;
   for (auto& [key, t] : totals) out.push_back(std::move(t));
-  std::ranges::stable_sort(out, std::greater(), &Total::seconds);
+  std::ranges::stable_sort(out, std::greater(), &EventTotal::seconds);
   return out;
 }
 

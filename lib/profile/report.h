@@ -11,22 +11,22 @@
 namespace tgc::profile {
 
 // The assembly of programs by address, disassembled when first needed.
-class Listings {
+class ProgramListings {
  public:
   using Listing = std::map<uint64_t, std::string>;
-  explicit Listings(const Profile& profile) : profile_(&profile) {}
+  explicit ProgramListings(const Profile& profile) : profile_(&profile) {}
   const Listing& find(size_t kernel);
 
  private:
   const Profile* profile_;
-  std::map<const Program*, Listing> listings_;
+  std::map<const GpuProgram*, Listing> listings_;
   Listing empty_listing_;
 };
 
-using Print = std::function<void(std::string_view)>;
+using TextPrinter = std::function<void(std::string_view)>;
 
 // Prints, in parts, the main report: without packets and without the allocations of buffers.
-void print_json(const Profile& profile, const std::string& file, const Print& print);
+void print_json(const Profile& profile, const std::string& file, const TextPrinter& print);
 inline constexpr std::string_view kEmulatedCyclesNote =
     "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
     "instructions, not time";
@@ -40,27 +40,27 @@ std::string overview_text(const Profile& profile, const std::string& file);
 std::string instructions_text(const Profile& profile);
 
 // Prints, in parts, the packets of the chosen runs with their instructions; as text without NOPs.
-void print_packets(const Profile& profile, bool json, const Print& print);
+void print_packets(const Profile& profile, bool json, const TextPrinter& print);
 std::string waves_text(const Profile& profile);
-void print_waves_json(const Profile& profile, const std::string& file, const Print& print);
+void print_waves_json(const Profile& profile, const std::string& file, const TextPrinter& print);
 std::string counters_text(const Profile& profile);
 std::string counters_json(const Profile& profile, const std::string& file);
-std::string memory_text(const Trace& trace);
-std::string memory_json(const Trace& trace, const std::string& file);
+std::string memory_text(const ProfileTrace& trace);
+std::string memory_json(const ProfileTrace& trace, const std::string& file);
 
 // Compare the times of kernels, and for the chosen runs the cycles of each instruction.
 std::string comparison_text(const Profile& old_profile, const Profile& new_profile);
 std::string comparison_json(const Profile& old_profile, const Profile& new_profile);
 
 struct CounterTotal {
-  uint64_t value_sum = 0, largest_value = 0, value_count = 0;
+  uint64_t value_sum = 0, largest_value = 0, num_values = 0;
 };
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t kernel);
 // In percent, such as ("VALU utilization", 12.5).
 std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t kernel);
 
 // Timed events with the same name on the same device.
-struct Total {
+struct EventTotal {
   std::string device, name;
   double seconds = 0;
   size_t num_executions = 0;
@@ -72,6 +72,6 @@ struct Total {
 
 // Returns the totals, the longest first. Operations and bytes are those of the AST; without an AST, the executed
 // operations and the bytes of the kernel's buffers; for a copy, the copied bytes.
-std::vector<Total> event_totals(const Profile& p, Listings& listings);
+std::vector<EventTotal> event_totals(const Profile& p, ProgramListings& listings);
 
 }  // namespace tgc::profile

@@ -65,7 +65,8 @@ Items items_of(std::string_view in) {
 
 }  // namespace
 
-std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why) {
+std::optional<UndamagedList> read_undamaged_items(std::string_view bytes, Pickle::AllowedNameTest is_allowed,
+                                                  const std::string& why) {
   const Items items = items_of(bytes);
   auto read = [&](size_t count) {
     return Pickle::read(items.bytes.substr(0, items.ends[count - 1]) + "e.", is_allowed, "");
@@ -78,7 +79,7 @@ std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllow
     else bad = middle;
   }
   if (!best) return {};
-  return SalvagedList{std::move(*best),
+  return UndamagedList{std::move(*best),
                   formatted("the file is damaged behind byte %zu of %zu (%s): %s before are read, the rest is lost",
                             items.original[good - 1], bytes.size(), why.c_str(), counted(good, "event").c_str())};
 }

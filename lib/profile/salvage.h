@@ -7,7 +7,7 @@
 
 namespace tgc::profile {
 
-struct SalvagedList {
+struct UndamagedList {
   Pickle pickle;
   // "the file is damaged behind byte 1234 of 5678 (WHY): 12 events before are read, the rest is lost"
   std::string damage_text;
@@ -15,6 +15,7 @@ struct SalvagedList {
 
 // Returns as many complete items as possible of `bytes`, a damaged pickled list; nullopt if there are none.
 // `is_allowed` says which classes the pickle may name.
-std::optional<SalvagedList> salvage_list(std::string_view bytes, Pickle::IsAllowed is_allowed, const std::string& why);
+std::optional<UndamagedList> read_undamaged_items(std::string_view bytes, Pickle::AllowedNameTest is_allowed,
+                                                  const std::string& why);
 
 }  // namespace tgc::profile

@@ -66,8 +66,8 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
 }
 
 // If several encodings match a byte, the one with the most bits is taken; if none does, NOP.
-DecodeTable make_table(std::span<const Packet> packets, Layout layout) {
-  DecodeTable table;
+PacketDecodeTable make_table(std::span<const Packet> packets, Layout layout) {
+  PacketDecodeTable table;
   table.layout = layout;
   for (uint32_t byte = 0; byte < 256; byte++) {
     const PacketType* best = &packet_type(Packet::NOP);
@@ -116,8 +116,8 @@ uint64_t PacketType::field(uint64_t bits, std::string_view field_name) const {
   return f ? bits >> f->low & ((uint64_t(2) << (f->high - f->low)) - 1) : 0;
 }
 
-const DecodeTable& decode_table(Layout layout) {
-  static const DecodeTable rdna3 = make_table(kRdna3, Layout::Rdna3), rdna4 = make_table(kRdna4, Layout::Rdna4),
+const PacketDecodeTable& packet_decode_table(Layout layout) {
+  static const PacketDecodeTable rdna3 = make_table(kRdna3, Layout::Rdna3), rdna4 = make_table(kRdna4, Layout::Rdna4),
                            cdna = make_table(kCdna, Layout::Cdna);
   return layout == Layout::Rdna3 ? rdna3 : layout == Layout::Rdna4 ? rdna4 : cdna;
 }

@@ -54,12 +54,12 @@ struct alignas(16) DecodeRow {
   uint16_t count_base = 0;      // first counter (SqttSummary::counter_values) of this packet
   uint8_t wave_low_bit = 0;
 };
-struct DecodeTable {
+struct PacketDecodeTable {
   std::array<DecodeRow, 256> rows;
   std::array<uint8_t, 256> nibbles;  // DecodeRow::nibbles, but faster to look up
   Layout layout;
 };
-const DecodeTable& decode_table(Layout layout);
+const PacketDecodeTable& packet_decode_table(Layout layout);
 
 // Counters: one for each packet type without an operation, and in each layout one for each operation.
 inline constexpr uint32_t kNumOpCounters = 256;
@@ -81,7 +81,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint64_t size = 2 * uint64_t(blob.size());
   if (size < 16) return;
   const uint8_t* bytes = blob.data();
-  const DecodeTable* table = &decode_table(Layout::Rdna3);
+  const PacketDecodeTable* table = &packet_decode_table(Layout::Rdna3);
   const DecodeRow* rows = table->rows.data();
   const uint8_t* nibbles = table->nibbles.data();
   bool has_offset = false;
@@ -111,10 +111,10 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     } else {
       uint64_t layout = bits >> 7 & 63;
       if (layout == 4) {
-        table = &decode_table(Layout::Rdna4);
+        table = &packet_decode_table(Layout::Rdna4);
       } else if (layout != 3) {
         // the trace is of CDNA, whose table decodes this packet again
-        table = &decode_table(Layout::Cdna);
+        table = &packet_decode_table(Layout::Cdna);
         row = &table->rows[bits & 0xff];
         if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))
           has_offset = true, offset = int64_t(bits >> 16) - p.time;

@@ -74,7 +74,7 @@ class Clock {
   explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
 
   void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
-  Issue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
+  InstructionIssue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
     busy_ += time != now_, now_ = time;  // no `if`, which would often be mispredicted
     Wave& w = waves_[wave];
     InstructionTimes& at = times_[instruction];
@@ -99,7 +99,7 @@ constexpr uint32_t kSnapshotLow = 10;  // of the field `snap`, in both RDNA layo
 
 struct NoObserver {
   void start(uint32_t) {}
-  void issue(const Issue&) {}
+  void issue(const InstructionIssue&) {}
 };
 
 template <bool kMaps, class Observer>

@@ -55,7 +55,7 @@ struct SqttSummary {
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
 // The issue of an instruction by a followed wave, one of SIMD 0 of compute unit 0.
-struct Issue {
+struct InstructionIssue {
   uint32_t wave = 0, instruction = 0;
   uint64_t cycles = 0, stall_cycles = 0, idle_cycles = 0;
 };
@@ -64,7 +64,7 @@ class WaveObserver {
  public:
   virtual ~WaveObserver() = default;
   virtual void start(uint32_t wave) = 0;
-  virtual void issue(const Issue& issue) = 0;
+  virtual void issue(const InstructionIssue& issue) = 0;
 };
 // Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in order.
 void follow_waves(std::span<const uint8_t> blob, const KernelCode& code, WaveObserver& observer);

@@ -39,7 +39,7 @@ class StallCounter final : public WaveObserver {
     out_.followed_waves.push_back({.event = event_, .number = started_++, .wave = wave});
   }
 
-  void issue(const Issue& i) override {
+  void issue(const InstructionIssue& i) override {
     Wave& w = waves_[i.wave % waves_.size()];
     const InstructionRole& role = roles_[i.instruction];
     InstructionStalls& at = out_.instructions[i.instruction];
@@ -54,7 +54,7 @@ class StallCounter final : public WaveObserver {
     }
     if (!w.has_issued) {
       add(at, StallReason::StartUp, all);
-    } else if (role.unit == InstructionUnit::Wait || role.is_program_end) {
+    } else if (role.unit == InstructionUnit::Wait || role.is_program_end_op) {
       add_wait(w, i.instruction, role, at, all);
     } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
       add(at, StallReason::Barrier, all);
@@ -135,8 +135,8 @@ class StallCounter final : public WaveObserver {
       list.erase(list.begin(), list.end() - ptrdiff_t(most));
     };
     for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.max_outstanding);
-    if (role.is_program_end) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
-    if (ended.empty()) return add(at, role.is_program_end ? StallReason::StartUp : StallReason::Arbiter, all);
+    if (role.is_program_end_op) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
+    if (ended.empty()) return add(at, role.is_program_end_op ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
     for (size_t k = 0; k < ended.size(); k++) {
@@ -183,7 +183,7 @@ class StallCounter final : public WaveObserver {
 
 // "0x1778 (line 16, 35 LOAD float)"
 std::string place_text(const Profile& p, size_t kernel, uint32_t instruction) {
-  const std::string out = instruction_place(p, kernel, instruction);
+  const std::string out = instruction_location(p, kernel, instruction);
   const size_t comma = out.find(", ");
   return comma == out.npos ? out : out.substr(0, comma) + " (" + out.substr(comma + 2) + ")";
 }
@@ -208,7 +208,7 @@ uint32_t modeled_waves(const Profile& p, size_t kernel) {
   const KernelRun& run = p.trace.kernels[kernel];
   size_t waves = 0;
   for (size_t i : run.sqtt) waves += p.sqtt_summaries[i].wave_spans.size();
-  const DevicePeak* device = device_peak(run.arch);
+  const DevicePeakRates* device = find_device_peak(run.arch);
   const auto fitting = fitting_waves(run);
   const size_t each = device && device->num_simds ? (waves + device->num_simds - 1) / device->num_simds : waves;
   return uint32_t(std::min<size_t>(each, fitting ? fitting->num_resident_waves : 1));
@@ -220,7 +220,7 @@ std::vector<uint32_t> busy_cycles_of(const Profile& p, size_t kernel, const std:
   std::vector<uint32_t> out(roles.size(), 1);
   const CodeSource* source = p.source_of_kernel(kernel);
   for (uint32_t n = 0; source && n < roles.size(); n++) {
-    const uint32_t line = source->line_at(p.code_of_kernel(kernel)->address_of(n));
+    const uint32_t line = source->line_at_address(p.code_of_kernel(kernel)->address_of(n));
     for (const MemoryAccess& a : source->accesses) {
       if (!line || a.line != line || roles[n].is_store != (a.node.op == "STORE")) continue;
       const uint32_t places = roles[n].num_addresses, bytes = roles[n].lane_bytes / places;
@@ -242,23 +242,23 @@ std::string_view stall_reason_name(StallReason reason) {
   return kNames[size_t(reason)];
 }
 
-StallReason StallReport::main_reason(const InstructionStalls& i) {
+StallReason StallReport::main_stall_reason(const InstructionStalls& i) {
   auto most = std::ranges::max_element(i.times_by_reason, {}, &StallTime::cycles);
   return StallReason(most - i.times_by_reason.begin());
 }
 
-std::vector<InstructionRole> roles_of_kernel(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+std::vector<InstructionRole> roles_of_kernel(const Profile& p, size_t kernel, const ProgramListings::Listing& listing) {
   std::vector<InstructionRole> out;
   const KernelCode* code = p.code_of_kernel(kernel);
   const Isa isa = isa_of_arch(p.trace.kernels[kernel].arch);
   for (uint32_t n = 0; code && n < code->instructions().size(); n++) {
     auto text = listing.find(code->address_of(n));
-    out.push_back(text == listing.end() ? InstructionRole() : role_of(text->second, isa));
+    out.push_back(text == listing.end() ? InstructionRole() : parse_role(text->second, isa));
   }
   return out;
 }
 
-StallReport stalls_of_kernel(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+StallReport stalls_of_kernel(const Profile& p, size_t kernel, const ProgramListings::Listing& listing) {
   StallReport out;
   const KernelCode* code = p.code_of_kernel(kernel);
   const KernelRun& run = p.trace.kernels[kernel];
@@ -274,7 +274,7 @@ StallReport stalls_of_kernel(const Profile& p, size_t kernel, const Listings::Li
     if (p.sqtt_summaries[i].instructions.empty()) continue;
     is_mapped = true;
     StallCounter counter(*code, roles, i, out);
-    follow_waves(bytes_of(p.trace.sqtt[i].blob), *code, counter);
+    follow_waves(bytes_of_blob(p.trace.sqtt[i].blob), *code, counter);
   }
   if (!is_mapped) out.instructions.clear();
   return out;
@@ -284,7 +284,7 @@ std::vector<uint64_t> issues_of_wave(const Profile& p, size_t kernel, const Foll
   struct Counter final : WaveObserver {
     explicit Counter(size_t wanted) : wanted_(wanted) {}
     void start(uint32_t wave) override { is_wanted_[wave % is_wanted_.size()] = started_++ == wanted_; }
-    void issue(const Issue& i) override { issues[i.instruction] += is_wanted_[i.wave % is_wanted_.size()]; }
+    void issue(const InstructionIssue& i) override { issues[i.instruction] += is_wanted_[i.wave % is_wanted_.size()]; }
     std::vector<uint64_t> issues;
 
    private:
@@ -293,11 +293,11 @@ std::vector<uint64_t> issues_of_wave(const Profile& p, size_t kernel, const Foll
   } counter(wave.number);
   const KernelCode& code = *p.code_of_kernel(kernel);
   counter.issues.resize(code.instructions().size());
-  follow_waves(bytes_of(p.trace.sqtt[wave.event].blob), code, counter);
+  follow_waves(bytes_of_blob(p.trace.sqtt[wave.event].blob), code, counter);
   return std::move(counter.issues);
 }
 
-std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const StallReport& stalls) {
+std::vector<InstructionTimes> times_of_kernel(const Profile& p, size_t kernel, const StallReport& stalls) {
   std::vector<InstructionTimes> out = p.instructions_of_kernel(kernel);
   for (size_t n = 0; stalls.is_modeled && n < std::min(out.size(), stalls.instructions.size()); n++) {
     StallTime stall;
@@ -308,16 +308,17 @@ std::vector<InstructionTimes> times_of(const Profile& p, size_t kernel, const St
   return out;
 }
 
-std::string instruction_text(const Profile& p, size_t kernel, uint32_t instruction, const Listings::Listing& listing) {
+std::string instruction_text(const Profile& p, size_t kernel, uint32_t instruction,
+                             const ProgramListings::Listing& listing) {
   auto text = listing.find(p.code_of_kernel(kernel)->address_of(instruction));
   return text == listing.end() ? "" : visible(text->second).substr(0, kMostText);
 }
 
-std::string instruction_place(const Profile& p, size_t kernel, uint32_t instruction) {
+std::string instruction_location(const Profile& p, size_t kernel, uint32_t instruction) {
   const uint64_t address = p.code_of_kernel(kernel)->address_of(instruction);
   std::string out = formatted("%#x", unsigned(address));
   const CodeSource* source = p.source_of_kernel(kernel);
-  const uint32_t line = source ? source->line_at(address) : 0;
+  const uint32_t line = source ? source->line_at_address(address) : 0;
   if (!line) return out;
   std::string nodes = nodes_text(source->nodes_of_line(line));
   nodes = nodes.substr(0, nodes.find(" ("));
@@ -334,7 +335,8 @@ std::string waits_text(const Profile& p, size_t kernel, const StallReport& stall
   return out + (list.size() > kMostNamed ? ", ..." : "");
 }
 
-std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stalls, const Listings::Listing& listing) {
+std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stalls,
+                        const ProgramListings::Listing& listing) {
   if (stalls.instructions.empty() || !stalls.total_cycles) return "";
   auto percent = [&](uint64_t cycles) {
     return formatted("%.1f%%", double(cycles) / double(stalls.total_cycles) * 100);
@@ -360,7 +362,7 @@ std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stal
     if (!name.empty()) name += "  ";
     rows.push_back({std::to_string(cycles), percent(cycles), name + place_text(p, kernel, n)});
   }
-  return loads.empty() ? out : out + table(rows, "rr");
+  return loads.empty() ? out : out + table_text(rows, "rr");
 }
 
 }  // namespace tgc::profile

@@ -57,27 +57,28 @@ struct StallReport {
   bool is_modeled = false;  // the GPU was emulated: times are those of a model (README.md)
   std::vector<uint32_t> busy_cycles;      // by instruction, if modeled: cycles in which it occupies its unit
   std::vector<FollowedWave> followed_waves;
-  static StallReason main_reason(const InstructionStalls& i);
+  static StallReason main_stall_reason(const InstructionStalls& i);
 };
 
-std::vector<InstructionRole> roles_of_kernel(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+std::vector<InstructionRole> roles_of_kernel(const Profile& profile, size_t kernel,
+                                             const ProgramListings::Listing& listing);
 
-StallReport stalls_of_kernel(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+StallReport stalls_of_kernel(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing);
 
 // Returns by instruction how often a wave issued it. Decodes the trace again.
 std::vector<uint64_t> issues_of_wave(const Profile& profile, size_t kernel, const FollowedWave& wave);
 
 // Returns times by instruction: those of the traces, or of the model for an emulated run.
-std::vector<InstructionTimes> times_of(const Profile& profile, size_t kernel, const StallReport& stalls);
+std::vector<InstructionTimes> times_of_kernel(const Profile& profile, size_t kernel, const StallReport& stalls);
 
 // Returns the main reasons and the instructions that are waited for most; "" without stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
-                        const Listings::Listing& listing);
+                        const ProgramListings::Listing& listing);
 // Returns at most 80 characters; "" if the listing does not have the instruction.
 std::string instruction_text(const Profile& profile, size_t kernel, uint32_t instruction,
-                             const Listings::Listing& listing);
+                             const ProgramListings::Listing& listing);
 // Returns "0x1778, line 16, 35 LOAD float", or "0x1778" if the line is unknown.
-std::string instruction_place(const Profile& profile, size_t kernel, uint32_t instruction);
+std::string instruction_location(const Profile& profile, size_t kernel, uint32_t instruction);
 // Returns instructions that `instruction` waits for, the longest wait first: "0x1778 (line 16, 35 LOAD float), 0x176c".
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
 

@@ -12,10 +12,12 @@ using Unit = InstructionUnit;
 
 std::vector<std::pair<Counter, uint32_t>> waits(std::string_view text, Isa isa = Isa::Rdna3) {
   std::vector<std::pair<Counter, uint32_t>> out;
-  for (const InstructionRole::Wait& w : role_of(text, isa).waits) out.emplace_back(w.counter, w.max_outstanding);
+  for (const InstructionRole::Wait& w : parse_role(text, isa).waits) out.emplace_back(w.counter, w.max_outstanding);
   return out;
 }
-std::vector<Counter> raises(std::string_view text, Isa isa = Isa::Rdna3) { return role_of(text, isa).raised_counters; }
+std::vector<Counter> raises(std::string_view text, Isa isa = Isa::Rdna3) {
+  return parse_role(text, isa).raised_counters;
+}
 
 }  // namespace
 
@@ -40,16 +42,16 @@ TEST_CASE("instruction roles: what raises and awaits the counters of RDNA3, RDNA
   CHECK(raises("flat_load_b32 v0, v[2:3]") == List{Counter::Load, Counter::Lgkm});
   CHECK(raises("exp mrt0 v0, v1, v2, v3 done") == List{Counter::Export});
   CHECK(raises("v_add_f32_e32 v0, v0, v1").empty());
-  CHECK(role_of("scratch_load_b32 v0, off, s1", Isa::Rdna3).is_scratch);
-  CHECK(role_of("ds_load_b128 v[0:3], v9", Isa::Rdna3).lane_bytes == 16);
-  CHECK(role_of("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).lane_bytes == 8);
-  CHECK(role_of("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).num_addresses == 2);
-  CHECK(role_of("ds_bpermute_b32 v0, v1, v2", Isa::Rdna3).lane_bytes == 0);
+  CHECK(parse_role("scratch_load_b32 v0, off, s1", Isa::Rdna3).is_scratch);
+  CHECK(parse_role("ds_load_b128 v[0:3], v9", Isa::Rdna3).lane_bytes == 16);
+  CHECK(parse_role("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).lane_bytes == 8);
+  CHECK(parse_role("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).num_addresses == 2);
+  CHECK(parse_role("ds_bpermute_b32 v0, v1, v2", Isa::Rdna3).lane_bytes == 0);
 }
 
 TEST_CASE("instruction roles: registers that an instruction reads and writes") {
   auto depends = [](std::string_view later, std::string_view earlier) {
-    return role_of(later, Isa::Rdna3).depends_on(role_of(earlier, Isa::Rdna3));
+    return parse_role(later, Isa::Rdna3).depends_on(parse_role(earlier, Isa::Rdna3));
   };
   CHECK(depends("v_add_f32_e32 v0, v1, v2", "v_mul_f32_e32 v2, v3, v4"));
   CHECK_FALSE(depends("v_add_f32_e32 v0, v1, v2", "v_mul_f32_e32 v5, v3, v4"));

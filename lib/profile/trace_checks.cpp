@@ -44,7 +44,7 @@ class TraceChecker {
       case Action::Start: case Action::End: {
         if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) break;
         if (p.row->action == Action::Start) map_.start(wave);
-        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_program_end) other_ends_++;
+        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_program_end_op) other_ends_++;
         break;
       }
       case Action::Instruction: {
@@ -62,7 +62,7 @@ class TraceChecker {
     }
   }
 
-  void report(const std::string& where, const Listings::Listing& listing, std::vector<std::string>& out) const {
+  void report(const std::string& where, const ProgramListings::Listing& listing, std::vector<std::string>& out) const {
     if (backwards_) out.push_back(where + "the time goes back " + times(backwards_));
     if (other_ends_) out.push_back(where + counted(other_ends_, "wave") + " end elsewhere than at s_endpgm");
     if (!misfits_) return;
@@ -101,7 +101,7 @@ void check_waves(const SqttSummary& s, const std::string& where, std::vector<std
 
 }  // namespace
 
-std::vector<std::string> check_traces(const Profile& p, size_t kernel, const Listings::Listing& listing) {
+std::vector<std::string> check_traces(const Profile& p, size_t kernel, const ProgramListings::Listing& listing) {
   std::vector<std::string> out;
   const KernelRun& run = p.trace.kernels[kernel];
   const std::vector<InstructionRole> roles = roles_of_kernel(p, kernel, listing);
@@ -109,8 +109,8 @@ std::vector<std::string> check_traces(const Profile& p, size_t kernel, const Lis
     const SqttEvent& e = p.trace.sqtt[i];
     const std::string where = formatted("shader engine %d: ", int(e.se));
     check_waves(p.sqtt_summaries[i], where, out);
-    TraceChecker checker(listing.empty() ? nullptr : p.packet_code_of_event(i), roles);
-    decode_sqtt(bytes_of(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
+    TraceChecker checker(listing.empty() ? nullptr : p.kernel_code_of_event(i), roles);
+    decode_sqtt(bytes_of_blob(e.blob), [&](const PacketView& packet) { checker.packet(packet); });
     checker.report(where, listing, out);
   }
   return out;

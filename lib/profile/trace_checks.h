@@ -11,6 +11,6 @@
 namespace tgc::profile {
 
 // Returns what is inconsistent in a run's traces, such as waves without an end and times that go back.
-std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const Listings::Listing& listing);
+std::vector<std::string> check_traces(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing);
 
 }  // namespace tgc::profile

@@ -42,7 +42,7 @@ std::string key_of(UOp function, UOp expansion) {
     }
     text += '\n';
   }
-  return to_hex(sha256(text));
+  return sha256_hex(sha256(text));
 }
 
 // Returns a kernel whose output data0[i] is the expansion's value, as float32, for the operand with the bits first *
@@ -107,7 +107,7 @@ class NativeKernel {
 
 // Runs a kernel of kernel_of() in REF with first = 0.
 void run_in_ref(UOp sink, std::span<float> to) {
-  const RefProgram program = RefProgram::from_graph(sink).value_or_throw();
+  const RefProgram program = RefProgram::make_from_graph(sink).value_or_throw();
   const RefBuffer buffer{0, to.data(), to.size_bytes()};
   program.run({&buffer, 1}, {{"first", 0}}).value_or_throw();
 }
@@ -176,7 +176,7 @@ ApproximationError error_of_16_bits(const Approximation& a) {
 
 // Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure.
 ApproximationError error_of_32_bits(const Approximation& a) {
-  auto seconds_left = [] { return std::min(ProcessorLimit::seconds_left(), current_deadline().seconds_left()); };
+  auto seconds_left = [] { return std::min(ProcessorTimeLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;
   if (seconds_left() < kLeastSeconds)
     throw Failure("the error of this approximation is not known; --timeout=1000 tries all operands");
@@ -226,13 +226,13 @@ std::optional<Approximation> find_approximation(UOp function, UOp expansion, UOp
   return out;
 }
 
-Result<ApproximationError> error_of(const Approximation& a) {
+Result<ApproximationError> measure_error(const Approximation& a) {
   static const std::unordered_map<std::string_view, ApproximationError> known{
 #define APPROXIMATION(key, function, ulp, special) {key, {ulp, special}},
 #include "lib/prove/known_approximations.def"
 #undef APPROXIMATION
   };
-  const Sha256 entry = cache_key({"error of an approximation", a.key, kMeasurement});
+  const Sha256 entry = make_cache_key({"error of an approximation", a.key, kMeasurement});
   ApproximationError error;
   const auto kept = CompileCache::shared_cache().load_entry(entry);
   if (kept && kept->size() == sizeof error) return std::memcpy(&error, kept->data(), sizeof error), error;

@@ -32,6 +32,6 @@ struct ApproximationError {
 
 // Returns the error from the compile cache or, with a time limit, from known_approximations.def. Else measures it; this
 // takes minutes for 2^32 values. Fails if the measurement fails or too little time is left.
-Result<ApproximationError> error_of(const Approximation& a);
+Result<ApproximationError> measure_error(const Approximation& a);
 
 }  // namespace tgc

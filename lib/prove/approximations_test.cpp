@@ -40,13 +40,13 @@ TEST_CASE("error_of: approximations of 16-bit floats are measured for all operan
     const UOp x = element(g, dtypes::float16), function = g.node(op, dtypes::float16, {x});
     const auto right = find_approximation(function, expand(x), x);
     REQUIRE(right);
-    const ApproximationError error = error_of(*right).value_or_throw();
+    const ApproximationError error = measure_error(*right).value_or_throw();
     CHECK(error.max_ulp >= 0.5);
     CHECK(error.max_ulp < 100);
     const auto other = find_approximation(function, with_changed_coefficient(expand(x), 1.5), x);
     REQUIRE(other);
     CHECK(other->key != right->key);
-    CHECK(error_of(*other).value_or_throw().max_ulp > kMaxUlp);
+    CHECK(measure_error(*other).value_or_throw().max_ulp > kMaxUlp);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("error_of: those of 32-bit floats are known, others need time") {
     const UOp x = element(g, dtypes::float32), function = g.node(op, dtypes::float32, {x});
     const auto other = find_approximation(function, with_changed_coefficient(expand(x), 1.0000001), x);
     REQUIRE(other);
-    CHECK(!error_of(*other));
+    CHECK(!measure_error(*other));
     CHECK(!find_approximation(function, expand(x) * element(g, dtypes::float32).alu(Op::SQRT), x + x));
     CHECK(!find_approximation(function, expand(x * x), x + x));
     CHECK(!find_approximation(g.node(Op::SQRT, dtypes::float32, {x}), expand(x), x));

@@ -212,7 +212,7 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
 
 bool have_same_loop_order(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
 
-bool ends_same_loops(UOp before, UOp after) {
+bool are_ends_of_same_loops(UOp before, UOp after) {
   // loops with the same args and sizes are the same, even if their indices have other dtypes
   auto loops = [](UOp u) {
     std::set<std::string> out;

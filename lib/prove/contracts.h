@@ -38,6 +38,6 @@ bool have_same_loop_order(UOp reduce, UOp other);
 // Returns the node inside the nested ENDs that `u` consists of; `u` itself if it is no END.
 UOp remove_ends(UOp u);
 // Returns true if one of the nodes is an END, and both end the same loops, in any order and nesting.
-bool ends_same_loops(UOp before, UOp after);
+bool are_ends_of_same_loops(UOp before, UOp after);
 
 }  // namespace tgc

@@ -16,11 +16,11 @@ namespace tgc {
 namespace {
 
 using Point = SideEvaluator::Point;
-using Input = SideEvaluator::Input;
+using PointInput = SideEvaluator::PointInput;
 
 constexpr size_t kMostPoints = 2048, kFewPoints = 512;
 
-std::vector<Const> integers_of(const Input& in) {
+std::vector<Const> integers_of(const PointInput& in) {
   std::vector<Int> all;
   for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
                 8, -8, 9,  10, 15, 16, -16, 31, 32, 33, 63, 64, 100, -100})
@@ -38,7 +38,7 @@ std::vector<Const> integers_of(const Input& in) {
   return out;
 }
 
-std::vector<Const> usual_values(const Input& in) {
+std::vector<Const> usual_values(const PointInput& in) {
   if (dtypes::is_bool(in.dtype)) return {Const(false), Const(true)};
   if (dtypes::is_int(in.dtype)) return integers_of(in);
   std::vector<Const> out;
@@ -56,7 +56,7 @@ std::pair<double, double> ends_of(DType d) {
                                   : std::pair(0x1p-149, double(std::numeric_limits<float>::max()));
 }
 
-std::vector<Const> special_values(const Input& in) {
+std::vector<Const> special_values(const PointInput& in) {
   if (!dtypes::is_float(in.dtype)) {
     std::vector<Const> out = usual_values(in);
     out.resize(std::min<size_t>(out.size(), 6));
@@ -112,11 +112,11 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
 }
 
 // Adds `count` points of random numbers.
-void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_t count) {
+void add_random(std::vector<Point>& points, std::span<const PointInput> inputs, size_t count) {
   std::mt19937_64 random(2);
   for (size_t i = 0; i < count; i++) {
     Point p;
-    for (const Input& in : inputs) {
+    for (const PointInput& in : inputs) {
       uint64_t r = random();
       if (dtypes::is_bool(in.dtype)) p.push_back(Const(bool(r & 1)));
       else if (dtypes::is_float(in.dtype)) p.push_back(Const(double(int64_t(r % 257) - 128) / 8));
@@ -132,7 +132,7 @@ void add_random(std::vector<Point>& points, std::span<const Input> inputs, size_
 
 // Adds points in which one integer is next to or equal to a constant of the sides or its negative, and all other values
 // are those of an earlier point.
-void add_near_constants(std::vector<Point>& points, std::span<const Input> inputs, const ComparedValues& values) {
+void add_near_constants(std::vector<Point>& points, std::span<const PointInput> inputs, const ComparedValues& values) {
   if (points.empty()) return;
   constexpr size_t kMostNear = 192;
   std::set<Int> near;
@@ -157,7 +157,7 @@ void add_near_constants(std::vector<Point>& points, std::span<const Input> input
 }
 
 // Adds points in which one float has any exponent or is an edge case, and all others are values of an earlier point.
-void add_all_exponents(std::vector<Point>& points, std::span<const Input> inputs) {
+void add_all_exponents(std::vector<Point>& points, std::span<const PointInput> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();
   for (size_t i = 0; i < inputs.size(); i++) {
@@ -193,7 +193,7 @@ std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point
 template <class Values>
 std::vector<Point> points_for(const SideEvaluator& sides, Values values, size_t most = kMostPoints) {
   std::vector<std::vector<Const>> all;
-  for (const Input& in : sides.inputs()) all.push_back(values(in));
+  for (const PointInput& in : sides.inputs()) all.push_back(values(in));
   return points_of(all, most);
 }
 
@@ -214,7 +214,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
     if (auto out = search(sides, points, Kind::Value)) return out;
     if (!rlimit || sides.inputs().empty() || sides.has_arrays()) return std::nullopt;
     std::optional<Counterexample> out;
-    for_each_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
+    for_each_smt_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
       out = sides.first_difference({&p, 1}, Kind::Value);
       return !out;
     });
@@ -223,7 +223,7 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
   return found ? *found : std::nullopt;
 }
 
-std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides, uint64_t rlimit) {
+std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const RewriteSides& sides, uint64_t rlimit) {
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
@@ -232,7 +232,7 @@ std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const 
   return std::nullopt;
 }
 
-std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values) {
+std::optional<Counterexample> find_special_float_witness(const ExprIsolator& isolator, const ComparedValues& values) {
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
@@ -240,7 +240,7 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
     if (auto out = search(sides, points, std::nullopt)) return out;
     for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
-      (void)sides.differences(part);
+      (void)sides.find_differences(part);
       for (size_t k = 0; k < part.size(); k++)
         if (sides.relative_error(k, 0) > 0.1) return sides.counterexample_at(part, k, Counterexample::Kind::Special);
     }
@@ -249,11 +249,11 @@ std::optional<Counterexample> find_special_counterexample(const ExprIsolator& is
   return found ? *found : std::nullopt;
 }
 
-std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides) {
+std::optional<Counterexample> find_special_float_witness(SideIsolator& isolator, const RewriteSides& sides) {
   const SideExpressions e = isolator.expressions_of(sides);
   if (e.kind != SideExpressions::Kind::Values) return std::nullopt;
   for (const ComparedValues& v : e.compared_values)
-    if (auto found = v.is_bounds_comparison ? std::nullopt : find_special_counterexample(isolator.isolator(), v))
+    if (auto found = v.is_bounds_comparison ? std::nullopt : find_special_float_witness(isolator.isolator(), v))
       return found;
   return std::nullopt;
 }
@@ -262,7 +262,7 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
                                                 const ComparedValues* right) {
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values), other(isolator, right ? *right : values);
-    auto are_same = [](const Input& a, const Input& b) { return a.load == b.load; };
+    auto are_same = [](const PointInput& a, const PointInput& b) { return a.load == b.load; };
     const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
     if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
     std::vector<Point> points = points_for(sides, special_values);
@@ -272,7 +272,8 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
     const double tiny = 64 * ends_of(values.before.dtype()).first;
     for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
-      auto differ = sides.differences(part), differ_right = right ? other.differences(part) : decltype(differ)();
+      auto differ = sides.find_differences(part),
+           differ_right = right ? other.find_differences(part) : decltype(differ)();
       for (size_t k = 0; k < part.size(); k++) {
         if (right && differ_right[k]) continue;
         if (differ[k]) return sides.counterexample_at(part, k, *differ[k]);
@@ -288,7 +289,7 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
   return found ? *found : std::nullopt;
 }
 
-std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) {
+std::optional<double> largest_error(SideIsolator& isolator, const RewriteSides& sides) {
   constexpr double kMostWork = 5e5;
   constexpr size_t kFewestPoints = 8;
   const SideExpressions e = isolator.expressions_of(sides);
@@ -308,7 +309,7 @@ std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides) 
       for (Point& p : points)  // use floats with random last digits, so that operations round
         for (Const& c : p)
           if (c.is_float()) c = Const(double(int64_t(random() >> 20) - (int64_t(1) << 43)) * 0x1p-40);
-      (void)both.differences(points);
+      (void)both.find_differences(points);
       double most = 0;
       for (size_t i = 0; i < points.size(); i++) most = std::max(most, both.units_in_last_place(i));
       return most;

@@ -25,13 +25,13 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
                                                   uint64_t rlimit = 300'000);
 
 // As above, for any pair of values of the two sides. Returns nullopt if the sides are no values, such as stores.
-std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const Sides& sides,
+std::optional<Counterexample> find_counterexample(SideIsolator& isolator, const RewriteSides& sides,
                                                   uint64_t rlimit = 300'000);
 
 // Returns a counterexample of any kind, from points with special floats, such as NaN and -0.0.
-std::optional<Counterexample> find_special_counterexample(const ExprIsolator& isolator, const ComparedValues& values);
+std::optional<Counterexample> find_special_float_witness(const ExprIsolator& isolator, const ComparedValues& values);
 // As above, for any pair of values of the two sides.
-std::optional<Counterexample> find_special_counterexample(SideIsolator& isolator, const Sides& sides);
+std::optional<Counterexample> find_special_float_witness(SideIsolator& isolator, const RewriteSides& sides);
 
 // Searches for a point at which a mutant of a rule is wrong and the rule is not: only the sides of the mutant
 // (`values`) differ, or their error is far larger than that of the rule's sides (`right`). If `right` is null, each
@@ -41,6 +41,6 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
 
 // Returns the largest error of a rewrite of floats at random points, in units in the last place; nullopt if it was not
 // measured.
-std::optional<double> largest_error(SideIsolator& isolator, const Sides& sides);
+std::optional<double> largest_error(SideIsolator& isolator, const RewriteSides& sides);
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ Point find(const Make& make, bool is_special = false, uint64_t rlimit = 300'000)
   SideIsolator isolator(g, {{1, 64}, {2, 64}});
   SideExpressions e = isolator.expressions_of({before, after});
   REQUIRE(e.compared_values.size() == 1);
-  auto found = is_special ? find_special_counterexample(isolator.isolator(), e.compared_values[0])
+  auto found = is_special ? find_special_float_witness(isolator.isolator(), e.compared_values[0])
                           : find_counterexample(isolator.isolator(), e.compared_values[0], rlimit);
   return found ? found->point : Point();
 }

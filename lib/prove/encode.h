@@ -30,7 +30,7 @@ std::string_view name_of(FloatSense sense);
 // overflow. Bits: as bit-vectors.
 enum class IntSense : uint8_t { Numbers, Bits };
 
-struct Senses {
+struct ProofSenses {
   FloatSense float_sense = FloatSense::Uninterpreted;
   IntSense int_sense = IntSense::Numbers;
   int index_width_bits = 64;  // for Bits: the number of bits of an index
@@ -42,12 +42,12 @@ struct Interval {
 };
 
 // Computes and caches facts about the nodes of isolated expressions.
-class Intervals {
+class IntervalAnalysis {
  public:
-  explicit Intervals(const ExprIsolator& isolator) : isolator_(isolator) {}
+  explicit IntervalAnalysis(const ExprIsolator& isolator) : isolator_(isolator) {}
   Interval interval_of(UOp u, int lane);
   // Returns the number of scalars in the memory that an INDEX of an isolated expression addresses; -1 if not known.
-  int64_t num_elements_of(UOp index) const;
+  int64_t num_indexed_elements(UOp index) const;
   // Returns true if a leaf, or an element of a memory, is finite whenever the kernel's inputs are and no arithmetic
   // operation overflows.
   bool is_number(UOp u);
@@ -55,13 +55,13 @@ class Intervals {
   void allow_infinities() { has_infinities_ = true; }
   // Returns the leaf that a LOAD reads, and sets `element` to the number of the element within the leaf; null if the
   // LOAD reads memory.
-  const Leaf* leaf_of_load(UOp load, int64_t* element = nullptr) const;
+  const ExprLeaf* leaf_of_load(UOp load, int64_t* element = nullptr) const;
 
  private:
-  Interval compute(UOp u, int lane);
+  Interval make_interval(UOp u, int lane);
   const ExprIsolator& isolator_;
   LaneValues<Interval> known_intervals_;
-  std::unordered_map<uint32_t, bool> numbers_;
+  std::unordered_map<uint32_t, bool> known_numbers_;
   bool has_infinities_ = false;
 };
 
@@ -83,18 +83,18 @@ struct SmtVariable {
   std::string offset_term;  // for an element of a memory: the term of its offset; else ""
 };
 
-class Encoder {
+class SmtEncoder {
  public:
-  Encoder(Intervals& intervals, Senses senses) : intervals_(intervals), senses_(senses) {}
+  SmtEncoder(IntervalAnalysis& intervals, ProofSenses senses) : intervals_(intervals), senses_(senses) {}
 
   // Makes all lanes of `u` unknown values within their intervals. Must be called before the values are used.
   void cut_at_node(UOp u) { cut_nodes_.insert(u.id()); }
   // Encodes `u` as the value of `other`.
-  void set_alias(UOp u, UOp other) { node_aliases_[u.id()] = other; }
+  void set_node_alias(UOp u, UOp other) { node_aliases_[u.id()] = other; }
 
   const SmtValue& value(UOp u, int lane);  // returns the encoded value of one lane; throws UnencodableExpr
   std::string equality_formula(const SmtValue& a, DType da, const SmtValue& b, DType db) const;
-  std::string take_text() { return std::exchange(smt_text_, {}); }  // returns the text since the last call
+  std::string take_smt_text() { return std::exchange(smt_text_, {}); }  // returns the text since the last call
   const std::vector<SmtVariable>& variables() const { return variables_; }
   // Returns the formulas that FloatSense::Finite assumes about the values that were encoded so far.
   const std::vector<std::string>& assumptions() const { return assumptions_; }
@@ -105,7 +105,7 @@ class Encoder {
 
  private:
   SmtValue encode_value(UOp u, int lane);
-  SmtValue constant(UOp u, int lane);
+  SmtValue constant_value(UOp u, int lane);
   SmtValue load(UOp u);
   std::string bounds_formula(const SmtValue& offset, DType d, int64_t size) const;
   SmtValue integer_op_value(UOp u, int lane);
@@ -115,38 +115,38 @@ class Encoder {
   std::string float_term(Op op, DType d, const std::vector<std::string>& x);
   void add_ieee_cost(Op op, DType d, const std::vector<std::string>& x);
   std::string float_cast(DType from, DType to, const std::string& x);
-  SmtValue bitcast(UOp u, int lane);
+  SmtValue bitcast_value(UOp u, int lane);
   SmtValue exact_cast_value(UOp u, int lane);
-  SmtValue comparison(UOp u, int lane);
+  SmtValue comparison_value(UOp u, int lane);
   SmtValue bool_op_value(UOp u, int lane);
   SmtValue cast_value(UOp u, int lane);
-  SmtValue cast_of_int(UOp u, const SmtValue& a, int lane);
-  SmtValue cast_of_float(UOp u, const SmtValue& a, DType from, int lane);
+  SmtValue value_of_int_cast(UOp u, const SmtValue& a, int lane);
+  SmtValue value_of_float_cast(UOp u, const SmtValue& a, DType from, int lane);
   SmtValue where_value(UOp u, int lane);
-  SmtValue threefry(UOp u, int lane);
+  SmtValue threefry_value(UOp u, int lane);
   SmtValue unknown_value(UOp u, int lane);
   SmtValue rounded_value(UOp u, int lane);
   SmtValue fresh_value(UOp u, DType dtype, Interval interval, int64_t element, const std::string& at = "");
   SmtValue wrapped_value(const std::string& term, UOp u, int lane);
-  SmtValue source(UOp u, size_t i, int lane);
+  SmtValue source_value(UOp u, size_t i, int lane);
   bool is_leaf_load(UOp u) const;
   std::string definedness(UOp u, int lane);
-  std::string define(DType dtype, const std::string& term);
+  std::string define_term(DType dtype, const std::string& term);
   std::string smt_sort(DType dtype);
   int bit_width(DType dtype) const;
   void check_index_fits(const Interval& interval) const;
   std::string extended_term(const std::string& term, DType dtype, int bits) const;
   std::string int_literal(const Int& value, DType dtype) const;
   std::string float_literal(double value, DType dtype);
-  std::string function(const std::string& name, const std::string& arguments, const std::string& result);
+  std::string declare_function(const std::string& name, const std::string& arguments, const std::string& result);
   void assert_interval(const std::string& term, const Interval& interval, DType dtype);
   bool is_ieee() const { return tgc::is_ieee(senses_.float_sense); }
-  bool is_real() const { return senses_.float_sense == FloatSense::Real; }
+  bool is_over_reals() const { return senses_.float_sense == FloatSense::Real; }
   bool is_exact_real(UOp u, int depth = 0) const;
   void assume_finite(const std::string& result, const std::vector<std::string>& operands);
 
-  Intervals& intervals_;
-  const Senses senses_;
+  IntervalAnalysis& intervals_;
+  const ProofSenses senses_;
   std::set<uint32_t> cut_nodes_;
   std::map<uint32_t, UOp> node_aliases_;
   LaneValues<SmtValue> encoded_values_;
@@ -166,7 +166,7 @@ std::optional<std::pair<UOp, int>> lane_source(UOp u, int lane);
 // Thrown if an expression cannot be encoded in the senses.
 struct UnencodableExpr {
   std::string reason;
-  bool needs_wider_index = false;  // a larger Senses::index_width_bits may suffice
+  bool is_index_too_narrow = false;  // a larger ProofSenses::index_width_bits may suffice
 };
 
 }  // namespace tgc

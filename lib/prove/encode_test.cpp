@@ -59,7 +59,7 @@ std::string float_bits(const Array& a, DType d, int64_t i) {
 
 // Evaluates out[i] = op(a[i], b[i]) in REF, and checks that Z3 can derive no other value from the same operands.
 // Returns the number of values that are defined.
-int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
+int compare(Op op, DType d, DType out_dtype, ProofSenses senses, uint64_t seed) {
   Graph g;
   UOp i = g.range(Const(kValues), 0, AxisType::LOOP);
   auto data = [&](int64_t n, DType t) { return g.node(Op::DEFINE_GLOBAL, t.ptr(kValues), {}, n); };
@@ -77,15 +77,15 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
     inputs.push_back({"data" + std::to_string(n), Array(t, {kValues})});
     fill(inputs.back().array, t, random);
   }
-  Execution done = std::move(ReferenceRunner(inputs, {}).run_reference(sink).value_or_throw());
+  ExecutionResult done = std::move(ReferenceRunner(inputs, {}).run_reference(sink).value_or_throw());
   const Array& expected = done.outputs[0].array;
 
   ExprIsolator isolator(g, {{0, kValues}, {1, kValues}, {2, kValues}});
   UOp expr = isolator.load_value(value);
-  Intervals intervals(isolator);
-  Encoder encoder(intervals, senses);
+  IntervalAnalysis intervals(isolator);
+  SmtEncoder encoder(intervals, senses);
   SmtValue result = encoder.value(expr, 0);
-  std::string text = encoder.take_text();
+  std::string text = encoder.take_smt_text();
   int compared = 0;
   static Z3Session session;  // creating a session takes longer than most comparisons
   session.ask_z3("(reset)" + text);
@@ -94,7 +94,7 @@ int compare(Op op, DType d, DType out_dtype, Senses senses, uint64_t seed) {
     auto pin = [&](const std::string& term, const Array& array, DType t) {
       std::string constant = float_bits(array, t, k);
       if (constant.empty()) constant = encoder.value(element(g, array, t, k), 0).term;
-      more += encoder.take_text();
+      more += encoder.take_smt_text();
       return "(= " + term + " " + constant + ")";
     };
     std::string asserts;
@@ -135,7 +135,7 @@ TEST_CASE("encode: bit-vectors and comparisons agree with REF") {
 }
 
 TEST_CASE("encode: IEEE floats agree with REF") {
-  const Senses exact{FloatSense::Exact, IntSense::Bits};
+  const ProofSenses exact{FloatSense::Exact, IntSense::Bits};
   for (DType d : {dtypes::float32, dtypes::float64}) {
     for (Op op : {Op::ADD, Op::MUL, Op::MAX, Op::RECIPROCAL, Op::NEG, Op::SQRT, Op::TRUNC, Op::WHERE})
       CHECK(compare(op, d, d, exact, uint64_t(op)) > 3);
@@ -147,7 +147,7 @@ TEST_CASE("encode: IEEE floats agree with REF") {
 }
 
 TEST_CASE("encode: narrow floats, bit casts and Threefry agree with REF") {
-  const Senses exact{FloatSense::Exact, IntSense::Bits};
+  const ProofSenses exact{FloatSense::Exact, IntSense::Bits};
   for (DType d : {dtypes::float16, dtypes::bfloat16}) {
     for (Op op : {Op::ADD, Op::MUL, Op::MAX, Op::RECIPROCAL, Op::NEG, Op::SQRT, Op::TRUNC})
       CHECK(compare(op, d, d, exact, uint64_t(op)) > 3);

@@ -25,7 +25,7 @@ class Unexpander {
 
   std::optional<UnexpandedStage> run() {
     if (stage_.graph_rewrites.size() != 1 || !stage_.result) return {};
-    const TopRewrite& top = history_.graph_rewrites()[stage_.graph_rewrites[0]];
+    const TopLevelRewrite& top = history_.graph_rewrites()[stage_.graph_rewrites[0]];
     std::vector<size_t> functions;
     for (size_t k : top.application_indices)
       if (list()[k].before.in({Op::LOG2, Op::EXP2, Op::SIN})) functions.push_back(k);
@@ -69,7 +69,7 @@ class Unexpander {
       auto a = find_approximation((*sides)[i].before, (*sides)[i].after, (*operands)[i].before);
       if (!a) return;
       auto [error, is_new] = errors_.try_emplace(a->key, ApproximationError());
-      if (is_new) error->second = tgc::error_of(*a);
+      if (is_new) error->second = tgc::measure_error(*a);
       if (!error->second) open_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMaxUlp) open_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMaxUlp) return;

@@ -21,7 +21,7 @@ struct UnexpandedStage {
   };
   std::vector<Expansion> expansions;
   // By index in RewriteHistory::applications(): the sides of the rewrites that lead from `input` to `result`.
-  std::map<size_t, Sides> rewrites;
+  std::map<size_t, RewriteSides> rewrites;
   UOp input, result;  // the stage's input, and its result with functions in place of their approximations
 
   // Returns the graph after the rewrites with indices up to `last`; the empty UOp if they cannot be repeated.

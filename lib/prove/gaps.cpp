@@ -6,12 +6,12 @@
 
 namespace tgc {
 
-std::vector<Sides> graph_difference(UOp before, UOp after, size_t most) {
-  std::vector<Sides> out;
-  std::vector<Sides> stack{{before, after}};
+std::vector<RewriteSides> graph_difference(UOp before, UOp after, size_t most) {
+  std::vector<RewriteSides> out;
+  std::vector<RewriteSides> stack{{before, after}};
   std::set<std::pair<uint32_t, uint32_t>> seen;
   while (!stack.empty()) {
-    const Sides s = stack.back();
+    const RewriteSides s = stack.back();
     stack.pop_back();
     if (s.before == s.after || !seen.emplace(s.before.id(), s.after.id()).second) continue;
     const bool is_alike = s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&

@@ -66,13 +66,13 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
 
 }  // namespace
 
-const Leaf* Intervals::leaf_of_load(UOp load, int64_t* element) const {
+const ExprLeaf* IntervalAnalysis::leaf_of_load(UOp load, int64_t* element) const {
   UOp index = load.src(0);
   if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL) || !index.src(0).arg().is_int()) return nullptr;
   int64_t number = index.src(0).arg().small_int();
   if (number != ExprIsolator::kLeafArrayNumber && number != ExprIsolator::kLeafArrayNumber + 1) return nullptr;
   int64_t slot = index.src(1).src(1).arg().small_int() / ExprIsolator::kPointsPerRun;
-  for (const Leaf& leaf : isolator_.leaf_list()) {
+  for (const ExprLeaf& leaf : isolator_.leaf_list()) {
     if (leaf.first_slot < 0 || slot < leaf.first_slot || slot >= leaf.first_slot + leaf.node.dtype().count()) continue;
     if (element) *element = slot - leaf.first_slot;
     return &leaf;
@@ -80,16 +80,16 @@ const Leaf* Intervals::leaf_of_load(UOp load, int64_t* element) const {
   return nullptr;
 }
 
-Interval Intervals::interval_of(UOp root, int root_lane) {
+Interval IntervalAnalysis::interval_of(UOp root, int root_lane) {
   auto for_sources = [](UOp u, int lane, auto&& need) {
     if (!u.in(ops::ALU | OpSet{Op::CAST})) return;
     for (UOp s : u.src())
       if (dtypes::is_int(s.dtype())) need(s, s.dtype().count() > 1 ? lane : 0);
   };
-  return known_intervals_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return compute(u, lane); });
+  return known_intervals_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return make_interval(u, lane); });
 }
 
-Interval Intervals::compute(UOp u, int lane) {
+Interval IntervalAnalysis::make_interval(UOp u, int lane) {
   DType d = u.dtype();
   Interval all = of_dtype(d);
   if (!dtypes::is_int(d)) return all;
@@ -106,7 +106,7 @@ Interval Intervals::compute(UOp u, int lane) {
       return {v, v};
     }
     case Op::LOAD:
-      if (const Leaf* leaf = leaf_of_load(u)) {
+      if (const ExprLeaf* leaf = leaf_of_load(u)) {
         if (dtypes::is_float(leaf->node.dtype())) return {};
         Interval of_leaf = of_dtype(leaf->node.dtype());
         if (!leaf->node.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR})) return of_leaf;
@@ -176,7 +176,7 @@ Interval Intervals::compute(UOp u, int lane) {
   }
 }
 
-int64_t Intervals::num_elements_of(UOp index) const {
+int64_t IntervalAnalysis::num_indexed_elements(UOp index) const {
   for (const IsolatedMemory& m : isolator_.memories()) {
     if (m.define != index.src(0)) continue;
     const DType d = m.source_node.dtype();
@@ -185,8 +185,8 @@ int64_t Intervals::num_elements_of(UOp index) const {
   return -1;
 }
 
-bool Intervals::is_number(UOp u) {
-  auto [it, is_new] = numbers_.try_emplace(u.id(), true);
+bool IntervalAnalysis::is_number(UOp u) {
+  auto [it, is_new] = known_numbers_.try_emplace(u.id(), true);
   if (!is_new) return it->second;
   auto is_infinite = [&](UOp x) {
     if (x.is_const() && dtypes::is_float(x.dtype()) && !x.is_invalid()) {
@@ -199,7 +199,7 @@ bool Intervals::is_number(UOp u) {
     return has_infinities_ && (is_of_stores || x.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}));
   };
   const bool out = std::ranges::none_of(toposort(u), is_infinite);
-  return numbers_[u.id()] = out;
+  return known_numbers_[u.id()] = out;
 }
 
 std::string_view name_of(FloatSense sense) {

@@ -40,7 +40,7 @@ std::string build_id() {
 std::optional<Sha256> key_of_verdicts() {
   std::string id = build_id();
   if (id.empty()) return {};
-  return cache_key({"verdicts of rewrites", id});
+  return make_cache_key({"verdicts of rewrites", id});
 }
 
 // Values of RewriteProof::method. An entry of the cache has the index of its method here; 0 for other methods.
@@ -50,14 +50,14 @@ constexpr std::string_view kMethods[] = {"",          "same",        "values", "
 constexpr size_t kForm = sizeof(Sha256);
 
 std::string text_of(const RewriteProof& p) {
-  auto method = std::ranges::find(kMethods, p.method);
-  const auto number = method == std::end(kMethods) ? 0 : method - std::begin(kMethods);
+  auto proof_method = std::ranges::find(kMethods, p.proof_method);
+  const auto number = proof_method == std::end(kMethods) ? 0 : proof_method - std::begin(kMethods);
   return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.rewrite_hash + p.reason;
 }
 
 RewriteProof proof_of(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
-  out.method = kMethods[size_t(text[3]) % std::size(kMethods)];
+  out.proof_method = kMethods[size_t(text[3]) % std::size(kMethods)];
   out.rewrite_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
   return out;
 }
@@ -101,7 +101,7 @@ void KnownVerdicts::read_verdicts() {
     verdict_texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
   }
-  num_cached_ = verdict_texts_.size();
+  num_cached_entries_ = verdict_texts_.size();
 }
 
 std::optional<RewriteProof> KnownVerdicts::find_verdict(const std::string& key) {
@@ -121,7 +121,7 @@ void KnownVerdicts::add_verdict(const std::string& key, const RewriteProof& proo
 void KnownVerdicts::write_verdicts() {
   std::lock_guard lock(mutex_);
   auto file = key_of_verdicts();
-  if (!file || verdict_texts_.size() == num_cached_) return;
+  if (!file || verdict_texts_.size() == num_cached_entries_) return;
   std::string bytes;
   for (auto& [key, text] : verdict_texts_) bytes += key, append_size(bytes, text.size()), bytes += text;
   CompileCache::shared_cache().store_entry(*file, bytes);

@@ -40,7 +40,7 @@ class KnownVerdicts {
   std::mutex mutex_;
   std::once_flag read_once_flag_;
   std::unordered_map<std::string, std::string> verdict_texts_;
-  size_t num_cached_ = 0;
+  size_t num_cached_entries_ = 0;
 };
 
 }  // namespace tgc

@@ -182,7 +182,7 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
     for (auto& [axis, i] : at) out += " " + std::to_string(axis) + "=" + std::to_string(i);
     return form_of_text(out);
   };
-  auto source = [&](UOp s) { return std::to_string(form_of_value(s, num_lanes_of(s) > 1 ? lane : 0, at)); };
+  auto source = [&](UOp s) { return std::to_string(form_of_value(s, num_lanes_of_node(s) > 1 ? lane : 0, at)); };
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST:
@@ -192,22 +192,22 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
       return opaque();
     case Op::UNROLL: {
       int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
-      int64_t each = num_lanes_of(u.src(0)) / std::max<int64_t>(1, positions);
-      if (number < 0 || each * positions != num_lanes_of(u.src(0)) || lane >= each) return opaque();
+      int64_t each = num_lanes_of_node(u.src(0)) / std::max<int64_t>(1, positions);
+      if (number < 0 || each * positions != num_lanes_of_node(u.src(0)) || lane >= each) return opaque();
       return form_of_value(u.src(0), int(number * each) + lane, without(at, u.arg()));
     }
     case Op::CONTRACT: {
-      int each = num_lanes_of(u.src(0));
+      int each = num_lanes_of_node(u.src(0));
       return form_of_value(u.src(0), lane % each, with(at, u.arg(), lane / each));
     }
     case Op::GEP:
       return u.arg().is_tuple() ? form_of_value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
     case Op::VECTORIZE:
-      if (size_t(lane) >= u.num_src() || num_lanes_of(u.src(size_t(lane))) != 1) return opaque();
+      if (size_t(lane) >= u.num_src() || num_lanes_of_node(u.src(size_t(lane))) != 1) return opaque();
       return form_of_value(u.src(size_t(lane)), 0, at);
     case Op::CAT: {
       size_t i = 0;
-      for (; lane >= num_lanes_of(u.src(i)); i++) lane -= num_lanes_of(u.src(i));
+      for (; lane >= num_lanes_of_node(u.src(i)); i++) lane -= num_lanes_of_node(u.src(i));
       return form_of_value(u.src(i), lane, at);
     }
     case Op::REDUCE: {
@@ -231,25 +231,25 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
   }
   const bool is_access = u.in({Op::INDEX, Op::LOAD}) && !u.src(0).dtype().is_image();
   const bool each_lane =
-      u.in(ops::Elementwise) || (is_access && (num_lanes_of(u) == 1 || u.src(0).dtype().base().count() == 1));
+      u.in(ops::Elementwise) || (is_access && (num_lanes_of_node(u) == 1 || u.src(0).dtype().base().count() == 1));
   if (!each_lane || nesting_depth_ > 3000) return opaque();
   if (u.is(Op::CAST) && u.dtype().is_ptr()) return opaque();
   std::string out = text(name_of(u.op()));
   if (u.is(Op::INDEX)) out += " " + std::string(u.dtype().is_ptr() ? "ptr" : "");
   for (UOp s : u.src()) {
-    if (num_lanes_of(s) > 1 && num_lanes_of(s) != num_lanes_of(u)) return opaque();
+    if (num_lanes_of_node(s) > 1 && num_lanes_of_node(s) != num_lanes_of_node(u)) return opaque();
     out += " " + source(s);
   }
   return form_of_text(out);
 }
 
-bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Effect>& out) {
+bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<StoreEffect>& out) {
   const Position at = position;
   switch (u.op()) {
     case Op::STORE: {
-      int n = std::max(num_lanes_of(u.src(0)), u.src(1).dtype().count());
-      if (num_lanes_of(u.src(0)) != n && u.src(1).dtype().count() != 1) n = 1;
-      if (num_lanes_of(u.src(0)) != u.src(1).dtype().count()) return false;
+      int n = std::max(num_lanes_of_node(u.src(0)), u.src(1).dtype().count());
+      if (num_lanes_of_node(u.src(0)) != n && u.src(1).dtype().count() != 1) n = 1;
+      if (num_lanes_of_node(u.src(0)) != u.src(1).dtype().count()) return false;
       for (int lane = 0; lane < n; lane++) {
         std::set<Form> loops;
         for (UOp s : u.src().subspan(2)) loops.insert(form_of_value(s, 0, at));
@@ -260,7 +260,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
       return true;
     }
     case Op::UNROLL: {
-      std::vector<Effect> all;
+      std::vector<StoreEffect> all;
       int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
       if (number < 0 || !collect_effects(u.src(0), without(at, u.arg()), all) || all.size() % size_t(positions))
         return false;
@@ -275,7 +275,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
              good;
     }
     case Op::GEP: {
-      std::vector<Effect> all;
+      std::vector<StoreEffect> all;
       if (!collect_effects(u.src(0), at, all)) return false;
       for (Arg i : u.arg().items()) {
         if (size_t(i.small_int()) >= all.size()) return false;
@@ -287,7 +287,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
     case Op::SINK: return std::ranges::all_of(u.src(), [&](UOp s) { return collect_effects(s, at, out); });
     case Op::NOOP: return u.num_src() == 0;
     case Op::END: {
-      std::vector<Effect> all;
+      std::vector<StoreEffect> all;
       bool good = true;
       const EndedAxes ended = ended_by(u);
       if (!for_each_position(ended.axes, at,
@@ -297,7 +297,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Eff
       for (UOp s : ended.loops) {
         if (!axes_of_node(s).empty()) return false;
         for (UOp r : ranges_of(s))
-          for (Effect& e : all) e.loops.insert(form_of_value(r, 0, at));
+          for (StoreEffect& e : all) e.loops.insert(form_of_value(r, 0, at));
       }
       out.insert(out.end(), all.begin(), all.end());
       return true;
@@ -321,17 +321,18 @@ LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
   may_reorder_sums_ = false;
   bool is_effect = before.dtype() == dtypes::void_;
   if (is_effect != (after.dtype() == dtypes::void_)) return Answer::Open;
-  if (!is_effect && (num_lanes_of(before) != num_lanes_of(after) || before.dtype().scalar() != after.dtype().scalar()))
+  if (!is_effect &&
+      (num_lanes_of_node(before) != num_lanes_of_node(after) || before.dtype().scalar() != after.dtype().scalar()))
     return Answer::Open;
   try {
     for (auto& p : all) {
       if (is_effect) {
-        std::vector<Effect> a, b;
+        std::vector<StoreEffect> a, b;
         if (!collect_effects(before, p, a) || !collect_effects(after, p, b)) return Answer::Open;
         std::ranges::sort(a), std::ranges::sort(b);
         if (a != b) return Answer::Open;
       } else {
-        for (int lane = 0; lane < num_lanes_of(before); lane++)
+        for (int lane = 0; lane < num_lanes_of_node(before); lane++)
           if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return Answer::Open;
       }
     }

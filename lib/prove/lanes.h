@@ -22,17 +22,17 @@ class LaneForms {
   Answer compare_forms(UOp before, UOp after);
 
   using Form = uint32_t;
-  struct Effect {
+  struct StoreEffect {
     Form store;
     std::set<Form> loops;
-    friend auto operator<=>(const Effect&, const Effect&) = default;
+    friend auto operator<=>(const StoreEffect&, const StoreEffect&) = default;
   };
   using Position = std::vector<std::pair<int64_t, int64_t>>;  // (axis, position), sorted by axis
 
   Form form_of_value(UOp u, int lane, const Position& at);
   // Appends the stores of `u` at the position `at` on the expanded axes to `out`. Returns false if they cannot be
   // divided into lanes and positions.
-  bool collect_effects(UOp u, const Position& at, std::vector<Effect>& out);
+  bool collect_effects(UOp u, const Position& at, std::vector<StoreEffect>& out);
   // Thrown if a REDUCE has too many positions of expanded axes.
   struct TooManyPositions {};
   // Returns the forms of the terms that a lane of a REDUCE adds, at the position `at` on the expanded axes.
@@ -44,7 +44,7 @@ class LaneForms {
   const Axes& axes_of_node(UOp u);
   Position restrict_position(UOp u, const Position& at);
   Form make_form(UOp u, int lane, const Position& at);
-  int num_lanes_of(UOp u) const { return u.dtype().is_ptr() ? u.dtype().vcount() : u.dtype().count(); }
+  int num_lanes_of_node(UOp u) const { return u.dtype().is_ptr() ? u.dtype().vcount() : u.dtype().count(); }
 
   std::map<uint32_t, Axes> known_axes_;
   std::map<std::string, Form> form_numbers_;

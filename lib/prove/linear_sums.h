@@ -22,17 +22,17 @@ struct LargeForm : UnencodableExpr {};
 
 // Computes with sums, and assigns numbers to the texts that describe atoms and other forms. Functions may throw
 // LargeForm.
-class LinearSums {
+class LinearSumMath {
  public:
-  uint32_t number_of(const std::string& text);
-  uint32_t number_of(const LinearSum& s) { return number_of(text_of(s)); }
+  uint32_t atom_number(const std::string& text);
+  uint32_t atom_number(const LinearSum& s) { return atom_number(text_of(s)); }
   // Returns a sum of one atom, which `text` describes. `interval` must contain the atom's value.
   LinearSum atom(const std::string& text, const Interval& interval);
 
   LinearSum add_scaled(const LinearSum& a, const LinearSum& b, const Int& times = 1) const;  // returns a + times * b
-  LinearSum scale(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }
-  LinearSum multiply(const LinearSum& a, const LinearSum& b);
-  LinearSum divide(const LinearSum& a, const Int& by);
+  LinearSum scale_sum(const LinearSum& a, const Int& by) const { return add_scaled({}, a, by); }
+  LinearSum multiply_sums(const LinearSum& a, const LinearSum& b);
+  LinearSum divide_sum(const LinearSum& a, const Int& by);
   LinearSum remainder_by(const LinearSum& a, const Int& by);  // returns the remainder, which is in 0..by-1
   // Returns the value that an integer of `bits` bits has after it wraps around.
   LinearSum wrap_to_bits(const LinearSum& a, int bits, bool is_signed);

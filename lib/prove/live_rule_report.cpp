@@ -31,7 +31,7 @@ std::string live_rule_text(const LiveRuleProof& r) {
            counted(r.num_instances, "instance") + " proven";
   if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
   if (r.num_general_proofs) out += ", and for all values of its operands";
-  if (r.ignores_fp8) out += " but fp8";
+  if (r.has_ignored_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
   if (r.verdict != "refuted") out += special_text(r);
   if (!r.counterexample.empty() && !is_conditional) out += ": " + point_text(r.counterexample);
@@ -84,7 +84,7 @@ std::string live_rules_json(const std::vector<LiveRuleProof>& all) {
             json.member("proven", r.num_proven)
                 .member("general", r.num_general_proofs)
                 .member("values", r.has_value_root);
-            if (r.ignores_fp8) json.member("without_fp8", true);
+            if (r.has_ignored_fp8) json.member("without_fp8", true);
             json.member("floats", r.has_floats ? name_of(r.sense) : std::string_view("none"));
             if (!r.condition.empty()) json.member("condition", r.condition);
             if (!r.reason.empty()) json.member("why", r.reason);

@@ -134,7 +134,7 @@ class LiveRulesProver {
       auto proof = catch_failures([&] { return decide(*m, pairs); });
       const bool is_open = proof && !pairs.empty() && proof->kind != Kind::Proven && proof->kind != Kind::Refuted;
       if (is_open && has_node_where(pairs, [](UOp u) { return dtypes::fp8s.contains(u.dtype()); })) {
-        rule.ignores_fp8 = true;
+        rule.has_ignored_fp8 = true;
         continue;
       }
       if (!proof || proof->kind != Kind::Proven) {
@@ -155,13 +155,13 @@ class LiveRulesProver {
     }
     if (rule.num_general_proofs == 0) return;
     rule.verdict = "proven", rule.missing_cases.clear();
-    if (rule.rounds_twice) rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Rounding);
+    if (rule.has_double_rounding) rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Rounding);
   }
 
  private:
   // Returns a bool that chooses a value in the sides and is read from memory.
   static UOp choice_in(const SidePairs& pairs) {
-    for (const Sides& s : pairs)
+    for (const RewriteSides& s : pairs)
       for (UOp side : {s.before, s.after})
         for (UOp u : toposort(side))
           if (u.is(Op::WHERE) && u.src(0).in({Op::LOAD, Op::INDEX})) return u.src(0);
@@ -176,7 +176,7 @@ class LiveRulesProver {
     for (bool value : {false, true}) {
       const Substitution of_choice{{choice, graph().constant(dtypes::bool_, value)}};
       SidePairs one;
-      for (const Sides& s : pairs)
+      for (const RewriteSides& s : pairs)
         one.push_back({substitute(s.before, of_choice), substitute(s.after, of_choice), s.tolerance});
       const RewriteProof proof = decide_cases(one, most - 1);
       if (proof.kind != Kind::Proven) return proof;
@@ -275,7 +275,7 @@ class LiveRulesProver {
 
   static void show(LiveRuleProof& rule, const SidePairs& pairs) {
     if (pairs.empty()) return;
-    const Sides& s = pairs[0];
+    const RewriteSides& s = pairs[0];
     rule.before = text_of(s.before), rule.after = text_of(s.after);
     rule.before_nodes.clear(), rule.after_nodes.clear();
     const auto a = rule.counterexample.find("before"), b = rule.counterexample.find("after");
@@ -296,13 +296,14 @@ class LiveRulesProver {
       if (!are_indices)
         return add_condition(rule, pairs, proof, decide(pairs), "nothing is stored where the value is Invalid");
       SidePairs numbers;  // casts of the indices: where the left one is Invalid, the right one may have any value
-      for (const Sides& s : pairs) numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
+      for (const RewriteSides& s : pairs)
+        numbers.push_back({s.before.cast(dtypes::int64), s.after.cast(dtypes::int64)});
       return add_condition(rule, pairs, proof, decide(numbers), "nothing is read or stored at an Invalid index");
     }
     if (has_node_where(pairs, is_float_of_bits))
       return set_unknown("its sides differ, perhaps in the payload of a NaN alone");
     SidePairs restricted;
-    for (const Sides& s : pairs) {
+    for (const RewriteSides& s : pairs) {
       if (!dtypes::is_int(s.before.dtype()) && !dtypes::is_bool(s.before.dtype())) return;
       const UOp a = no_overflow_condition(s.before, true, false), b = no_overflow_condition(s.after, true, false);
       const UOp when = a && b ? a & b : a ? a : b;
@@ -354,7 +355,7 @@ class LiveRulesProver {
   void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
       SidePairs changed;  // where only `after` is undefined, it becomes 0 or, with of_any_value, other than `before`
-      for (const Sides& s : pairs) {
+      for (const RewriteSides& s : pairs) {
         const UOp is_right = defined_condition(s.after);
         if (is_right.is_const() || has_node_where(s.after, is_cast_of_float)) continue;
         const UOp zero = s.before.const_like(0), is_zero = s.before.ne(zero).logical_not();
@@ -386,7 +387,7 @@ class LiveRulesProver {
   // Returns a point at which the sides differ in every sense of floats: integers or bools differ for a NaN or an
   // infinity, or a float is finite on one side and too large for a narrower dtype on the other.
   std::map<std::string, std::string> difference_of_specials(const SidePairs& pairs) {
-    auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const Sides& s) { return is(s.before); }); };
+    auto any = [&](auto is) { return std::ranges::any_of(pairs, [&](const RewriteSides& s) { return is(s.before); }); };
     auto has_narrowing = [](UOp root) { return has_node_where(root, is_float_narrowing); };
     const bool is_of_floats = any([](UOp u) { return dtypes::is_float(u.dtype()); });
     if (is_of_floats && !any(has_narrowing)) return {};
@@ -435,11 +436,11 @@ class LiveRulesProver {
 }  // namespace
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
-  const auto pipeline = recorded_pipeline(in);
+  const auto pipeline = make_recorded_pipeline(in);
   std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; at "PLACE*", the sides for all operands
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
-    for (const Rewrite& m : row.rewrites) instances[std::string(m.source_place)].push_back(&m);
+    for (const Rewrite& m : row.rewrites) instances[std::string(m.source_location)].push_back(&m);
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
   const StopScope stop(options.should_stop);
@@ -447,17 +448,18 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
     if (m.name.empty()) continue;
     if (options.on_begin) options.on_begin(m.name, out.size() + 1, in.record->metadata.size());
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
-    rule.function_name = word_after(m.caller, kFunction), rule.unreached_lines = word_after(m.caller, kUnreached);
-    rule.has_value_root = m.caller.find("values") != m.caller.npos;
-    rule.has_context = m.caller.find("context") != m.caller.npos;
-    rule.rounds_twice = m.caller.find(kRoundsTwice) != m.caller.npos;
-    const size_t because = m.caller.find(kBecause);
-    if (because != m.caller.npos) rule.missing_cases = m.caller.substr(because + kBecause.size());
+    rule.function_name = word_after(m.call_place, kFunction),
+    rule.unreached_lines = word_after(m.call_place, kUnreached);
+    rule.has_value_root = m.call_place.find("values") != m.call_place.npos;
+    rule.has_context = m.call_place.find("context") != m.call_place.npos;
+    rule.has_double_rounding = m.call_place.find(kRoundsTwice) != m.call_place.npos;
+    const size_t because = m.call_place.find(kBecause);
+    if (because != m.call_place.npos) rule.missing_cases = m.call_place.substr(because + kBecause.size());
     const DeadlineScope limit(options.limit_seconds.value_or(0));
     const double work = options.limit_seconds ? std::numeric_limits<double>::infinity() : kRuleSeconds;
-    const ProcessorLimit of_rule(work);
+    const ProcessorTimeLimit of_rule(work);
     {
-      const ProcessorLimit of_instances(work / 2);
+      const ProcessorTimeLimit of_instances(work / 2);
       auto done = catch_failures([&] {
         prover.decide(rule, instances[m.name], instances[m.name + "*"]);
         return Unit{};
@@ -475,7 +477,7 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
 
 std::string missing_rules_error(const InputGraph& in) {
   for (const GoldenMetadata& m : in.record->metadata)
-    if (m.name.empty()) return m.caller;
+    if (m.name.empty()) return m.call_place;
   return "";
 }
 

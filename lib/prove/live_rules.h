@@ -35,12 +35,12 @@ struct LiveRuleProof {
   bool has_value_root = false;  // the root of the pattern is an operation on values
   // number of proven pairs of sides with unknown values for all operands and captured constants
   size_t num_general_proofs = 0;
-  bool ignores_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
+  bool has_ignored_fp8 = false;  // pairs with fp8 dtypes could not be proven, and the verdict ignores these pairs
   std::string missing_cases = {};
   // For a rule that is neither proven nor refuted: lines of its file, such as "66-70,75", that no instance runs and
   // about which the verdict says nothing.
   std::string unreached_lines = {};
-  bool rounds_twice = false;  // the rule converts integer constants to floats via doubles, which rounds twice
+  bool has_double_rounding = false;  // the rule converts integer constants to floats via doubles, which rounds twice
   bool has_context = false;  // the function reads a context or tags, on which the meaning of the sides may depend
   size_t num_instances = 0, num_proven = 0;  // numbers of instances whose sides were compared, and that are proven
   size_t num_untried = 0;  // number of instances for which there was no time

@@ -59,7 +59,7 @@ Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
       return kernels[file].push_back(report);
     }
     lists.emplace_back(report.at("list").begin(), report.at("list").end());
-    rules = sum_of_counts(rules, text);
+    rules = add_report_counts(rules, text);
   });
   if (!read) return read.diag();
   for (size_t i = 0; i < files.size(); i++)

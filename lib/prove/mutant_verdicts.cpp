@@ -24,10 +24,10 @@ struct RuleErrors {
 
 RuleErrors errors_of(const Rule& rule) {
   RuleErrors out;
-  for_each_instance(rule, [&](UOp before, UOp after, const Match&) {
+  for_each_instance(rule, [&](UOp before, UOp after, const PatternMatch&) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
     for (const ComparedValues& v : isolator.expressions_of({before, after}).compared_values)
-      out.has_special |= !out.has_special && find_special_counterexample(isolator.isolator(), v);
+      out.has_special |= !out.has_special && find_special_float_witness(isolator.isolator(), v);
     return !(out.has_value = find_counterexample(isolator, {before, after}, 0).has_value());
   });
   if (out.has_value) return out;
@@ -45,12 +45,12 @@ bool binds_no_constants(const pat::PatNode* n) {
 
 // Returns the number of instances if the right sides of the mutant and of its rule are proven equal for each, to the
 // last bit and for all values; else 0.
-size_t count_equal(const Mutant& mutant, ProofCache& cache) {
+size_t count_equal(const RuleMutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
-  if (!binds_no_constants(mutant.rule.left) || needs_shapes(mutant.rule)) return 0;
+  if (!binds_no_constants(mutant.rule.left) || are_shapes_needed(mutant.rule)) return 0;
   const Matcher original({&rule});
   size_t out = 0;
-  auto is_proven = [&](const Sides& sides) {
+  auto is_proven = [&](const RewriteSides& sides) {
     SideIsolator isolator(sides.before.graph(), memory_sizes(sides.before));
     SideExpressions e = isolator.expressions_of(sides);
     if (e.kind == SideExpressions::Kind::Same) return true;
@@ -59,13 +59,13 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
     const bool is_short = toposort(sides.before).size() + toposort(sides.after).size() < 100;
     Prover prover(isolator.isolator(), cache, {.ieee_rlimit = 200'000});
     return std::ranges::all_of(e.compared_values, [&](const ComparedValues& v) {
-      if (find_special_counterexample(isolator.isolator(), v)) return false;
+      if (find_special_float_witness(isolator.isolator(), v)) return false;
       ProofOutcome proof = prover.prove_values(v, !is_short);
       return proof.kind == ProofOutcome::Kind::Proven && proof.sense <= FloatSense::Exact;
     });
   };
-  const bool are_all = for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
-    Hit hit;
+  const bool are_all = for_each_instance(mutant.rule, [&](UOp before, UOp after, const PatternMatch&) {
+    RuleHit hit;
     UOp right = original.rewrite(before, nullptr, nullptr, hit);
     // prove both directions, so that both sides are defined for the same values
     const bool is_equal = right && (right == after || (is_proven({right, after}) && is_proven({after, right})));
@@ -75,11 +75,11 @@ size_t count_equal(const Mutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-std::optional<Counterexample> own_error(const Mutant& mutant, const std::function<bool()>& is_rule_exact) {
+std::optional<Counterexample> own_error(const RuleMutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;
-  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
-    Hit hit;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const PatternMatch&) {
+    RuleHit hit;
     UOp right = original.rewrite(before, nullptr, nullptr, hit);
     if (right == after || (!right && (!dtypes::is_float(before.dtype()) || !is_rule_exact()))) return true;
     SideIsolator isolator(before.graph(), memory_sizes(before));
@@ -97,16 +97,16 @@ std::optional<Counterexample> own_error(const Mutant& mutant, const std::functio
 
 MutantReport prove_mutants(const MutantOptions& o, const std::function<void(const std::string&)>& print) {
   ProofCache cache;
-  std::vector<Mutant> all;
+  std::vector<RuleMutant> all;
   for (const CatalogRule& r : catalog_rules())
     if (is_rewrite(*r.rule) && is_value_rule(*r.rule))
-      for (Mutant& m : mutants_of_rule(*r.rule)) all.push_back(std::move(m));
+      for (RuleMutant& m : mutants_of_rule(*r.rule)) all.push_back(std::move(m));
   MutantReport out{.num_candidates = all.size()};
   std::mt19937_64 random(o.seed);
   for (size_t i = all.size(); i > 1; i--) std::swap(all[i - 1], all[random() % i]);
   std::map<const Rule*, RuleErrors> errors;
-  for (const Mutant& m : all) {
-    if (out.num_drawn() == o.num_to_draw) break;
+  for (const RuleMutant& m : all) {
+    if (out.num_drawn() == o.num_mutants_to_draw) break;
     const Rule& original = *m.right->original;
     std::string line = std::string(original.name) + "  " + location_of_rule(original) + "  " + m.change_text;
     auto occurs = [&](const std::string& text) { return line.find(text) != line.npos; };

@@ -10,7 +10,7 @@
 namespace tgc {
 
 struct MutantOptions {
-  size_t num_to_draw = 300;
+  size_t num_mutants_to_draw = 300;
   uint64_t seed = 1;
   // if not empty: only mutants whose name, place or change contains one of these
   std::vector<std::string> name_filters = {};

@@ -44,7 +44,7 @@ uint64_t names_in(const PatNode* n) {
 // Returns, as a bit set, the names whose nodes are parts of a right side, and not only their numbers, as in the folded
 // constant c1 + c2.
 uint64_t nodes_in(const PatNode* right) {
-  if (!right || right->form == "fold") return 0;
+  if (!right || right->form_name == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
   for (const PatNode* c : right->children) out |= nodes_in(c);
   return out;
@@ -90,7 +90,7 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
 }
 
 // Changes a node of the left side only for ResultChange::Kind::Name.
-UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const Match& match,
+UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const PatternMatch& match,
                const UOpSet& left_side) {
   if (path.empty()) {
     UOp out = left_side.contains(u) && change.kind != ResultChange::Kind::Name ? UOp()
@@ -107,7 +107,7 @@ void add_nodes(UOpSet& to, UOp root) {
   for (UOp u : toposort(root)) to.insert(u);
 }
 
-void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const Match& match,
+void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const PatternMatch& match,
                  uint64_t names, const UOpSet& left_side) {
   using Kind = ResultChange::Kind;
   auto add = [&](ResultChange change) {
@@ -165,13 +165,13 @@ std::string text_of(const ResultChange& c) {
   return at;
 }
 
-UOp call_mutant(const Rule& rule, const Match& match) {
+UOp call_mutant(const Rule& rule, const PatternMatch& match) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   const Rule& original = *right.original;
   UOp out;
   if (right.guard_change == Guard::Kept) out = original.call(original, match);
   for (size_t i = 0; right.guard_change != Guard::Kept && i < right.foldings.size() && !out; i++) {
-    const Folding& f = right.foldings[i];
+    const RuleFolding& f = right.foldings[i];
     bool holds = true;
     for (size_t g = 0; holds && g < f.guard_tests.size(); g++) {
       const bool is_mutated = i == right.folding_index && g == right.guard_index;
@@ -188,9 +188,9 @@ UOp call_mutant(const Rule& rule, const Match& match) {
 
 // Returns the right sides of a mutant as data (Rule::list). If the mutant changes the right side, which only
 // call_mutant() can compute, lists a function instead.
-std::vector<Folding> list_mutant(const Rule& rule) {
+std::vector<RuleFolding> list_mutant(const Rule& rule) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);
-  std::vector<Folding> out = right.foldings;
+  std::vector<RuleFolding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
     const bool is_mutated = right.guard_change != Guard::Kept && i == right.folding_index;
     if (right.has_change) out[i].right = pat::make_function("mutant", {});
@@ -201,9 +201,9 @@ std::vector<Folding> list_mutant(const Rule& rule) {
   return out;
 }
 
-Mutant mutant_of(const Rule& rule, MutantRightSide right, const PatNode* left, std::string what) {
+RuleMutant mutant_of(const Rule& rule, MutantRightSide right, const PatNode* left, std::string what) {
   right.original = &rule, right.foldings = foldings_of(rule), right.bound_names = names_in(rule.left);
-  Mutant out{std::make_shared<const MutantRightSide>(std::move(right)), rule, std::move(what)};
+  RuleMutant out{std::make_shared<const MutantRightSide>(std::move(right)), rule, std::move(what)};
   out.rule.left = left;
   out.rule.call = call_mutant, out.rule.list = list_mutant, out.rule.right = out.right.get();
   out.rule.may_decline = true;
@@ -242,7 +242,7 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   if (!n->dtypes.empty() && !is_literal && n->children.empty()) {
     PatNode copy = *n;
     copy.dtypes = {};
-    add(pat::make(copy), "any dtype for " + pat::to_text(*n));
+    add(pat::make(copy), "any dtype for " + pat::pattern_text(*n));
   }
   if (n->capture >= 0 && n->children.empty() && (seen >> n->capture & 1)) {
     PatNode copy = *n;
@@ -263,11 +263,11 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
 
 // Returns true if there is an instance of the mutant's pattern for which the mutant makes another node than its rule,
 // or for which the rule declines.
-bool differs(const Mutant& mutant) {
+bool differs(const RuleMutant& mutant) {
   const Matcher original({mutant.right->original});
   bool out = false;
-  for_each_instance(mutant.rule, [&](UOp before, UOp after, const Match&) {
-    Hit hit;
+  for_each_instance(mutant.rule, [&](UOp before, UOp after, const PatternMatch&) {
+    RuleHit hit;
     UOp expected = original.rewrite(before, nullptr, nullptr, hit);
     return !(out = !expected || !(expected == after));
   });
@@ -286,9 +286,9 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
       auto before = instances.next_instance(graph);
       is_last = !before;
       if (!before || !*before) return true;
-      Hit hit;
+      RuleHit hit;
       UOp after = matcher.rewrite(*before, nullptr, nullptr, hit);
-      const Match match{*before, instances.captured().data(), nullptr, nullptr};
+      const PatternMatch match{*before, instances.captured().data(), nullptr, nullptr};
       if (after && !(after == *before)) goes_on = visit(*before, after, match);
       return true;
     });
@@ -297,30 +297,30 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
   return false;
 }
 
-std::vector<Mutant> mutants_of_rule(const Rule& rule) {
-  std::vector<Mutant> out;
+std::vector<RuleMutant> mutants_of_rule(const Rule& rule) {
+  std::vector<RuleMutant> out;
   auto add = [&](MutantRightSide right, const PatNode* left, std::string what) {
     if (names_in(left) != names_in(rule.left)) return;
-    Mutant m = mutant_of(rule, std::move(right), left, std::move(what));
+    RuleMutant m = mutant_of(rule, std::move(right), left, std::move(what));
     if (differs(m)) out.push_back(std::move(m));
   };
-  const std::vector<Folding> foldings = foldings_of(rule);
+  const std::vector<RuleFolding> foldings = foldings_of(rule);
   for (size_t f = 0; f < foldings.size(); f++)
     for (size_t g = 0; g < foldings[f].guards.size(); g++)
       for (Guard guard : {Guard::Dropped, Guard::Negated})
         add({.guard_change = guard, .folding_index = f, .guard_index = g}, rule.left,
-            "guard " + pat::to_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
+            "guard " + pat::pattern_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
   uint64_t seen = 0;
   add_patterns(rule.left, seen,
                [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
   std::set<ResultChange> changes;
   // leave out captured constants that the right side uses only as numbers: a new constant may be the same node
   uint64_t names = names_in(rule.left), nodes = 0;
-  for (const Folding& f : foldings) nodes |= nodes_in(f.right);
+  for (const RuleFolding& f : foldings) nodes |= nodes_in(f.right);
   for_each_name(names, [&](int name) {
     if (name >= pat::kCapture_c && !(nodes >> name & 1)) names &= ~(uint64_t(1) << name);
   });
-  for_each_instance(rule, [&](UOp before, UOp after, const Match& match) {
+  for_each_instance(rule, [&](UOp before, UOp after, const PatternMatch& match) {
     UOpSet left_side(before.graph());
     add_nodes(left_side, before);
     add_changes(changes, after, {}, match, names, left_side);

@@ -30,7 +30,7 @@ struct ResultChange {
 struct MutantRightSide {
   enum class Guard : uint8_t { Kept, Dropped, Negated };
   const Rule* original = nullptr;
-  std::vector<Folding> foldings = {};
+  std::vector<RuleFolding> foldings = {};
   uint64_t bound_names = 0;            // the names that the pattern binds, as a bit set
   Guard guard_change = Guard::Kept;
   // the guard that is dropped or negated: its folding, and its index there, from 0
@@ -39,7 +39,7 @@ struct MutantRightSide {
   ResultChange change = {};
 };
 
-struct Mutant {
+struct RuleMutant {
   std::shared_ptr<const MutantRightSide> right;
   Rule rule;
   std::string change_text;  // the change as text, such as "guard products_match(c1, c2, c3) dropped"
@@ -47,11 +47,11 @@ struct Mutant {
 
 // Returns the mutants of a rule. Each makes a node that the rule does not make, for at least one instance of its
 // pattern.
-std::vector<Mutant> mutants_of_rule(const Rule& rule);
+std::vector<RuleMutant> mutants_of_rule(const Rule& rule);
 
 // Calls visit(before, after, match) for each instance of the pattern that the rule rewrites, until `visit` returns
 // false. Visits only the first instances if there are very many. Returns true if all were visited.
-using VisitInstance = std::function<bool(UOp before, UOp after, const Match& match)>;
+using VisitInstance = std::function<bool(UOp before, UOp after, const PatternMatch& match)>;
 bool for_each_instance(const Rule& rule, const VisitInstance& visit);
 
 }  // namespace tgc

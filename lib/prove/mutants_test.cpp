@@ -19,7 +19,7 @@ bool is_positive(UOp c) { return c.arg().to_const().to_int() > 0; }
 class Mutants {
  public:
   explicit Mutants(const Rule& rule) {
-    for (Mutant& m : mutants_of_rule(rule)) all_.emplace(m.change_text, m);
+    for (RuleMutant& m : mutants_of_rule(rule)) all_.emplace(m.change_text, m);
   }
   Kind verdict(const std::string& what) {
     auto it = all_.find(what);
@@ -27,7 +27,7 @@ class Mutants {
   }
 
  private:
-  std::map<std::string, Mutant> all_;
+  std::map<std::string, RuleMutant> all_;
   ProofCache cache_;
 };
 

@@ -46,7 +46,7 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
   }
 }
 
-const NormalForms::Value& NormalForms::source(UOp u, size_t i, int lane) {
+const NormalForms::Value& NormalForms::source_value(UOp u, size_t i, int lane) {
   const UOp s = u.src(i);
   return value(s, s.dtype().count() > 1 ? lane : 0);
 }
@@ -68,19 +68,19 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
 }
 
 NormalForms::Value NormalForms::value_of(LinearSum sum, std::set<Form> conditions) const {
-  const Form f = sums_.number_of(sum);
+  const Form f = linear_sums_.atom_number(sum);
   return {f, std::move(sum), std::move(conditions)};
 }
 
 NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions) {
   if (dtypes::is_int(u.dtype()))
-    return value_of(sums_.atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
+    return value_of(linear_sums_.atom(text, intervals_.interval_of(u, lane)), std::move(conditions));
   return {form(text), {}, std::move(conditions)};
 }
 
 std::set<NormalForms::Form> NormalForms::conditions_of_lane(UOp u, int lane) {
   std::set<Form> out;
-  for (size_t i = 0; i < u.num_src(); i++) add(out, source(u, i, lane).conditions);
+  for (size_t i = 0; i < u.num_src(); i++) add(out, source_value(u, i, lane).conditions);
   return out;
 }
 
@@ -89,22 +89,22 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant(u, lane);
-    case Op::LOAD: return load(u);
-    case Op::WHERE: return where(u, lane);
-    case Op::CAST: return cast(u, lane);
-    case Op::REDUCE: return reduce(u, lane);
+    case Op::LOAD: return load_value(u);
+    case Op::WHERE: return where_value(u, lane);
+    case Op::CAST: return cast_value(u, lane);
+    case Op::REDUCE: return reduce_value(u, lane);
     default: break;
   }
-  if (u.in(ops::Comparison)) return comparison(u, lane);
+  if (u.in(ops::Comparison)) return comparison_value(u, lane);
   if (u.in(ops::ALU) && dtypes::is_bool(u.dtype())) return bool_op_value(u, lane);
   if (u.in(ops::ALU) && dtypes::is_int(u.dtype())) return integer_op_value(u, lane);
-  if (u.in(ops::ALU)) return function(u, lane);
+  if (u.in(ops::ALU)) return function_value(u, lane);
   if (u.is(Op::BITCAST) && u.src(0).dtype().count() == u.dtype().count()) {
     const DType from = u.src(0).dtype(), to = u.dtype();
-    if (from == to) return source(u, 0, lane);
+    if (from == to) return source_value(u, 0, lane);
     if (dtypes::is_int(from) && dtypes::is_int(to))
-      return wrapped_value(source(u, 0, lane).sum, u, lane, source(u, 0, lane).conditions);
-    return function(u, lane);
+      return wrapped_value(source_value(u, 0, lane).sum, u, lane, source_value(u, 0, lane).conditions);
+    return function_value(u, lane);
   }
   return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
 }
@@ -119,10 +119,10 @@ NormalForms::Value NormalForms::constant(UOp u, int lane) {
   return {form("float " + name_of_scalar(d) + " " + std::to_string(bits))};
 }
 
-NormalForms::Value NormalForms::load(UOp u) {
+NormalForms::Value NormalForms::load_value(UOp u) {
   int64_t element = 0;
   const std::string dtype = " " + name_of_scalar(u.dtype());
-  if (const Leaf* leaf = intervals_.leaf_of_load(u, &element))
+  if (const ExprLeaf* leaf = intervals_.leaf_of_load(u, &element))
     return value_of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
@@ -134,8 +134,8 @@ NormalForms::Value NormalForms::load(UOp u) {
   const Value& offset = value(at, 0);
   const std::string element_of = text_of(index.src(0).id()) + text_of(offset.form);
   std::set<Form> conditions = offset.conditions;
-  const int64_t size = intervals_.num_elements_of(index);
-  const Interval i = intervals_.interval_of(at, 0), exact = sums_.interval(offset.sum);
+  const int64_t size = intervals_.num_indexed_elements(index);
+  const Interval i = intervals_.interval_of(at, 0), exact = linear_sums_.interval(offset.sum);
   auto is_inside = [&](const Interval& x) {
     return x.lower_bound && *x.lower_bound >= 0 && x.upper_bound && *x.upper_bound < size;
   };
@@ -144,23 +144,23 @@ NormalForms::Value NormalForms::load(UOp u) {
 }
 
 // REDUCEs with the same op over the same loops have the same form if their terms do.
-NormalForms::Value NormalForms::reduce(UOp u, int lane) {
+NormalForms::Value NormalForms::reduce_value(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
     return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
-  const Value& of_term = source(u, 0, lane);
+  const Value& of_term = source_value(u, 0, lane);
   std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + text_of(of_term.form);
   for (UOp r : u.src().subspan(1)) text += text_of(r.id());
   return value_of(text, u, lane, of_term.conditions);
 }
 
 // Encodes the op as an unknown function: equal operands give equal results.
-NormalForms::Value NormalForms::function(UOp u, int lane) {
+NormalForms::Value NormalForms::function_value(UOp u, int lane) {
   std::string text = std::string(name_of(u.op())) + " " + name_of_scalar(u.dtype());
   std::vector<Form> operands;
   for (size_t i = 0; i < u.num_src(); i++) {
     text += " " + name_of_scalar(u.src(i).dtype());
-    operands.push_back(source(u, i, lane).form);
+    operands.push_back(source_value(u, i, lane).form);
   }
   const bool has_floats = dtypes::is_float(u.dtype());
   if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
@@ -173,7 +173,7 @@ NormalForms::Value NormalForms::wrapped_value(const LinearSum& sum, UOp u, int l
   if (is_index(d)) return value_of(sum, std::move(conditions));
   const Interval i = intervals_.interval_of(u, lane);  // this is the dtype's interval if the result may wrap around
   const bool may_wrap = i.lower_bound == dtypes::min(d).to_int() || i.upper_bound == dtypes::max(d).to_int();
-  return value_of(may_wrap ? sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
+  return value_of(may_wrap ? linear_sums_.wrap_to_bits(sum, d.bitsize(), is_signed(d)) : sum, std::move(conditions));
 }
 
 // Returns the result of an AND, OR or XOR as a sum: for an AND with a constant that keeps or clears the low bits, and
@@ -184,59 +184,63 @@ std::optional<LinearSum> NormalForms::bit_op_sum(UOp u, const LinearSum& a, cons
     const Int mask = other.constant;
     if (u.is(Op::AND)) {
       if (!other.is_constant()) continue;
-      if (mask >= 0 && (mask & (mask + 1)) == 0) return sums_.remainder_by(x, mask + 1);
+      if (mask >= 0 && (mask & (mask + 1)) == 0) return linear_sums_.remainder_by(x, mask + 1);
       // this mask clears the low bits: the result is x minus its remainder
-      if (mask < 0 && (-mask & (-mask - 1)) == 0) return sums_.add_scaled(x, sums_.remainder_by(x, -mask), -1);
+      if (mask < 0 && (-mask & (-mask - 1)) == 0)
+        return linear_sums_.add_scaled(x, linear_sums_.remainder_by(x, -mask), -1);
       continue;
     }
     if (other == LinearSum{}) return x;
-    const Int common = LinearSums::common_factor(x, x.constant.abs());  // bits below the lowest 1 of `common` are 0
+    const Int common = LinearSumMath::common_factor(x, x.constant.abs());  // bits below the lowest 1 of `common` are 0
     Int low = 1;
     while (common != 0 && floor_mod(common, low * 2) == 0) low = low * 2;
-    const Interval i = sums_.interval(other);
+    const Interval i = linear_sums_.interval(other);
     if (i.lower_bound && *i.lower_bound >= 0 && i.upper_bound && *i.upper_bound < low)
-      return sums_.add_scaled(x, other);
+      return linear_sums_.add_scaled(x, other);
   }
   return std::nullopt;
 }
 
 NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
   const DType d = u.dtype().scalar();
-  const Value a = source(u, 0, lane), b = u.num_src() > 1 ? source(u, 1, lane) : Value{};
+  const Value a = source_value(u, 0, lane), b = u.num_src() > 1 ? source_value(u, 1, lane) : Value{};
   std::set<Form> conditions = conditions_of_lane(u, lane);
   const Interval of_b =
       u.num_src() > 1 ? intervals_.interval_of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
   const std::optional<Int> by = only_number(of_b);
   switch (u.op()) {
-    case Op::ADD: return wrapped_value(sums_.add_scaled(a.sum, b.sum), u, lane, conditions);
-    case Op::SUB: return wrapped_value(sums_.add_scaled(a.sum, b.sum, -1), u, lane, conditions);
-    case Op::NEG: return wrapped_value(sums_.scale(a.sum, -1), u, lane, conditions);
-    case Op::MUL: return wrapped_value(sums_.multiply(a.sum, b.sum), u, lane, conditions);
+    case Op::ADD: return wrapped_value(linear_sums_.add_scaled(a.sum, b.sum), u, lane, conditions);
+    case Op::SUB: return wrapped_value(linear_sums_.add_scaled(a.sum, b.sum, -1), u, lane, conditions);
+    case Op::NEG: return wrapped_value(linear_sums_.scale_sum(a.sum, -1), u, lane, conditions);
+    case Op::MUL: return wrapped_value(linear_sums_.multiply_sums(a.sum, b.sum), u, lane, conditions);
     case Op::MULACC:
-      return wrapped_value(sums_.add_scaled(sums_.multiply(a.sum, b.sum), source(u, 2, lane).sum), u, lane, conditions);
+      return wrapped_value(
+          linear_sums_.add_scaled(linear_sums_.multiply_sums(a.sum, b.sum), source_value(u, 2, lane).sum), u, lane,
+          conditions);
     case Op::TRUNC: return a;
     case Op::IDIV:
     case Op::MOD: {
-      const Interval exact = sums_.interval(a.sum);
+      const Interval exact = linear_sums_.interval(a.sum);
       const Interval of_a = intervals_.interval_of(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
       const bool is_natural =
           (exact.lower_bound && *exact.lower_bound >= 0) || (of_a.lower_bound && *of_a.lower_bound >= 0);
       if (by && *by > 0 && is_natural)
-        return value_of(u.is(Op::IDIV) ? sums_.divide(a.sum, *by) : sums_.remainder_by(a.sum, *by), conditions);
+        return value_of(u.is(Op::IDIV) ? linear_sums_.divide_sum(a.sum, *by) : linear_sums_.remainder_by(a.sum, *by),
+                        conditions);
       const bool may_be_zero =
           !of_b.lower_bound || !of_b.upper_bound || (*of_b.lower_bound <= 0 && *of_b.upper_bound >= 0);
       if (may_be_zero) conditions.insert(negated_form(zero_form(b.sum)));
-      Value out = function(u, lane);
+      Value out = function_value(u, lane);
       return out.conditions = conditions, out;
     }
     case Op::SHL:
     case Op::SHR: {
       if (by && *by >= 0 && *by < bit_width_of(d)) {
         const Int power = Int::pow2(uint32_t(by->small_value()));
-        if (u.is(Op::SHR)) return value_of(sums_.divide(a.sum, power), conditions);
-        return wrapped_value(sums_.scale(a.sum, power), u, lane, conditions);
+        if (u.is(Op::SHR)) return value_of(linear_sums_.divide_sum(a.sum, power), conditions);
+        return wrapped_value(linear_sums_.scale_sum(a.sum, power), u, lane, conditions);
       }
-      Value out = function(u, lane);
+      Value out = function_value(u, lane);
       out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(bit_width_of(d)))));
       return out;
     }
@@ -247,26 +251,26 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
       break;
     default: break;
   }
-  return function(u, lane);
+  return function_value(u, lane);
 }
 
-NormalForms::Value NormalForms::cast(UOp u, int lane) {
+NormalForms::Value NormalForms::cast_value(UOp u, int lane) {
   const UOp s = u.src(0);
   const DType to = u.dtype().scalar(), from = s.dtype().scalar();
   int64_t element = 0;
   const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
-  const Leaf* leaf = may_be_leaf ? intervals_.leaf_of_load(s, &element) : nullptr;
+  const ExprLeaf* leaf = may_be_leaf ? intervals_.leaf_of_load(s, &element) : nullptr;
   if (leaf) {
     const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
     return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
-  const Value& a = source(u, 0, lane);
+  const Value& a = source_value(u, 0, lane);
   if (to == from) return a;
   if (dtypes::is_bool(from) && dtypes::is_int(to)) {
-    const Form one = sums_.number_of(LinearSum{1}), zero = sums_.number_of(LinearSum{0});
+    const Form one = linear_sums_.atom_number(LinearSum{1}), zero = linear_sums_.atom_number(LinearSum{0});
     if (a.form == true_form_ || a.form == false_form_)
       return value_of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
-    return value_of(sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}),
+    return value_of(linear_sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}),
                     a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
@@ -274,7 +278,7 @@ NormalForms::Value NormalForms::cast(UOp u, int lane) {
   if (is_from_int && dtypes::is_int(to)) return wrapped_value(a.sum, u, lane, a.conditions);
   if (is_from_int)  // the float depends only on the number, and not on the dtype of the integer
     return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
-  Value out = function(u, lane);
+  Value out = function_value(u, lane);
   if (dtypes::is_float(from) && dtypes::is_int(to))
     out.conditions.insert(form("fits " + name_of_scalar(to) + " " + name_of_scalar(from) + text_of(a.form)));
   return out;
@@ -289,31 +293,33 @@ NormalForms::Form NormalForms::negated_form(Form f) {
 }
 
 NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
-  const Interval i = sums_.interval(s);
+  const Interval i = linear_sums_.interval(s);
   if (i.lower_bound && *i.lower_bound >= 0) return true_form_;
   if (i.upper_bound && *i.upper_bound < 0) return false_form_;
   LinearSum by = s;
-  if (const Int common = sums_.common_factor(s); common > 1) {
+  if (const Int common = linear_sums_.common_factor(s); common > 1) {
     for (auto& [atom, factor] : by.factors) factor = cdiv(factor, common);
     by.constant = cdiv(by.constant - floor_mod(by.constant, common), common);
   }
   // use that floor(x / n) + k >= 0 means x + k * n >= 0, and k - floor(x / n) >= 0 means k * n + n - 1 - x >= 0
   if (const Int factor = by.factors.begin()->second; by.factors.size() == 1 && factor.abs() == 1)
-    if (const LinearSums::Quotient* found = sums_.quotient_of_atom(by.factors.begin()->first)) {
-      const LinearSums::Quotient q = *found;
+    if (const LinearSumMath::Quotient* found = linear_sums_.quotient_of_atom(by.factors.begin()->first)) {
+      const LinearSumMath::Quotient q = *found;
       const Int constant = by.constant * q.divisor + (factor > 0 ? Int(0) : q.divisor - 1);
-      return is_natural(sums_.add_scaled({.constant = constant}, q.dividend, factor));
+      return is_natural(linear_sums_.add_scaled({.constant = constant}, q.dividend, factor));
     }
   if (by.factors.begin()->second < 0)  // s >= 0 is the negation of -s - 1 >= 0, and gets a form that shows this
-    return negated_form(form("natural" + text_of(sums_.number_of(sums_.add_scaled({.constant = -1}, by, -1)))));
-  return form("natural" + text_of(sums_.number_of(by)));
+    return negated_form(
+        form("natural" + text_of(linear_sums_.atom_number(linear_sums_.add_scaled({.constant = -1}, by, -1)))));
+  return form("natural" + text_of(linear_sums_.atom_number(by)));
 }
 
 NormalForms::Form NormalForms::zero_form(const LinearSum& s) {
-  const Interval i = sums_.interval(s);
+  const Interval i = linear_sums_.interval(s);
   if (s.is_constant()) return s.constant == 0 ? true_form_ : false_form_;
   if ((i.lower_bound && *i.lower_bound > 0) || (i.upper_bound && *i.upper_bound < 0)) return false_form_;
-  return form("zero" + text_of(sums_.number_of(s.factors.begin()->second < 0 ? sums_.scale(s, -1) : s)));
+  return form("zero" +
+              text_of(linear_sums_.atom_number(s.factors.begin()->second < 0 ? linear_sums_.scale_sum(s, -1) : s)));
 }
 
 NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
@@ -336,8 +342,8 @@ NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
 }
 
 NormalForms::Value NormalForms::bool_op_value(UOp u, int lane) {
-  if (u.num_src() != 2) return u.is(Op::TRUNC) ? source(u, 0, lane) : function(u, lane);
-  const Form a = source(u, 0, lane).form, b = source(u, 1, lane).form;
+  if (u.num_src() != 2) return u.is(Op::TRUNC) ? source_value(u, 0, lane) : function_value(u, lane);
+  const Form a = source_value(u, 0, lane).form, b = source_value(u, 1, lane).form;
   switch (u.op()) {
     case Op::ADD:
     case Op::MAX:
@@ -351,30 +357,30 @@ NormalForms::Value NormalForms::bool_op_value(UOp u, int lane) {
       break;
     default: break;
   }
-  return function(u, lane);
+  return function_value(u, lane);
 }
 
-NormalForms::Value NormalForms::comparison(UOp u, int lane) {
+NormalForms::Value NormalForms::comparison_value(UOp u, int lane) {
   const DType d = u.src(0).dtype().scalar();
-  const Value &a = source(u, 0, lane), &b = source(u, 1, lane);
+  const Value &a = source_value(u, 0, lane), &b = source_value(u, 1, lane);
   std::set<Form> conditions = conditions_of_lane(u, lane);
   if (dtypes::is_bool(d)) {
     if (u.is(Op::CMPLT)) return {and_or_form(true, negated_form(a.form), b.form), {}, conditions};
     for (auto [x, y] : {std::pair(a.form, b.form), std::pair(b.form, a.form)})
       if (y == true_form_ || y == false_form_)
         return {(y == true_form_) == u.is(Op::CMPEQ) ? x : negated_form(x), {}, conditions};
-    return function(u, lane);
+    return function_value(u, lane);
   }
-  if (!dtypes::is_int(d)) return function(u, lane);
-  const LinearSum difference = sums_.add_scaled(b.sum, a.sum, -1);
-  if (u.is(Op::CMPLT)) return {is_natural(sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
+  if (!dtypes::is_int(d)) return function_value(u, lane);
+  const LinearSum difference = linear_sums_.add_scaled(b.sum, a.sum, -1);
+  if (u.is(Op::CMPLT)) return {is_natural(linear_sums_.add_scaled(difference, {.constant = -1})), {}, conditions};
   const Form zero = zero_form(difference);
   return {u.is(Op::CMPEQ) ? zero : negated_form(zero), {}, conditions};
 }
 
-NormalForms::Value NormalForms::where(UOp u, int lane) {
+NormalForms::Value NormalForms::where_value(UOp u, int lane) {
   if (!dtypes::is_bool(u.src(0).dtype())) throw UnencodableExpr{"a WHERE whose condition is no bool"};
-  const Value &c = source(u, 0, lane), &a = source(u, 1, lane), &b = source(u, 2, lane);
+  const Value &c = source_value(u, 0, lane), &a = source_value(u, 1, lane), &b = source_value(u, 2, lane);
   std::set<Form> conditions = c.conditions;
   if (c.form == true_form_ || c.form == false_form_) {
     Value out = c.form == true_form_ ? a : b;
@@ -394,7 +400,7 @@ NormalForms::Value NormalForms::where(UOp u, int lane) {
     condition = it->second, std::swap(first, second);
   const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
   Value out = value_of(text, u, lane, conditions);
-  choices_by_form_.try_emplace(out.form, Choice{condition, first, second});
+  where_forms_.try_emplace(out.form, WhereForm{condition, first, second});
   return out;
 }
 
@@ -403,8 +409,8 @@ NormalForms::Form NormalForms::form_where_valid(Form f, Form valid) const {
     auto it = conjunction_parts_.find(valid);
     return condition == valid || (it != conjunction_parts_.end() && it->second.contains(condition));
   };
-  for (auto it = choices_by_form_.find(f); it != choices_by_form_.end(); it = choices_by_form_.find(f)) {
-    const Choice& c = it->second;
+  for (auto it = where_forms_.find(f); it != where_forms_.end(); it = where_forms_.find(f)) {
+    const WhereForm& c = it->second;
     auto negation = negated_forms_.find(c.condition);
     if (holds(c.condition)) f = c.first;
     else if (negation != negated_forms_.end() && holds(negation->second)) f = c.second;

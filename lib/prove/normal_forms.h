@@ -13,7 +13,7 @@ namespace tgc {
 
 class NormalForms {
  public:
-  explicit NormalForms(Intervals& intervals) : intervals_(intervals) {}
+  explicit NormalForms(IntervalAnalysis& intervals) : intervals_(intervals) {}
   // Returns true if the forms of one lane show that `after` equals `before` wherever `before` is defined.
   bool are_equal(const ComparedValues& v, int lane);
 
@@ -25,24 +25,24 @@ class NormalForms {
     std::set<Form> conditions = {};  // the value is defined where all of these are true
   };
   const Value& value(UOp u, int lane);
-  const Value& source(UOp u, size_t i, int lane);
+  const Value& source_value(UOp u, size_t i, int lane);
   Value make_value(UOp u, int lane);
   Value constant(UOp u, int lane);
-  Value load(UOp u);
-  Value reduce(UOp u, int lane);
-  Value where(UOp u, int lane);
-  Value cast(UOp u, int lane);
+  Value load_value(UOp u);
+  Value reduce_value(UOp u, int lane);
+  Value where_value(UOp u, int lane);
+  Value cast_value(UOp u, int lane);
   Value integer_op_value(UOp u, int lane);
   std::optional<LinearSum> bit_op_sum(UOp u, const LinearSum& a, const LinearSum& b);
   Value bool_op_value(UOp u, int lane);
-  Value comparison(UOp u, int lane);
-  Value function(UOp u, int lane);
+  Value comparison_value(UOp u, int lane);
+  Value function_value(UOp u, int lane);
   Value value_of(LinearSum sum, std::set<Form> conditions) const;
   Value value_of(const std::string& text, UOp u, int lane, std::set<Form> conditions);
   Value wrapped_value(const LinearSum& sum, UOp u, int lane, std::set<Form> conditions);
   std::set<Form> conditions_of_lane(UOp u, int lane);
 
-  Form form(const std::string& text) { return sums_.number_of(text); }
+  Form form(const std::string& text) { return linear_sums_.atom_number(text); }
   Form is_natural(const LinearSum& s);
   Form zero_form(const LinearSum& s);
   Form negated_form(Form f);
@@ -50,16 +50,16 @@ class NormalForms {
   // Returns the form of `f` where `valid` is true: if `f` is a choice that `valid` decides, the form that is chosen.
   Form form_where_valid(Form f, Form valid) const;
 
-  Intervals& intervals_;
-  mutable LinearSums sums_;
-  struct Choice {
+  IntervalAnalysis& intervals_;
+  mutable LinearSumMath linear_sums_;
+  struct WhereForm {
     Form condition, first, second;
   };
   LaneValues<Value> known_values_;
-  std::unordered_map<Form, Choice> choices_by_form_;
+  std::unordered_map<Form, WhereForm> where_forms_;
   std::unordered_map<Form, Form> negated_forms_;
   std::unordered_map<Form, std::set<Form>> conjunction_parts_;  // by conjunction: its conditions
-  const Form true_form_ = sums_.number_of("true"), false_form_ = sums_.number_of("false");
+  const Form true_form_ = linear_sums_.atom_number("true"), false_form_ = linear_sums_.atom_number("false");
 };
 
 }  // namespace tgc

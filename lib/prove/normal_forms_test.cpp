@@ -13,7 +13,7 @@ namespace {
 struct Forms {
   Graph g;
   ExprIsolator isolator{g, {}};
-  Intervals intervals{isolator};
+  IntervalAnalysis intervals{isolator};
   NormalForms forms{intervals};
   UOp i = g.range(Const(4096), 0, AxisType::LOOP), j = g.range(Const(8), 1, AxisType::LOOP);
 

@@ -12,7 +12,7 @@
 
 namespace tgc {
 std::optional<SmtAnswer> ProofCache::find_answer(const std::string& text) {
-  if (keeps_verdicts_) std::call_once(read_once_flag_, [this] { read_answers(); });
+  if (has_kept_verdicts_) std::call_once(read_once_flag_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
   auto it = known_answers_.find(hash_of_text(text));
   return it == known_answers_.end() ? std::nullopt : std::optional(it->second);
@@ -28,25 +28,25 @@ namespace {
 // A part of the cache key. Increase it if a text gets another meaning.
 constexpr const char* kEncoding = "4";
 
-Sha256 key_of_answers() { return cache_key({"proofs", kEncoding, z3_version()}); }
+Sha256 key_of_answers() { return make_cache_key({"proofs", kEncoding, z3_version()}); }
 
 }  // namespace
 
 // The entry has the key and one byte for each answer.
 void ProofCache::read_answers() {
   auto bytes = CompileCache::shared_cache().load_entry(key_of_answers());
-  if (!bytes || bytes->size() % kEntryBytes) return;
+  if (!bytes || bytes->size() % kCacheEntryBytes) return;
   std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < bytes->size(); i += kEntryBytes)
-    if (uint8_t answer = uint8_t((*bytes)[i + kEntryBytes - 1]); answer <= uint8_t(SmtAnswer::Unknown))
-      known_answers_.emplace(bytes->substr(i, kEntryBytes - 1), SmtAnswer(answer));
-  num_cached_ = known_answers_.size();
+  for (size_t i = 0; i < bytes->size(); i += kCacheEntryBytes)
+    if (uint8_t answer = uint8_t((*bytes)[i + kCacheEntryBytes - 1]); answer <= uint8_t(SmtAnswer::Unknown))
+      known_answers_.emplace(bytes->substr(i, kCacheEntryBytes - 1), SmtAnswer(answer));
+  num_cached_entries_ = known_answers_.size();
 }
 
 void ProofCache::write_answers() {
   known_verdicts_.write_verdicts();
   std::lock_guard lock(mutex_);
-  if (known_answers_.size() == num_cached_) return;
+  if (known_answers_.size() == num_cached_entries_) return;
   std::string bytes;
   for (auto& [key, answer] : known_answers_) bytes += key, bytes += char(answer);
   CompileCache::shared_cache().store_entry(key_of_answers(), bytes);
@@ -54,7 +54,7 @@ void ProofCache::write_answers() {
 
 // The nodes at which the encoding of both sides stops: they become unknown values. The near frontier stops at each node
 // that both sides contain; the far frontier expands the first of these.
-struct Prover::Frontier {
+struct Prover::NodeFrontier {
   std::vector<UOp> cuts;
   std::vector<std::pair<UOp, UOp>> aliases;  // pairs of a reduction of `after` and an equal one of `before`
   std::vector<UOp> before_reductions, after_reductions;
@@ -66,7 +66,7 @@ struct Prover::Frontier {
 // Returns the frontier of one lane. Cuts at the nodes that both sides contain, but expands the first `more` of these.
 // Also cuts at nodes deeper than `most_depth` below the sides, and at all nodes after the first
 // proof_limits_.max_nodes.
-Prover::Frontier Prover::make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
+Prover::NodeFrontier Prover::make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth) const {
   // Visits nodes from the highest id down, so that a node comes after all its users.
   struct Item {
     UOp node;
@@ -83,7 +83,7 @@ Prover::Frontier Prover::make_frontier(const ComparedValues& v, int lane, size_t
     it->second.sides |= sides, it->second.depth = std::min(it->second.depth, depth);
   };
   push(v.before, lane, 1), push(v.before_valid, lane, 1), push(v.after, lane, 2), push(v.after_valid, lane, 2);
-  Frontier out;
+  NodeFrontier out;
   size_t expanded = 0, visited = 0;
   while (!todo.empty()) {
     auto [u, at, sides, own_depth] = todo.begin()->second;
@@ -113,7 +113,7 @@ Prover::Frontier Prover::make_frontier(const ComparedValues& v, int lane, size_t
 
 // Adds to cuts.aliases each reduction of `after` with a reduction of `before` that has the same op over the same
 // ranges, and whose terms are proven equal.
-void Prover::match_reductions(Frontier& cuts) {
+void Prover::match_reductions(NodeFrontier& cuts) {
   for (UOp a : cuts.after_reductions) {
     if (std::ranges::find(cuts.before_reductions, a) != cuts.before_reductions.end()) continue;
     auto known = equal_reductions_.find(a.id());
@@ -149,7 +149,7 @@ SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense int
   const std::string key = (effort == Effort::Light ? "light " : effort == Effort::Brief ? "brief " : "") + text;
   const std::string limited_key = std::to_string(rlimit) + " " + key;  // the key of Unknown, which depends on rlimit
   for (const std::string* k : {&key, &limited_key})
-    if (auto known = proof_cache_.find_answer(*k)) return proof_counts_.num_cached++, *known;
+    if (auto known = proof_cache_.find_answer(*k)) return proof_counts_.num_cached_answers++, *known;
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   proof_counts_.num_questions++;
@@ -220,7 +220,7 @@ static bool is_cipher(const ComparedValues& v) {
   return v.before.is(Op::THREEFRY) && v.before.dtype() == dtypes::uint64;
 }
 
-Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
+ProofObligation obligation_of_lane(SmtEncoder& encoder, const ComparedValues& v, int lane, FloatSense floats) {
   auto lane_of = [&](UOp u) { return u.dtype().count() > 1 ? lane : 0; };
   SmtValue a = encoder.value(v.before, lane_of(v.before)), b, a_valid, b_valid;
   if (v.before_valid) a_valid = encoder.value(v.before_valid, lane_of(v.before_valid));
@@ -230,13 +230,13 @@ Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lan
   std::string before_valid = v.before_valid ? a_valid.term : "true",
               after_valid = v.after_valid ? b_valid.term : "true", goal;
   if (a.term == b.term && before_valid == after_valid && a.definedness == b.definedness) return {.is_trivial = true};
-  std::string text = encoder.take_text();
+  std::string text = encoder.take_smt_text();
   // assume that the left side is defined: elsewhere, the right side may have any value
   for (const std::string& d : {a.definedness, a_valid.definedness})
     if (!d.empty()) text += "(assert " + d + ")\n";
   for (const std::string& assumption : std::span(encoder.assumptions()).first(assumed))
     text += "(assert " + assumption + ")\n";
-  Obligation out{.assumptions = floats == FloatSense::Finite ? text : ""};
+  ProofObligation out{.assumptions = floats == FloatSense::Finite ? text : ""};
   std::string differ =
       "(not " + encoder.equality_formula(a, v.before.dtype().scalar(), b, v.after.dtype().scalar()) + ")";
   if (!b.definedness.empty()) differ = "(or " + differ + " (not " + b.definedness + "))";
@@ -264,19 +264,20 @@ bool Prover::is_satisfiable(const std::string& assumptions) {
   return z3_answer(assumptions, Effort::Hard, IntSense::Bits, proof_limits_.ieee_rlimit) == SmtAnswer::Sat;
 }
 
-ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first) {
+ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const NodeFrontier& cuts, ProofSenses senses,
+                            bool is_first) {
   using Kind = ProofOutcome::Kind;
-  Encoder encoder(intervals_, senses);
+  SmtEncoder encoder(intervals_, senses);
   for (UOp u : cuts.cuts) encoder.cut_at_node(u);
-  for (auto& [from, to] : cuts.aliases) encoder.set_alias(from, to);
+  for (auto& [from, to] : cuts.aliases) encoder.set_node_alias(from, to);
   ProofOutcome out;
   out.sense = std::max(cuts.sense, senses.float_sense);
-  Obligation obligation;
+  ProofObligation obligation;
   try {
     obligation = obligation_of_lane(encoder, v, lane, senses.float_sense);
   } catch (const UnencodableExpr& e) {
     constexpr int kWideIndex = 144;
-    if (e.needs_wider_index && senses.index_width_bits < kWideIndex) {
+    if (e.is_index_too_narrow && senses.index_width_bits < kWideIndex) {
       senses.index_width_bits = kWideIndex;
       return ask_z3(v, lane, cuts, senses, is_first);
     }
@@ -326,15 +327,15 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const Frontier& c
   return out;
 }
 
-ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
+ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const NodeFrontier& near, const NodeFrontier& far,
                                 bool over_reals) {
   using Kind = ProofOutcome::Kind;
   ProofOutcome out;
   bool has_floats = false, are_settled = true;
   std::string form;
-  std::vector<const Frontier*> frontiers{&near};
+  std::vector<const NodeFrontier*> frontiers{&near};
   if (near.cuts != far.cuts) frontiers.push_back(&far);
-  auto attempt = [&](const Frontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
+  auto attempt = [&](const NodeFrontier& cuts, FloatSense floats, IntSense ints, bool is_first) {
     ProofOutcome got = ask_z3(v, lane, cuts, {floats, ints}, is_first);
     has_floats |= got.has_floats, are_settled &= got.is_settled;
     if (form.empty()) form = got.form;
@@ -344,7 +345,8 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
     return got.kind == Kind::Proven;
   };
   auto attempt_all = [&](FloatSense floats, IntSense ints, bool is_first = false) {
-    return std::ranges::any_of(frontiers, [&](const Frontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
+    return std::ranges::any_of(frontiers,
+                               [&](const NodeFrontier* cuts) { return attempt(*cuts, floats, ints, is_first); });
   };
   // Finite is only for floats: an integer or a bool that differs for a NaN or an infinity is wrong, as in `x != x`
   auto attempt_ieee = [&](auto&& try_sense) {
@@ -354,7 +356,7 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const Frontie
   constexpr size_t kNear = 2;
   // IEEE arithmetic takes much time, and a rule's operands are near the root
   auto attempt_near_root = [&] {
-    const Frontier shallow = make_frontier(v, lane, 0, kNear);
+    const NodeFrontier shallow = make_frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
   };
   if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
@@ -384,7 +386,7 @@ ProofOutcome Prover::prove_values(const ComparedValues& v, bool over_reals) {
       proof_counts_.num_trivial++, out.has_floats |= dtypes::is_float(v.before.dtype());
       continue;
     }
-    Frontier near = make_frontier(v, lane, 0), far = make_frontier(v, lane, proof_limits_.max_expanded_nodes);
+    NodeFrontier near = make_frontier(v, lane, 0), far = make_frontier(v, lane, proof_limits_.max_expanded_nodes);
     match_reductions(near), match_reductions(far);
     ProofOutcome one = prove_lane(v, lane, near, far, over_reals);
     out.form = out.form.empty() ? one.form : hash_of_text(out.form + one.form);

@@ -23,30 +23,30 @@ class ProofCache {
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
   // Makes the cache read earlier answers and verdicts from the compile cache.
-  void keep_verdicts() { keeps_verdicts_ = true; }
+  void keep_verdicts() { has_kept_verdicts_ = true; }
   void write_answers();
-  KnownVerdicts* verdicts() { return keeps_verdicts_ ? &known_verdicts_ : nullptr; }  // null before keep_verdicts()
+  KnownVerdicts* verdicts() { return has_kept_verdicts_ ? &known_verdicts_ : nullptr; }  // null before keep_verdicts()
 
  private:
   void read_answers();
 
-  bool keeps_verdicts_ = false;
+  bool has_kept_verdicts_ = false;
   KnownVerdicts known_verdicts_;
   std::once_flag read_once_flag_;
   std::mutex mutex_;
   std::unordered_map<std::string, SmtAnswer> known_answers_;
-  size_t num_cached_ = 0;
-  static constexpr size_t kEntryBytes = 33;
+  size_t num_cached_entries_ = 0;
+  static constexpr size_t kCacheEntryBytes = 33;
 };
 
-struct Obligation {
+struct ProofObligation {
   std::string text = {};         // in SMT-LIB; if it is unsatisfiable, the sides are equal
   std::string assumptions = {};  // for FloatSense::Finite: the text without the goal, which must be satisfiable
   bool is_trivial = false;       // both sides have the same text, so they are equal
 };
 
 // Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws UnencodableExpr.
-Obligation obligation_of_lane(Encoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
+ProofObligation obligation_of_lane(SmtEncoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
 struct ProofOutcome {
   enum class Kind : uint8_t { Proven, Open };
@@ -81,7 +81,7 @@ struct ProofLimits {
 struct ProofCounts {
   size_t num_questions = 0;
   size_t num_hard_questions = 0;
-  size_t num_cached = 0;
+  size_t num_cached_answers = 0;
   size_t num_trivial = 0;
   double z3_seconds = 0;
 };
@@ -99,8 +99,8 @@ class Prover {
   void allow_infinities() { intervals_.allow_infinities(); }
 
  private:
-  struct Frontier;
-  ProofOutcome prove_lane(const ComparedValues& v, int lane, const Frontier& near, const Frontier& far,
+  struct NodeFrontier;
+  ProofOutcome prove_lane(const ComparedValues& v, int lane, const NodeFrontier& near, const NodeFrontier& far,
                           bool over_reals);
   // In which context Z3 is asked: the thread's shared context, which has few resources, or a new one, which is slow.
   enum class Effort : uint8_t {
@@ -110,13 +110,13 @@ class Prover {
     Hard,   // in a new context, with all resources
   };
   // Asks Z3 in one pair of senses. With `is_first`, spends less effort, because the caller asks again in other senses.
-  ProofOutcome ask_z3(const ComparedValues& v, int lane, const Frontier& cuts, Senses senses, bool is_first);
-  Frontier make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
+  ProofOutcome ask_z3(const ComparedValues& v, int lane, const NodeFrontier& cuts, ProofSenses senses, bool is_first);
+  NodeFrontier make_frontier(const ComparedValues& v, int lane, size_t more, size_t most_depth = SIZE_MAX) const;
   SmtAnswer z3_answer(const std::string& text, Effort effort, IntSense ints, uint64_t rlimit);
-  void match_reductions(Frontier& cuts);
+  void match_reductions(NodeFrontier& cuts);
   bool is_satisfiable(const std::string& assumptions);
 
-  Intervals intervals_;
+  IntervalAnalysis intervals_;
   NormalForms normal_forms_{intervals_};
   ProofCache& proof_cache_;
   ProofLimits proof_limits_;

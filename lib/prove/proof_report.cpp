@@ -29,7 +29,7 @@ struct Counted {
 std::vector<Counted> open_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;
-  for (const auto* list : {&proof.findings, &proof.rewrites})
+  for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind == Kind::Proven) continue;
       const bool is_alone = r.kind == Kind::Refuted || r.place.rule.empty();
@@ -45,7 +45,7 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
 std::vector<Counted> weak_rewrites(const KernelProof& proof) {
   std::vector<Counted> out;
   std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;
-  for (const auto* list : {&proof.findings, &proof.rewrites})
+  for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense <= FloatSense::ButNan) continue;
       auto [at, is_new] = of.try_emplace({r.sense, r.place.stage, r.place.rule}, out.size());
@@ -59,7 +59,7 @@ std::string reasons_text(const KernelProof& proof) {
   constexpr size_t kMost = 3;
   std::string out = proof.schedule_check_text.empty() ? "" : "  " + proof.schedule_check_text + "\n";
   std::map<std::string_view, size_t> counts;
-  for (const auto* list : {&proof.findings, &proof.rewrites})
+  for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list)
       if (r.kind == Kind::Unknown) counts[std::string_view(r.reason).substr(0, r.reason.find_first_of(":;"))]++;
   if (counts.empty()) return out;
@@ -198,7 +198,7 @@ std::string proof_json(const KernelProof& proof) {
   });
 }
 
-std::string proof_marks(const KernelProof& proof) {
+std::string proof_marks_json(const KernelProof& proof) {
   std::vector<std::string> marks;
   return json_text([&](JsonWriter& json) {
     json.object([&] {

@@ -10,14 +10,14 @@ namespace tgc {
 
 // Limits the processor time of the calling thread while the object exists. Interrupts nothing: long computations must
 // call is_over().
-class ProcessorLimit {
+class ProcessorTimeLimit {
  public:
-  explicit ProcessorLimit(double seconds) : outer_end_seconds_(end_seconds()) {
+  explicit ProcessorTimeLimit(double seconds) : outer_end_seconds_(end_seconds()) {
     end_seconds() = thread_seconds() + seconds;
   }
-  ~ProcessorLimit() { end_seconds() = outer_end_seconds_; }
-  ProcessorLimit(const ProcessorLimit&) = delete;
-  ProcessorLimit& operator=(const ProcessorLimit&) = delete;
+  ~ProcessorTimeLimit() { end_seconds() = outer_end_seconds_; }
+  ProcessorTimeLimit(const ProcessorTimeLimit&) = delete;
+  ProcessorTimeLimit& operator=(const ProcessorTimeLimit&) = delete;
   static bool is_over() { return seconds_left() <= 0; }
   static double seconds_left() { return end_seconds() - thread_seconds(); }
 
@@ -49,7 +49,7 @@ class StopScope {
 };
 
 inline bool is_time_over() {
-  return current_deadline().is_over() || ProcessorLimit::is_over() || StopScope::is_stopped();
+  return current_deadline().is_over() || ProcessorTimeLimit::is_over() || StopScope::is_stopped();
 }
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ class KernelProver {
  public:
   KernelProver(KernelProof& out, ProofCache& cache, const KernelProofOptions& options)
       : out_(out),
-        history_(*out.history),
+        history_(*out.rewrite_history),
         options_(options),
         ast_(history_.ast()),
         prover_(history_.graph(), ast_ ? memory_sizes(ast_) : std::map<int64_t, int64_t>(), cache) {}
@@ -34,9 +34,9 @@ class KernelProver {
   void run() {
     if (has_infinities()) prover_.allow_infinities();
     std::vector<size_t> wrong;
-    const std::vector<Sides> sides = history_.all_sides(wrong);
+    const std::vector<RewriteSides> sides = history_.all_rewrite_sides(wrong);
     ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
-                        [&](const Sides& s) { return history_.import_sides(s); });
+                        [&](const RewriteSides& s) { return history_.import_sides(s); });
     out_.rewrites = rewrites.decide_rewrites(sides);
     for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application_index);
     for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
@@ -56,7 +56,7 @@ class KernelProver {
           set_verdict_unknown(r, checked.diag().message);
       throw Failure(checked.diag());
     }
-    doubt_isolated_sides(out_, bool(ast_));
+    mark_isolated_sides_unknown(out_, bool(ast_));
     for (RewriteProof& r : out_.rewrites)
       if (r.kind == Kind::Refuted) show_sides(r);
     measure_errors();
@@ -73,7 +73,7 @@ class KernelProver {
       return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());
     };
     return std::ranges::any_of(stages(), [&](const HistoryStage& s) {
-      return s.result && s.changes_graph() && std::ranges::any_of(toposort(s.result), is_infinite);
+      return s.result && s.is_graph_changed() && std::ranges::any_of(toposort(s.result), is_infinite);
     });
   }
 
@@ -102,7 +102,7 @@ class KernelProver {
       RewriteProof proof{.kind = Kind::Proven,
                          .has_floats = true,
                          .sense = FloatSense::Rounding,
-                         .method = "approximation",
+                         .proof_method = "approximation",
                          .largest_error = e.approximation_error.max_ulp,
                          .application_index = e.rewrite_index};
       proof.place = out_.rewrites[e.rewrite_index].place,
@@ -147,7 +147,7 @@ class KernelProver {
   }
   static void set_part(RewriteProof& r, std::string_view by) {
     r.reason.clear(), r.counterexample.clear();
-    r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.method = by;
+    r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.proof_method = by;
   }
 
   void check_order() {
@@ -165,15 +165,15 @@ class KernelProver {
     const HistoryStage& stage = stages()[number];
     if (!stage.result)
       return (void)add_finding(out_, number, Kind::Unknown, "the recording lacks the graph of the stage");
-    if (!stage.changes_graph()) return;
-    for (auto [given, had] : history_.corresponding_nodes(stage)) {
+    if (!stage.is_graph_changed()) return;
+    for (auto [given, had] : history_.find_corresponding_nodes(stage)) {
       if (given == had) continue;
       const UOp from = given ? given : stage.input;
-      std::vector<Sides> pairs = graph_difference(from, had, kMostPairs);
+      std::vector<RewriteSides> pairs = graph_difference(from, had, kMostPairs);
       if (pairs.empty()) continue;
-      RewriteProof proof{.kind = Kind::Proven, .method = "graphs"};
+      RewriteProof proof{.kind = Kind::Proven, .proof_method = "graphs"};
       std::string why = "the stage changes the graph without a recorded rewrite that explains it: ";
-      for (const Sides& s : pairs) {
+      for (const RewriteSides& s : pairs) {
         const RewriteProof one = decide(s);
         proof.has_floats |= one.has_floats, proof.sense = std::max(proof.sense, one.sense);
         if (one.kind == Kind::Proven) continue;
@@ -181,7 +181,7 @@ class KernelProver {
         proof.kind = Kind::Unknown;
       }
       RewriteProof& finding = add_finding(out_, number, proof.kind, why);
-      finding.method = proof.method, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
+      finding.proof_method = proof.proof_method, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
       if (finding.kind != Kind::Proven) return;
     }
   }
@@ -209,7 +209,7 @@ class KernelProver {
     const int64_t threads = num_parallel_iterations(result);
     const bool has_more = threads < 0 || threads != num_parallel_iterations(input);
     if (find_store_race(result) && (has_more || !find_store_race(input)))
-      add_finding(out_, number, Kind::Unknown, "several threads may store to one element").method = "races";
+      add_finding(out_, number, Kind::Unknown, "several threads may store to one element").proof_method = "races";
   }
 
   // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
@@ -217,7 +217,7 @@ class KernelProver {
   void check_weak_values(size_t number) {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
-    if (!stage.result || !stage.changes_graph()) return;
+    if (!stage.result || !stage.is_graph_changed()) return;
     if (auto it = unexpanded_.find(number); it != unexpanded_.end()) return check_weak_values(it->second);
     size_t count = 0, checked = 0;
     std::optional<bool> decides;
@@ -259,7 +259,7 @@ class KernelProver {
     return std::nullopt;
   }
   static void doubt_weak(RewriteProof& r, const std::string& op) {
-    r.kind = Kind::Unknown, r.method = {};
+    r.kind = Kind::Unknown, r.proof_method = {};
     r.reason = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 
@@ -273,7 +273,7 @@ class KernelProver {
       const std::string out = render(u);
       return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
     };
-    const Sides& s = (*pairs)[0];
+    const RewriteSides& s = (*pairs)[0];
     r.before = expression(s.before), r.after = expression(s.after);
     const auto a = r.counterexample.find("before"), b = r.counterexample.find("after");
     if (a == r.counterexample.end() || b == r.counterexample.end()) return;
@@ -289,7 +289,8 @@ class KernelProver {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
       if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
       const Application& a = list()[r.application_index];
-      if (const auto pairs = history_.import_sides({a.before, a.after})) r.largest_error = prover_.error_of(*pairs);
+      if (const auto pairs = history_.import_sides({a.before, a.after}))
+        r.largest_error = prover_.largest_error_of(*pairs);
     }
   }
 
@@ -298,7 +299,7 @@ class KernelProver {
     return std::string(name_of(u.op())) + " " + std::string(u.dtype().repr()) + arg.substr(0, 60);
   }
 
-  RewriteProof decide(const Sides& s) {
+  RewriteProof decide(const RewriteSides& s) {
     auto pairs = history_.import_sides(s);
     return pairs ? prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
   }
@@ -314,21 +315,22 @@ class KernelProver {
 
 std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,
                                       const KernelProofOptions& options,
-                                      const std::function<std::unique_ptr<RewriteHistory>()>& history) {
+                                      const std::function<std::unique_ptr<RewriteHistory>()>& rewrite_history) {
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
   constexpr double kProcessorSeconds = 30, kSeconds = 1500;
   const DeadlineScope limit(options.timeout_seconds.value_or(kSeconds));
-  std::optional<ProcessorLimit> processor_limit;
+  std::optional<ProcessorTimeLimit> processor_limit;
   if (!options.timeout_seconds) processor_limit.emplace(kProcessorSeconds);
   auto done = catch_failures([&] {
-    out->history = history();
+    out->rewrite_history = rewrite_history();
     KernelProver(*out, cache, options).run();
     return true;
   });
-  if (!done && out->history && is_time_over())
-    out->findings.push_back({.kind = Kind::Unknown, .reason = done.diag().message, .application_index = SIZE_MAX});
+  if (!done && out->rewrite_history && is_time_over())
+    out->stage_findings.push_back(
+        {.kind = Kind::Unknown, .reason = done.diag().message, .application_index = SIZE_MAX});
   else if (!done)
     out->error = done.diag();
   out->set_verdict();
@@ -352,7 +354,7 @@ size_t KernelProof::num_distinct_proofs(Kind kind) const {
 
 FloatSense KernelProof::weakest_sense() const {
   FloatSense out = FloatSense::Uninterpreted;
-  for (const auto* list : {&rewrites, &findings})
+  for (const auto* list : {&rewrites, &stage_findings})
     for (const RewriteProof& r : *list)
       if (r.kind == Kind::Proven && r.has_floats) out = std::max(out, r.sense);
   return out;
@@ -370,8 +372,8 @@ bool KernelProof::has_floats() const { return std::ranges::any_of(rewrites, &Rew
 
 void KernelProof::set_verdict() {
   auto rank = [](Kind k) { return k == Kind::Refuted ? 3 : k == Kind::Unknown ? 2 : k == Kind::Sampled ? 1 : 0; };
-  verdict = error || !history ? Kind::Unknown : Kind::Proven;
-  for (const auto* list : {&rewrites, &findings})
+  verdict = error || !rewrite_history ? Kind::Unknown : Kind::Proven;
+  for (const auto* list : {&rewrites, &stage_findings})
     for (const RewriteProof& r : *list)
       if (rank(r.kind) > rank(verdict)) verdict = r.kind;
 }
@@ -379,12 +381,12 @@ void KernelProof::set_verdict() {
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options) {
   std::string name = compilation.name();
-  return proof_of(std::move(name), "", cache, options, [&] { return native_history(std::move(compilation)); });
+  return proof_of(std::move(name), "", cache, options, [&] { return make_native_history(std::move(compilation)); });
 }
 
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options) {
-  auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return recorded_history(in); });
+  auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return make_recorded_history(in); });
   out->is_schedule = in.is_tensor_graph;
   const GoldenRecord& record = *in.record;
   const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);

@@ -19,7 +19,7 @@ struct KernelProof {
   std::string kernel;
   RewriteProof::Kind verdict = RewriteProof::Kind::Unknown;
   std::vector<RewriteProof> rewrites;
-  std::vector<RewriteProof> findings = {};  // verdicts about whole stages; their places have no rule
+  std::vector<RewriteProof> stage_findings = {};  // verdicts about whole stages; their places have no rule
   ProofCounts counts;
   double proof_seconds = 0;
   std::optional<Diag> error;                               // set if a part of the proof failed, for example a stage
@@ -38,7 +38,7 @@ struct KernelProof {
   std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};
   void set_verdict();  // sets `verdict` to the worst one of the rewrites and findings; with `error`, at least Unknown
   std::string producer = {};                     // the release that recorded the rewrites; empty if tgc made them
-  std::unique_ptr<RewriteHistory> history = {};  // owns the nodes, and the texts of RewriteProof::place
+  std::unique_ptr<RewriteHistory> rewrite_history = {};  // owns the nodes, and the texts of RewriteProof::place
 };
 
 struct KernelProofOptions {
@@ -61,6 +61,6 @@ std::string_view name_of(RewriteProof::Kind kind);
 std::string proof_text(const KernelProof& proof);
 std::string proof_json(const KernelProof& proof);
 // Returns the verdicts for the page of `tgc view`, as JSON: a letter for each rewrite of each stage, and notes.
-std::string proof_marks(const KernelProof& proof);
+std::string proof_marks_json(const KernelProof& proof);
 
 }  // namespace tgc

@@ -81,23 +81,23 @@ RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIterati
 
 }  // namespace
 
-std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const Sides> sides) {
+std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSides> sides) {
   std::vector<RewriteProof> out;
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;
   for (size_t i = 0; i < sides.size(); i++) {
-    const Application& a = applications_[i];
+    const Application& a = rule_applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
     if (is_time_over()) {
       out.push_back({.reason = "the time is over", .application_index = i});
       keys.emplace_back(), pairs.emplace_back();
       continue;
     }
-    Result<SidePairs> imported = import_sides_(is_replaced ? Sides{a.before, a.after} : sides[i]);
-    std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? prover_.cache_key_of(*imported) : "";
-    const bool is_kept = prover_.known_verdicts() && !key.empty();
+    Result<SidePairs> imported = import_sides_(is_replaced ? RewriteSides{a.before, a.after} : sides[i]);
+    std::string key = imported && !(is_replaced && a.before.is(Op::RANGE)) ? sides_prover_.cache_key_of(*imported) : "";
+    const bool is_kept = sides_prover_.known_verdicts() && !key.empty();
     bool is_of_list = false;
-    if (auto known = is_kept ? prover_.known_verdicts()->find_verdict(key) : std::nullopt)
+    if (auto known = is_kept ? sides_prover_.known_verdicts()->find_verdict(key) : std::nullopt)
       out.push_back(*known), key = "";
     else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
     if (std::string& form = out.back().rewrite_hash; form.empty()) form = key;
@@ -110,24 +110,25 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const Sides> sid
   std::vector<const SidePairs*> open_pairs;
   for (size_t i = 0; i < out.size(); i++) {
     // do not compare an index of loops that a stage replaces: it may differ, because other indices are replaced, too
-    const bool is_replaced =
-        applications_[i].substitution_target && applications_[i].depth == 0 && is_of_loops(applications_[i].before);
+    const bool is_replaced = rule_applications_[i].substitution_target && rule_applications_[i].depth == 0 &&
+                             is_of_loops(rule_applications_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
-  if (!is_time_over()) prover_.evaluate_open_rewrites(open, open_pairs);
+  if (!is_time_over()) sides_prover_.evaluate_open_rewrites(open, open_pairs);
   for (size_t i = 0; i < out.size(); i++)
-    if (prover_.known_verdicts() && !keys[i].empty()) prover_.known_verdicts()->add_verdict(keys[i], out[i]);
+    if (sides_prover_.known_verdicts() && !keys[i].empty())
+      sides_prover_.known_verdicts()->add_verdict(keys[i], out[i]);
   return out;
 }
 
 RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
-  return pairs ? prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
+  return pairs ? sides_prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
 }
 
 // Decides the application `i`, whose sides are `s`. `pairs` are the sides in tgc's IR or, if a stage replaced a node,
 // the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
-RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
-  const Application& a = applications_[i];
+RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
+  const Application& a = rule_applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
@@ -135,7 +136,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::STORE) && a.after.is(Op::STORE))
     return is_of_list = true, decide_stores(top_rewrite_of(i), a.after);
   if (is_replaced || out.kind == Kind::Proven || !s.before || !s.after) return out;
-  RangeMap map = replaced_loops(i);
+  RangeMap map = find_replaced_loops(i);
   if (map.empty()) return out;
   is_of_list = true;
   std::optional<WrongIteration> wrong;
@@ -143,7 +144,7 @@ RewriteProof ListProver::decide(size_t i, const Sides& s, const Result<SidePairs
   for (UOp before : {a.before, gate_repeated_stores(a.before, map)}) {
     if (!before) continue;
     RewriteProof rest = decide(import_sides_({substitute(before, map), a.after}));
-    if (rest.kind == Kind::Proven) return rest.method = "loops", rest;
+    if (rest.kind == Kind::Proven) return rest.proof_method = "loops", rest;
   }
   return out;
 }
@@ -163,46 +164,47 @@ bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<Wrong
 
 // Returns pairs of a loop that the rule of application `i` replaced by substitutions, and its expression of loops in
 // the result of the rule.
-RangeMap ListProver::replaced_loops(size_t i) const {
+RangeMap ListProver::find_replaced_loops(size_t i) const {
   std::map<uint32_t, std::vector<UOp>> targets;  // by node id of a RANGE: its replacements, the last one first
-  for (size_t k = i; k-- > first_nested_rewrite(applications_, i);)
-    if (applications_[k].substitution_target && applications_[k].depth == applications_[i].depth + 1 &&
-        applications_[k].before.is(Op::RANGE))
-      targets[applications_[k].before.id()].push_back(applications_[k].substitution_target);
+  for (size_t k = i; k-- > first_nested_rewrite(rule_applications_, i);)
+    if (rule_applications_[k].substitution_target && rule_applications_[k].depth == rule_applications_[i].depth + 1 &&
+        rule_applications_[k].before.is(Op::RANGE))
+      targets[rule_applications_[k].before.id()].push_back(rule_applications_[k].substitution_target);
   if (targets.empty()) return {};
-  const Ranges after = ranges_in(applications_[i].after);
+  const Ranges after = ranges_in(rule_applications_[i].after);
   RangeMap out;
-  for (UOp u : ranges_in(applications_[i].before)) {
+  for (UOp u : ranges_in(rule_applications_[i].before)) {
     if (after.contains(u) || !targets.contains(u.id())) continue;
     UOp to = resolved(u, targets, after, 0);
-    if (!to || is_inside_range(applications_[i].before, u)) return {};  // a loop around the node must keep its index
+    // a loop around the node must keep its index
+    if (!to || is_inside_range(rule_applications_[i].before, u)) return {};
     out.emplace_back(u, to);
   }
   return out;
 }
 
-const TopRewrite& ListProver::top_rewrite_of(size_t i) const {
+const TopLevelRewrite& ListProver::top_rewrite_of(size_t i) const {
   return *std::ranges::find_if(
-      graph_rewrites_, [&](const TopRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });
+      graph_rewrites_, [&](const TopLevelRewrite& t) { return std::ranges::binary_search(t.application_indices, i); });
 }
 
 // Decides whether the store `after` has the same effect as all stores that the stage replaced by it, together.
-RewriteProof ListProver::decide_stores(const TopRewrite& top, UOp after) {
+RewriteProof ListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.application_indices)
-    if (const Application& a = applications_[k]; a.before.is(Op::STORE) && a.after == after)
+    if (const Application& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
       replaced.push_back(a.before);
   RewriteProof out = decide(import_sides_({after.graph().group(replaced), after}));
-  if (out.kind == Kind::Proven) out.method = "stores";
+  if (out.kind == Kind::Proven) out.proof_method = "stores";
   return out;
 }
 
-RewriteProof ListProver::decide_loops(const TopRewrite& top) {
+RewriteProof ListProver::decide_loops(const TopLevelRewrite& top) {
   auto [it, is_new] = loop_proofs_.try_emplace(&top);
   if (!is_new) return it->second;
   RangeMap map;
   for (size_t k : top.application_indices)
-    if (const Application& a = applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
+    if (const Application& a = rule_applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
       map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
   out.reason = "the new loops may run over other iterations";
@@ -212,7 +214,7 @@ RewriteProof ListProver::decide_loops(const TopRewrite& top) {
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
   std::optional<WrongIteration> wrong;
-  if (has_same_iterations_as(map, wrong)) return out = {.kind = Kind::Proven, .method = "loops"};
+  if (has_same_iterations_as(map, wrong)) return out = {.kind = Kind::Proven, .proof_method = "loops"};
   return out = with_iteration(std::move(out), wrong);
 }
 

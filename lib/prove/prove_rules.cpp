@@ -55,14 +55,14 @@ std::vector<Condition> conditions_for(const Rule& rule) {
   return out;
 }
 
-Sides restricted(UOp before, UOp after, UOp when) {
+RewriteSides restricted(UOp before, UOp after, UOp when) {
   if (!when) return {before, after};
   UOp zero = before.const_like(0);
   return {when.where(before, zero), when.where(after, zero)};
 }
 
 // Casts scalar sides of different dtypes to float64 or, if none is a float, to an index, to compare their numbers.
-Sides with_one_dtype(const Sides& s) {
+RewriteSides with_one_dtype(const RewriteSides& s) {
   const DType a = s.before.dtype(), b = s.after.dtype();
   if (a == b || a.count() > 1 || b.count() > 1 || !a.is_value() || !b.is_value()) return s;
   const DType d = dtypes::is_float(a) || dtypes::is_float(b) ? dtypes::float64 : dtypes::index;
@@ -88,7 +88,7 @@ class RuleProver {
   RuleProof run() {
     std::vector<const Rule*> specs = specifications_of(rule_);
     out_.is_by_specification = !specs.empty();
-    if (right_kind(rule_) == RightKind::Algebra) specs = {&rule_};
+    if (right_side_kind(rule_) == RightKind::Algebra) specs = {&rule_};
     const bool is_general =
         !specs.empty() && std::ranges::all_of(specs, [&](const Rule* s) { return prove_all(*s, {}); });
     const std::string open = out_.reason;
@@ -99,7 +99,7 @@ class RuleProver {
       if (is_covered) find_condition(specs, is_general);
     } else if (is_general && is_covered && limit_.empty()) {
       out_.kind = Kind::Proven, out_.reason.clear(), out_.before.clear(), out_.after.clear();
-      out_.assumes_bounds = std::ranges::any_of(specs, [](const Rule* s) { return has_bounds_guard(*s); });
+      out_.has_assumed_bounds = std::ranges::any_of(specs, [](const Rule* s) { return has_bounds_guard(*s); });
     } else if (open_ || !out_.num_instances) {
       if (!out_.num_instances && out_.reason.empty()) out_.reason = "no instance of the pattern could be made";
     } else {
@@ -123,7 +123,7 @@ class RuleProver {
   };
 
   // With `notes_special`, also searches for special values for which a proof that is not bit-exact does not hold.
-  Answer prove(Graph& graph, const Sides& sides, bool notes_special = false) {
+  Answer prove(Graph& graph, const RewriteSides& sides, bool notes_special = false) {
     SideIsolator isolator(graph, memory_sizes(sides.before));
     SideExpressions e = isolator.expressions_of(sides);
     if (e.kind == SideExpressions::Kind::Same) return {true};
@@ -140,12 +140,12 @@ class RuleProver {
       out_.has_floats |= one.has_floats;
       out_.sense = std::max(out_.sense, one.sense);
       if (notes_special && one.sense >= FloatSense::ButNan && out_.special_inputs.empty())
-        if (auto found = find_special_counterexample(isolator.isolator(), v)) out_.special_inputs = found->point;
+        if (auto found = find_special_float_witness(isolator.isolator(), v)) out_.special_inputs = found->point;
     }
     return {true};
   }
 
-  std::optional<Counterexample> counterexample(Graph& graph, const Sides& sides, uint64_t rlimit) {
+  std::optional<Counterexample> counterexample(Graph& graph, const RewriteSides& sides, uint64_t rlimit) {
     auto found = catch_failures([&] {
       SideIsolator isolator(graph, memory_sizes(sides.before));
       return find_counterexample(isolator, sides, rlimit);
@@ -154,9 +154,9 @@ class RuleProver {
   }
 
   // Two sides without leaves have one value each. They count as equal if the left one is undefined.
-  Answer compare_numbers(const Sides& sides) {
+  Answer compare_numbers(const RewriteSides& sides) {
     const UOp defined = defined_condition(sides.before);
-    const Sides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
+    const RewriteSides checked = defined.is_const() ? sides : restricted(sides.before, sides.after, defined);
     auto results = compare_sides({&checked, 1}, {}, {}, 1);
     if (!results) return {false, "REF cannot evaluate the sides: " + results.diag().message};
     const EquivalenceResult& r = (*results)[0];
@@ -171,7 +171,7 @@ class RuleProver {
   // Returns true if a bool may be true: REF finds values for which it is, or Z3 cannot prove that it never is.
   bool is_possible(Graph& graph, UOp test) {
     if (test.is_const()) return test.arg().to_const().truthy();
-    Sides never{test.cast(dtypes::int32), test.cast(dtypes::int32).const_like(0)};
+    RewriteSides never{test.cast(dtypes::int32), test.cast(dtypes::int32).const_like(0)};
     if (counterexample(graph, never, 0)) return true;
     auto sense = out_.sense;
     bool denied = prove(graph, never).proven && out_.sense <= FloatSense::Exact;
@@ -215,15 +215,15 @@ class RuleProver {
         if (condition) {
           UOp more = condition->of(*before, side.right_node, instances.captured());
           if (!more) return false;
-          when = conjunction(when, more);
+          when = conjunction_of(when, more);
         }
         UOp defined = defined_condition(*before);
-        if ((when || !defined.is_const()) && !is_possible(graph, conjunction(when, defined))) continue;
+        if ((when || !defined.is_const()) && !is_possible(graph, conjunction_of(when, defined))) continue;
         if (side.right_node.dtype() != before->dtype())
           return fails("the sides have different dtypes", *before, side.right_node);
         Answer answer = prove(graph, restricted(*before, side.right_node, when), !condition);
         if (!answer.proven) return fails(answer.why, *before, side.right_node);
-        if (!side.assumption.empty()) limit_ = side.assumption;
+        if (!side.assumption_text.empty()) limit_ = side.assumption_text;
         proven++;
       }
     }
@@ -232,8 +232,8 @@ class RuleProver {
   }
 
   UOp apply(const Matcher& matcher, UOp before) {
-    Hit hit;
-    if (!rule_.uses_ctx) return matcher.rewrite(before, nullptr, nullptr, hit);
+    RuleHit hit;
+    if (!rule_.is_ctx_used) return matcher.rewrite(before, nullptr, nullptr, hit);
     // the context of rules in the stages of a kernel is the target
     static const Target target = std::move(parse_target("CPU:CLANG", Settings()).value_or_throw());
     return matcher.rewrite(before, const_cast<Target*>(&target), type_key<Target>(), hit);
@@ -242,16 +242,16 @@ class RuleProver {
   // If the right side is data, builds it from `captured`, the nodes that the instance bound to the names: the matcher
   // might bind other nodes.
   UOp run_code(const Matcher& own, UOp before, const Captured& captured) {
-    if (right_kind(rule_) != RightKind::Algebra) return apply(own, before);
-    Match match{before, captured.data(), nullptr, nullptr};
+    if (right_side_kind(rule_) != RightKind::Algebra) return apply(own, before);
+    PatternMatch match{before, captured.data(), nullptr, nullptr};
     return apply_rule(rule_, match);
   }
 
   // Runs the C++ code on instances with constants. Returns true if the rule's data describe the results of the code.
   // Sets out_.kind to Refuted if the sides of an instance differ in REF.
   bool run_instances(const std::vector<const Rule*>& specs, bool is_general) {
-    const bool is_data = right_kind(rule_) == RightKind::Algebra;
-    const bool has_shapes = !is_data || needs_shapes(rule_);
+    const bool is_data = right_side_kind(rule_) == RightKind::Algebra;
+    const bool has_shapes = !is_data || are_shapes_needed(rule_);
     const Matcher own({&rule_}), data(specs);
     is_symbolic_ = false;
     const std::vector<size_t> chosen = choose(own, has_shapes);
@@ -327,7 +327,7 @@ class RuleProver {
   bool makes_same(Graph& graph, const Matcher& data, UOp before, UOp after) {
     UOp specified;
     auto made = catch_failures([&] {
-      Hit hit;
+      RuleHit hit;
       specified = data.rewrite(before, nullptr, nullptr, hit);
       return true;
     });
@@ -357,8 +357,8 @@ class RuleProver {
   void decide(Graph& graph, UOp before, UOp after, bool must_prove) {
     // compare only where the left side is defined: elsewhere, the right side may have any value
     UOp defined = defined_condition(before);
-    const Sides numbers = with_one_dtype({before, after});
-    Sides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
+    const RewriteSides numbers = with_one_dtype({before, after});
+    RewriteSides sides = restricted(numbers.before, numbers.after, defined.is_const() ? UOp() : defined);
     const bool can_compare = !exceeds_index(before) && !exceeds_index(after);
     constexpr size_t kSampled = 40;
     std::optional<Counterexample> found;
@@ -388,14 +388,14 @@ class RuleProver {
   // Returns true if an earlier rule of the set rewrites the node, so that this rule is not applied to it.
   bool is_taken_earlier(UOp before) const {
     std::vector<const Rule*> earlier;
-    for (uint32_t id = rule_.id; id-- > 0;) {
-      const Rule* r = rule_of(id);
-      if (!r || r->rule_set_name != rule_.rule_set_name || r->uses_ctx) break;
+    for (uint32_t rule_id = rule_.rule_id; rule_id-- > 0;) {
+      const Rule* r = rule_of_id(rule_id);
+      if (!r || r->rule_set_name != rule_.rule_set_name || r->is_ctx_used) break;
       earlier.push_back(r);
     }
-    if (earlier.empty() || rule_of(rule_.id) != &rule_) return false;
+    if (earlier.empty() || rule_of_id(rule_.rule_id) != &rule_) return false;
     auto taken = catch_failures([&] {
-      Hit hit;
+      RuleHit hit;
       UOp u = Matcher(earlier).rewrite(before, nullptr, nullptr, hit);
       return u && u != before;
     });
@@ -406,7 +406,7 @@ class RuleProver {
   void find_condition(const std::vector<const Rule*>& specs, bool is_proven_by_bounds) {
     if (is_proven_by_bounds && limit_.empty()) {
       out_.kind = Kind::Conditional, out_.condition = "the bounds of its operands are right",
-      out_.assumes_bounds = true;
+      out_.has_assumed_bounds = true;
       return;
     }
     if (is_proven_by_bounds) {
@@ -447,7 +447,7 @@ class RuleProver {
 // (has_values_only), or if the rule changes the context of the graph rewrite.
 bool is_value_rule(const Rule& rule) {
   return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops) && has_values_only(rule) &&
-         !rule.changes_ctx;
+         !rule.is_ctx_changed;
 }
 
 bool is_rewrite(const Rule& rule) { return rule.list != nullptr && !rule.function; }
@@ -464,7 +464,7 @@ RuleProof prove_rule(const Rule& rule, ProofCache& cache, const RuleLimits& limi
     out.kind = Kind::Structural;
   }
   constexpr size_t kRandomInstances = 300;
-  if ((out.kind == Kind::Instances || out.kind == Kind::Unknown) && !rule.uses_ctx)
+  if ((out.kind == Kind::Instances || out.kind == Kind::Unknown) && !rule.is_ctx_used)
     refute_rule(rule, kRandomInstances, out);
   out.proof_seconds = seconds_since(begin);
   return out;

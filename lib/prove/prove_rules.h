@@ -24,7 +24,7 @@ struct RuleProof {
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;
   std::string condition = {};
-  bool assumes_bounds = false;          // the proof assumes that bounds (vmin, vmax) are right
+  bool has_assumed_bounds = false;      // the proof assumes that bounds (vmin, vmax) are right
   bool is_by_specification = false;     // a specification (rule_specs.h) is proven, and agrees with the C++ code
   std::string reason = {};              // why the rule is not proven, if this is known
   std::string before = {}, after = {};

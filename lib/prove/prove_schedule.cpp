@@ -10,7 +10,7 @@ using Kind = RewriteProof::Kind;
 
 std::string difference_in(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
-  if (!run.order_report.faults.empty()) return run.order_report.faults[0].detail();
+  if (!run.order_report.order_faults.empty()) return run.order_report.order_faults[0].detail();
   if (!run.hazard_text.empty()) return run.hazard_text;
   const std::string of_arrays = run.first_difference();
   return of_arrays.empty() ? run.first_different_kernel : of_arrays;
@@ -22,19 +22,19 @@ std::string settle(const ModelReport& run, KernelProof& proof) {
   proof.num_checked_stages = stages;
   if (run.result() == RunReport::Result::Failed) {
     const std::string stage = run.stage_difference ? run.stage_difference->stage : "";
-    proof.findings.push_back(
+    proof.stage_findings.push_back(
         {.kind = Kind::Refuted, .reason = "REF shows a wrong value", .application_index = SIZE_MAX});
-    const auto rows = proof.history ? proof.history->stages() : std::span<const HistoryStage>();
+    const auto rows = proof.rewrite_history ? proof.rewrite_history->stages() : std::span<const HistoryStage>();
     for (const HistoryStage& s : rows)
-      if (s.name == stage) proof.findings.back().place.stage = s.name;
-    proof.findings.back().counterexample["stored"] = difference_in(run);
+      if (s.name == stage) proof.stage_findings.back().place.stage = s.name;
+    proof.stage_findings.back().counterexample["stored"] = difference_in(run);
     return "the schedule computes something else than the tensor graph; `tgc bisect` looks for the rewrite";
   }
   const bool is_whole =
       run.stage_difference && (run.stage_difference->refused_stages.empty() || run.schedule_result.num_kernels);
   if (run.result() != RunReport::Result::Passed || !is_whole)
     return "REF does not run all its stages" + (run.notes.empty() ? "" : ": " + run.notes[0]);
-  for (auto* list : {&proof.rewrites, &proof.findings})
+  for (auto* list : {&proof.rewrites, &proof.stage_findings})
     for (RewriteProof& r : *list)
       if (r.kind == Kind::Unknown) r.kind = Kind::Sampled;
   return counted(stages, "stage") +

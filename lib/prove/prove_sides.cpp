@@ -23,7 +23,7 @@ void add(RewriteProof& to, bool has_floats, FloatSense sense) {
 
 // Returns the proof for a value whose terms are added in another order: for floats, only over the reals.
 RewriteProof over_the_reals(UOp before, std::string_view by) {
-  RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .method = by};
+  RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .proof_method = by};
   if (out.has_floats) out.sense = FloatSense::Real;
   return out;
 }
@@ -55,79 +55,81 @@ double rounding_of(DType d) {
 
 RewriteProof SidesProver::decide_sides(const SidePairs& pairs) {
   if (pairs.size() == 1) return decide_sides(pairs[0]);
-  RewriteProof out{.kind = Kind::Proven, .method = "same"};
-  for (const Sides& s : pairs) {
+  RewriteProof out{.kind = Kind::Proven, .proof_method = "same"};
+  for (const RewriteSides& s : pairs) {
     RewriteProof one = decide_sides(s);
     out.rewrite_hash += one.rewrite_hash;
     if (one.kind != Kind::Proven) return one.rewrite_hash = out.rewrite_hash, one;
     add(out, one.has_floats, one.sense);
-    if (out.method == "same") out.method = one.method;
+    if (out.proof_method == "same") out.proof_method = one.proof_method;
   }
   return pairs.empty() ? RewriteProof{.reason = "the sides cannot be compared"} : out;
 }
 
-RewriteProof SidesProver::decide_sides(const Sides& s, bool over_reals) {
+RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   if (!s.before || !s.after) return {.reason = "the sides cannot be compared"};
-  RewriteProof out{.kind = Kind::Proven, .method = "same"};
+  RewriteProof out{.kind = Kind::Proven, .proof_method = "same"};
   if (s.before == s.after) return out;
   switch (lane_forms_.compare_forms(s.before, s.after)) {
-    case LaneForms::Answer::Same: return out.method = "lanes", out;
+    case LaneForms::Answer::Same: return out.proof_method = "lanes", out;
     case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
     case LaneForms::Answer::Open: break;
   }
-  if (is_same_memory(s.before, s.after)) return out.method = "memory", out;
-  if (is_loop_split_into_parts(s.before, s.after)) return out.method = "loops", out;
+  if (is_same_memory(s.before, s.after)) return out.proof_method = "memory", out;
+  if (is_loop_split_into_parts(s.before, s.after)) return out.proof_method = "loops", out;
   if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
-  if (is_shared_by_group(s.before, s.after)) return out.method = "groups", out;
+  if (is_shared_by_group(s.before, s.after)) return out.proof_method = "groups", out;
   if (is_accumulator_of(s.before, s.after, lane_forms_)) return over_the_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return prove_equal_sums(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
-    RewriteProof proof = decide_sides(Sides{terms->first, terms->second}, over_reals);
+    RewriteProof proof = decide_sides(RewriteSides{terms->first, terms->second}, over_reals);
     if (dtypes::is_float(s.before.dtype()) && !have_same_loop_order(s.before, s.after))
       add(proof, true, FloatSense::Real);
-    if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
+    if (proof.kind == Kind::Proven) return proof.proof_method = "terms", proof;
   }
-  if (const SelectedTerm term = selected_term(s.before); term.value) {
-    RewriteProof proof = decide_sides(Sides{term.value, s.after}, over_reals);
-    const FloatSense weakest = term.needs_numbers ? FloatSense::Finite : FloatSense::ButNan;
+  if (const SelectedTerm term = select_term(s.before); term.value) {
+    RewriteProof proof = decide_sides(RewriteSides{term.value, s.after}, over_reals);
+    const FloatSense weakest = term.are_numbers_needed ? FloatSense::Finite : FloatSense::ButNan;
     if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // the sum 0 + -0 is 0, but the term is -0
-    if (proof.kind == Kind::Proven) return proof.method = "terms", proof;
+    if (proof.kind == Kind::Proven) return proof.proof_method = "terms", proof;
   }
   if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
-    return {.method = "constants", .reason = "constants that differ"};  // evaluate_constants() may decide it later
-  SideExpressions e = isolator_.expressions_of(s);
+    // evaluate_constants() may decide it later
+    return {.proof_method = "constants", .reason = "constants that differ"};
+  SideExpressions e = side_isolator_.expressions_of(s);
   switch (e.kind) {
     case SideExpressions::Kind::Same: return out;
     case SideExpressions::Kind::Unlike: return {.reason = "the sides have different dtypes"};
     case SideExpressions::Kind::Open: return decide_by_parts(s);
     default: break;
   }
-  out.method = "values";
+  out.proof_method = "values";
   for (const ComparedValues& v : e.compared_values) {
     ProofOutcome one = prover_.prove_values(v, over_reals);
     add(out, one.has_floats, one.sense);
     out.rewrite_hash += one.form;
     if (one.kind != ProofOutcome::Kind::Proven)
-      return {.method = "values", .reason = one.open_reason, .rewrite_hash = out.rewrite_hash};
+      return {.proof_method = "values", .reason = one.open_reason, .rewrite_hash = out.rewrite_hash};
   }
   return out;
 }
 
 RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
-  RewriteProof terms = decide_sides(Sides{before, after}, true);
+  RewriteProof terms = decide_sides(RewriteSides{before, after}, true);
   return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
 }
 
 // Decides nodes without values: ENDs of the same loops by the nodes inside, SINKs and GROUPs source by source, and
 // other nodes by decide_around_reduces().
-RewriteProof SidesProver::decide_by_parts(const Sides& s) {
-  RewriteProof out{.kind = Kind::Proven, .method = "stores"}, open{.reason = "no values to compare"};
-  if (ends_same_loops(s.before, s.after)) return decide_sides(Sides{remove_ends(s.before), remove_ends(s.after)});
+RewriteProof SidesProver::decide_by_parts(const RewriteSides& s) {
+  RewriteProof out{.kind = Kind::Proven, .proof_method = "stores"}, open{.reason = "no values to compare"};
+  if (are_ends_of_same_loops(s.before, s.after))
+    return decide_sides(RewriteSides{remove_ends(s.before), remove_ends(s.after)});
   const bool holds =
       s.before.in({Op::SINK, Op::GROUP}) && s.before.op() == s.after.op() && s.before.num_src() == s.after.num_src();
   if (!holds) return decide_around_reduces(s);
   for (size_t i = 0; i < s.before.num_src(); i++) {
-    RewriteProof one = decide_sides(Sides{s.before.src(i), s.after.src(i)});
+    RewriteProof one = decide_sides(RewriteSides{s.before.src(i), s.after.src(i)});
     if (one.kind != Kind::Proven) return open.reason = one.reason, open;
     add(out, one.has_floats, one.sense);
   }
@@ -136,7 +138,7 @@ RewriteProof SidesProver::decide_by_parts(const Sides& s) {
 
 // Decides sides with REDUCEs that cannot be evaluated. If each outermost REDUCE of one side is equal to one of the
 // other side, to the last bit, replaces both by one unknown value.
-RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
+RewriteProof SidesProver::decide_around_reduces(const RewriteSides& s) {
   constexpr size_t kMost = 16;
   const RewriteProof open{.reason = "no values to compare"};
   if (s.before.is(Op::REDUCE) || s.after.is(Op::REDUCE)) return open;
@@ -147,7 +149,7 @@ RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
   for (UOp b : before) {
     auto is_equal = [&](UOp a) {
       if (a.dtype() != b.dtype()) return false;
-      const RewriteProof proof = decide_sides(Sides{b, a});
+      const RewriteProof proof = decide_sides(RewriteSides{b, a});
       return proof.kind == Kind::Proven && (!proof.has_floats || proof.sense == FloatSense::Uninterpreted);
     };
     auto a = std::ranges::find_if(after, is_equal);
@@ -157,29 +159,29 @@ RewriteProof SidesProver::decide_around_reduces(const Sides& s) {
     of_before.emplace_back(b, value), of_after.emplace_back(*a, value);
     after.erase(a);
   }
-  RewriteProof rest = decide_sides(Sides{substitute(s.before, of_before), substitute(s.after, of_after)});
+  RewriteProof rest = decide_sides(RewriteSides{substitute(s.before, of_before), substitute(s.after, of_after)});
   // a proof for finite values is not enough, because the unknown values may be infinite
   return rest.kind == Kind::Proven && rest.has_floats && rest.sense == FloatSense::Finite ? open : rest;
 }
 
-std::optional<double> SidesProver::error_of(const SidePairs& pairs) {
+std::optional<double> SidesProver::largest_error_of(const SidePairs& pairs) {
   std::optional<double> out;
-  for (const Sides& s : pairs)
-    if (const auto error = s.before && s.after ? largest_error(isolator_, s) : std::nullopt)
+  for (const RewriteSides& s : pairs)
+    if (const auto error = s.before && s.after ? largest_error(side_isolator_, s) : std::nullopt)
       out = std::max(out.value_or(0), *error);
   return out;
 }
 
 std::map<std::string, std::string> SidesProver::special_counterexample(const SidePairs& pairs) {
-  for (const Sides& s : pairs)
+  for (const RewriteSides& s : pairs)
     if (s.before && s.after)
-      if (auto found = find_special_counterexample(isolator_, s)) return found->point;
+      if (auto found = find_special_float_witness(side_isolator_, s)) return found->point;
   return {};
 }
 
 std::string SidesProver::cache_key_of(const SidePairs& pairs) {
   std::string out;
-  for (const Sides& s : pairs) {
+  for (const RewriteSides& s : pairs) {
     if (!s.before || !s.after) return "";
     for (const Sha256* key : {&node_keys_.of(s.before), &node_keys_.of(s.after)})
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
@@ -190,12 +192,14 @@ std::string SidesProver::cache_key_of(const SidePairs& pairs) {
 
 void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, std::span<const SidePairs* const> pairs,
                                          bool asks_z3) {
-  std::vector<Sides> constants, all;
+  std::vector<RewriteSides> constants, all;
   std::vector<RewriteProof*> of_constants, of;
   for (size_t i = 0; i < open.size(); i++) {
-    auto are_closed = [](const Sides& s) { return s.before && s.after && is_closed(s.before) && is_closed(s.after); };
+    auto are_closed = [](const RewriteSides& s) {
+      return s.before && s.after && is_closed(s.before) && is_closed(s.after);
+    };
     const bool is_constant = !pairs[i]->empty() && std::ranges::all_of(*pairs[i], are_closed);
-    for (Sides s : *pairs[i]) {
+    for (RewriteSides s : *pairs[i]) {
       all.push_back(s), of.push_back(open[i]);
       if (!is_constant) continue;
       s.tolerance = rounding_of(s.before.dtype());
@@ -215,7 +219,8 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     if (r.kind == Kind::Refuted) continue;
     if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because it is easier to read
-    if (auto found = asks_z3 ? find_counterexample(isolator_, all[i]) : find_counterexample(isolator_, all[i], 0)) {
+    if (auto found =
+            asks_z3 ? find_counterexample(side_isolator_, all[i]) : find_counterexample(side_isolator_, all[i], 0)) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {
       r.kind = Kind::Refuted, r.counterexample = e.witness;
@@ -232,21 +237,21 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
 }
 
 // Returns true if only the first and the last index of the loop can be compared.
-bool SidesProver::is_bounds_comparison(const Sides& s) {
+bool SidesProver::is_bounds_comparison(const RewriteSides& s) {
   if (!s.before || !s.before.is(Op::RANGE) || s.before == s.after) return false;
-  return std::ranges::any_of(isolator_.expressions_of(s).compared_values, &ComparedValues::is_bounds_comparison);
+  return std::ranges::any_of(side_isolator_.expressions_of(s).compared_values, &ComparedValues::is_bounds_comparison);
 }
 
 // Proves those rewrites of constants for which REF computes the same value up to rounding: a folded constant is rounded
 // once, and the expression in each op.
-void SidesProver::evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of) {
+void SidesProver::evaluate_constants(std::span<const RewriteSides> sides, std::span<RewriteProof* const> of) {
   if (sides.empty()) return;
   auto results = compare_in_batches(sides, {}, {}, 1);
   if (!results) return;
   std::map<RewriteProof*, RewriteProof> proofs;
   for (size_t i = 0; i < of.size(); i++) {
     const EquivalenceResult& e = (*results)[i];
-    const RewriteProof proven{.kind = Kind::Proven, .method = "constants"};
+    const RewriteProof proven{.kind = Kind::Proven, .proof_method = "constants"};
     RewriteProof& proof = proofs.try_emplace(of[i], proven).first->second;
     if (e.kind != EquivalenceResult::Kind::Same) proof.kind = Kind::Unknown;
     add(proof, dtypes::is_float(sides[i].before.dtype()),

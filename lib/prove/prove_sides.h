@@ -31,7 +31,7 @@ struct RewriteProof {
   Kind kind = Kind::Unknown;
   bool has_floats = false;
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
-  std::string_view method = {};  // the deciding method: "values", "same", the name of a contract, ...
+  std::string_view proof_method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};
   std::optional<double> largest_error = {};  // of a proof over the reals (at sample points) or an approximation, in ulp
   std::string rewrite_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
@@ -45,20 +45,20 @@ struct RewriteProof {
 };
 
 // The pairs of nodes that must be equal if a rewrite is right.
-using SidePairs = std::vector<Sides>;
+using SidePairs = std::vector<RewriteSides>;
 
 // May be used by one thread only.
 class SidesProver {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements.
   SidesProver(Graph& graph, std::map<int64_t, int64_t> sizes, ProofCache& cache, ProofLimits limits = {})
-      : isolator_(graph, std::move(sizes)),
-        prover_(isolator_.isolator(), cache, limits),
+      : side_isolator_(graph, std::move(sizes)),
+        prover_(side_isolator_.isolator(), cache, limits),
         known_verdicts_(cache.verdicts()) {}
 
   // Decides by proofs, without REF. The kind of the result is Proven or Unknown. `over_reals` is as for
   // Prover::prove_values().
-  RewriteProof decide_sides(const Sides& s, bool over_reals = false);
+  RewriteProof decide_sides(const RewriteSides& s, bool over_reals = false);
   // Decides all pairs of a rewrite. The result is Unknown if there are no pairs.
   RewriteProof decide_sides(const SidePairs& pairs);
 
@@ -79,18 +79,18 @@ class SidesProver {
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.
-  std::optional<double> error_of(const SidePairs& pairs);
+  std::optional<double> largest_error_of(const SidePairs& pairs);
 
   const ProofCounts& counts() const { return prover_.proof_counts(); }
 
  private:
-  RewriteProof decide_by_parts(const Sides& s);
-  RewriteProof decide_around_reduces(const Sides& s);
+  RewriteProof decide_by_parts(const RewriteSides& s);
+  RewriteProof decide_around_reduces(const RewriteSides& s);
   RewriteProof prove_equal_sums(UOp before, UOp after);
-  bool is_bounds_comparison(const Sides& s);
-  void evaluate_constants(std::span<const Sides> sides, std::span<RewriteProof* const> of);
+  bool is_bounds_comparison(const RewriteSides& s);
+  void evaluate_constants(std::span<const RewriteSides> sides, std::span<RewriteProof* const> of);
 
-  SideIsolator isolator_;
+  SideIsolator side_isolator_;
   Prover prover_;
   LaneForms lane_forms_;
   KnownVerdicts* known_verdicts_;

@@ -13,7 +13,7 @@ namespace {
 
 RewriteProof decide_sides(Graph& g, UOp before, UOp after) {
   ProofCache cache;
-  return SidesProver(g, {}, cache).decide_sides(Sides{before, after});
+  return SidesProver(g, {}, cache).decide_sides(RewriteSides{before, after});
 }
 
 UOp loop_to(UOp size, int64_t number, AxisType type) {
@@ -30,7 +30,7 @@ TEST_CASE("SidesProver: a loop in parts runs each iteration once") {
     return g.group({store(a + Const(0)).end(a), store(b + Const(offset)).end(b)});
   };
   const UOp whole = store(r).end(r);
-  CHECK(decide_sides(g, whole, parts(3, 7, 3)).method == "loops");
+  CHECK(decide_sides(g, whole, parts(3, 7, 3)).proof_method == "loops");
   CHECK(decide_sides(g, whole, parts(3, 6, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, whole, parts(3, 7, 2)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, whole, g.group({whole, whole})).kind != RewriteProof::Kind::Proven);
@@ -45,9 +45,9 @@ TEST_CASE("SidesProver: a factor of all terms is a factor of the sum") {
   UOp x = load(1, i * Const(8) + r), y = load(2, i), z = load(3, r);
   auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
   RewriteProof proof = decide_sides(g, sum(x * y * z), sum(x * z) * y);
-  CHECK(proof.method == "terms");
+  CHECK(proof.proof_method == "terms");
   CHECK(proof.sense == FloatSense::Real);
-  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).method == "terms");
+  CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.5)).proof_method == "terms");
   CHECK(decide_sides(g, sum(x * Const(0.5)), sum(x) * Const(0.25)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(x * z), sum(x) * z).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(x * y), sum(x) * y * y).kind != RewriteProof::Kind::Proven);
@@ -59,7 +59,7 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   UOp r = g.range(Const(12), 0, AxisType::REDUCE), memory = g.node(Op::DEFINE_GLOBAL, dtypes::float32.ptr(24), {}, 0);
   auto sum = [&](UOp at, std::vector<UOp> loops) { return memory.index_ptr(at).load().reduce(loops, Op::ADD); };
   const UOp row = r / num(4), column = r % num(4);
-  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).method == "terms");
+  CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r, {r})).proof_method == "terms");
   CHECK(decide_sides(g, sum(row * num(4) + column, {row, column}), sum(r + num(1), {r})).kind !=
         RewriteProof::Kind::Proven);
   UOp outer = g.range(Const(2), 1, AxisType::REDUCE);
@@ -82,7 +82,7 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
   auto sum_of = [&](UOp at) { return at.ne(i).where(zero, load(r)).reduce(std::vector<UOp>{r}, Op::ADD); };
   const UOp at = i.cast(dtypes::index), inside = at.ge(0) & at.lt(12);
   auto proof = decide_sides(g, sum_of(r.cast(dtypes::int32)), inside.where(load(at), zero));
-  CHECK(proof.method == "terms");
+  CHECK(proof.proof_method == "terms");
   CHECK(proof.sense == FloatSense::ButNan);
   auto is_proven = [&](UOp before, UOp after) {
     return decide_sides(g, before, after).kind == RewriteProof::Kind::Proven;
@@ -96,7 +96,7 @@ TEST_CASE("SidesProver: a sum that selects one term is this term") {
     return (is_selected.cast(dtypes::float32) * value).reduce(std::vector<UOp>{r}, Op::ADD);
   };
   proof = decide_sides(g, product_of(load(r)), inside.where(load(at), zero));
-  CHECK(proof.method == "terms");
+  CHECK(proof.proof_method == "terms");
   CHECK(proof.sense == FloatSense::Finite);
   CHECK_FALSE(is_proven(product_of(load(r)), load(at.maximum(num(0)))));
   CHECK_FALSE(is_proven(product_of(load(r)), inside.where(load(num(11) - at), zero)));
@@ -159,8 +159,8 @@ TEST_CASE("SidesProver: a register with several elements adds the terms of each 
     return after(reg, {g.group({first, second}).end(r)}).index(num(i));
   };
   auto sum = [&](UOp u) { return u.reduce(std::vector<UOp>{r}, Op::ADD); };
-  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3)).method == "accumulator");
-  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).method == "accumulator");
+  CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3)).proof_method == "accumulator");
+  CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 3)).proof_method == "accumulator");
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(1, 0)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(2) + load(3)), element(0, 3)).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(load(0) + load(1)), element(0, 3, 0)).kind != RewriteProof::Kind::Proven);
@@ -259,7 +259,7 @@ TEST_CASE("SidesProver: constants are what REF computes") {
     prover.evaluate_open_rewrites(open, all);
     return proof;
   };
-  CHECK(verdict(number(3).alu(Op::EXP2), number(8)).method == "constants");
+  CHECK(verdict(number(3).alu(Op::EXP2), number(8)).proof_method == "constants");
   CHECK(verdict(number(3).alu(Op::EXP2), number(9)).kind == RewriteProof::Kind::Refuted);
   UOp n = g.variable("n", 0, 0);
   CHECK(verdict(n + Const(1), n + Const(1) + Const(0)).kind == RewriteProof::Kind::Sampled);

@@ -9,14 +9,14 @@
 
 namespace tgc {
 UOp RandomInstances::make_instance(Graph& graph) {
-  constants_.clear();
+  rule_constants_.clear();
   start_instance(graph);
   return build_root();
 }
 
 // Integers are often small, or near a power of two, a limit of the dtype or a multiple of an earlier constant.
 Const RandomInstances::make_number(DType d) {
-  if (dtypes::is_bool(d)) return Const(one_in(2));
+  if (dtypes::is_bool(d)) return Const(draw_one_in(2));
   if (dtypes::is_float(d)) {
     constexpr double kFloats[] = {0, 1, -1, 2, -2, 0.5, 3, -0.5, 4, 8, 0.1, -3, 1.5, 100};
     return Const(kFloats[pick_alternative(std::size(kFloats))]);
@@ -25,24 +25,24 @@ Const RandomInstances::make_number(DType d) {
   const Int least = is_index ? -Int::pow2(62) : dtypes::min(d).to_int();
   const Int most = is_index ? Int::pow2(62) : dtypes::max(d).to_int();
   Int v;
-  switch (pick_alternative(constants_.empty() ? 4 : 6)) {
+  switch (pick_alternative(rule_constants_.empty() ? 4 : 6)) {
     case 0:
     case 1: v = Int(int64_t(random_engine_() % 21) - 6); break;
     case 2:
       v = Int::pow2(uint32_t(random_engine_() % 63)) + Int(int64_t(random_engine_() % 3) - 1);
-      if (one_in(3)) v = -v;
+      if (draw_one_in(3)) v = -v;
       break;
     case 3:
-      v = one_in(2) ? most - Int(int64_t(random_engine_() % 4)) : least + Int(int64_t(random_engine_() % 4));
+      v = draw_one_in(2) ? most - Int(int64_t(random_engine_() % 4)) : least + Int(int64_t(random_engine_() % 4));
       break;
     default: {
-      const Int& earlier = constants_[pick_alternative(constants_.size())];
+      const Int& earlier = rule_constants_[pick_alternative(rule_constants_.size())];
       const Int factor = Int(int64_t(random_engine_() % 5) - 2);
-      v = (one_in(3) ? earlier : earlier * factor) + Int(int64_t(random_engine_() % 3) - 1);
+      v = (draw_one_in(3) ? earlier : earlier * factor) + Int(int64_t(random_engine_() % 3) - 1);
     }
   }
   v = std::clamp(v, least, most);
-  constants_.push_back(v);
+  rule_constants_.push_back(v);
   return v;
 }
 
@@ -50,19 +50,19 @@ UOp RandomInstances::make_expression(DType d, int depth) {
   Graph& g = graph();
   auto constant = [&](DType of) { return g.constant(of, make_number(of)); };
   if (depth <= 0) {
-    if (d.is(Scalar::Index) && !one_in(4)) {
+    if (d.is(Scalar::Index) && !draw_one_in(4)) {
       const Int least = Int(int64_t(random_engine_() % 40) - 20),
-                size = Int(int64_t(1 + random_engine_() % (one_in(2) ? 8 : 300)));
+                size = Int(int64_t(1 + random_engine_() % (draw_one_in(2) ? 8 : 300)));
       return variable(least, least + size);
     }
     return RuleInstances::make_leaf(d);
   }
   auto part = [&] { return make_expression(d, depth - 1 - int(random_engine_() % 2)); };
-  if (one_in(6)) return constant(d);
-  if (one_in(6)) return make_expression(dtypes::bool_, 0).where(part(), one_in(2) ? constant(d) : part());
+  if (draw_one_in(6)) return constant(d);
+  if (draw_one_in(6)) return make_expression(dtypes::bool_, 0).where(part(), draw_one_in(2) ? constant(d) : part());
   if (dtypes::is_int(d)) {
     constexpr Op kOps[] = {Op::ADD, Op::ADD, Op::MUL, Op::MUL, Op::IDIV, Op::MOD, Op::AND, Op::MAX, Op::SHL, Op::SHR};
-    if (one_in(4)) {
+    if (draw_one_in(4)) {
       constexpr DType kFrom[] = {dtypes::int32,  dtypes::uint8, dtypes::int8, dtypes::bool_,
                                  dtypes::uint32, dtypes::int64, dtypes::index};
       DType from = kFrom[pick_alternative(std::size(kFrom))];
@@ -72,16 +72,16 @@ UOp RandomInstances::make_expression(DType d, int depth) {
     if (op == Op::SHL || op == Op::SHR)
       return part().alu(
           op, g.constant(d, Const(int64_t(random_engine_() % uint64_t(d.is(Scalar::Index) ? 8 : d.bitsize())))));
-    UOp other = one_in(4) ? part() : constant(d);
+    UOp other = draw_one_in(4) ? part() : constant(d);
     if ((op == Op::IDIV || op == Op::MOD) && other.is_const() && other.arg().to_const().to_int() == 0) op = Op::ADD;
     return part().alu(op, other);
   }
   if (dtypes::is_bool(d)) {
-    if (one_in(3)) return part().logical_not();
-    DType of = one_in(2) ? dtypes::index : dtypes::int32;
-    return make_expression(of, depth - 1).alu(one_in(3) ? Op::CMPNE : Op::CMPLT, constant(of));
+    if (draw_one_in(3)) return part().logical_not();
+    DType of = draw_one_in(2) ? dtypes::index : dtypes::int32;
+    return make_expression(of, depth - 1).alu(draw_one_in(3) ? Op::CMPNE : Op::CMPLT, constant(of));
   }
-  return part().alu(one_in(2) ? Op::ADD : Op::MUL, constant(d));
+  return part().alu(draw_one_in(2) ? Op::ADD : Op::MUL, constant(d));
 }
 
 void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
@@ -94,7 +94,7 @@ void refute_rule(const Rule& rule, size_t count, RuleProof& out) {
     Graph graph;
     (void)catch_failures([&] {
       UOp before = instances.make_instance(graph), after;
-      Hit hit;
+      RuleHit hit;
       if (before) after = matcher.rewrite(before, nullptr, nullptr, hit);
       if (!after || after == before) return true;
       made++, nodes += toposort(after).size();

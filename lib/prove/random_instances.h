@@ -21,10 +21,10 @@ class RandomInstances : public RuleInstances {
 
  private:
   UOp make_expression(DType d, int depth);
-  bool one_in(size_t n) { return random_engine_() % n == 0; }
+  bool draw_one_in(size_t n) { return random_engine_() % n == 0; }
 
   std::mt19937_64 random_engine_;
-  std::vector<Int> constants_;
+  std::vector<Int> rule_constants_;
 };
 
 // Evaluates up to `count` random instances of the rule in REF. If the sides of one differ, sets out.kind to Refuted,

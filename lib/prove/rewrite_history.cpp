@@ -33,7 +33,7 @@ VisitOrder visit_order(RewriteOrder order, bool is_substitution) {
 // Finds, for a node, the left side of a rewrite that differs from the node in the dtype alone.
 class Retyper {
  public:
-  Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<Sides>* made) : made_(made) {
+  Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<RewriteSides>* made) : made_(made) {
     for (const ReplayedRewrite& r : rewrites)
       if (r.before.num_src()) by_source_[r.before.src(0)].push_back(r.before);
   }
@@ -60,13 +60,13 @@ class Retyper {
   }
 
   std::unordered_map<UOp, std::vector<UOp>> by_source_;
-  std::vector<Sides>* const made_;
+  std::vector<RewriteSides>* const made_;
 };
 
 }  // namespace
 
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
-                    std::vector<Sides>* retyped) {
+                    std::vector<RewriteSides>* retyped) {
   Retyper retyper(rewrites, retyped);
   const bool has_groups = order == RewriteOrder::Groups || order == RewriteOrder::GroupsOnce;
   UOp graph = root;
@@ -89,20 +89,20 @@ namespace {
 class NativeHistory : public RewriteHistory {
  public:
   explicit NativeHistory(Compilation compilation) : c_(std::move(compilation)) {
-    c_.set_watcher(&log_);
+    c_.set_stage_observer(&log_);
     auto& list = c_.list();
-    c_.set_watcher(nullptr);
+    c_.set_stage_observer(nullptr);
     if (!list) throw Failure(list.diag());
     uninstrumented_.emplace(c_.graph());
-    applications_ = log_.all_rewrites();
+    rule_applications_ = log_.all_rewrites();
     for (const StageRun& run : log_.stage_runs())
-      stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
-    for (const TopRewrite& top : log_.top_rewrites()) {
+      history_stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
+    for (const TopLevelRewrite& top : log_.top_rewrites()) {
       if (const size_t stage = number_of(top.stage); stage != SIZE_MAX)
-        stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
+        history_stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
       graph_rewrites_.push_back(top);
     }
-    for (const Application& a : applications_) {
+    for (const Application& a : rule_applications_) {
       stage_indices_.push_back(number_of(a.stage));
       rewrite_places_.push_back({.stage_number = stage_indices_.back(),
                          .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
@@ -116,10 +116,10 @@ class NativeHistory : public RewriteHistory {
 
   UOp ast() override { return c_.ast(); }
   UOp imported_graph(UOp graph) override { return graph; }
-  Result<SidePairs> import_sides(const Sides& s) override { return SidePairs{s}; }
+  Result<SidePairs> import_sides(const RewriteSides& s) override { return SidePairs{s}; }
   Graph& graph() override { return c_.graph(); }
-  std::vector<Sides> all_sides(std::vector<size_t>& wrong) override {
-    return sides_of_applications(c_, applications_, wrong);
+  std::vector<RewriteSides> all_rewrite_sides(std::vector<size_t>& wrong) override {
+    return sides_of_applications(c_, rule_applications_, wrong);
   }
 
   UOp replay_stage(const HistoryStage& stage, size_t count) override {
@@ -131,11 +131,11 @@ class NativeHistory : public RewriteHistory {
     return {};
   }
 
-  std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) override {
+  std::vector<std::pair<UOp, UOp>> find_corresponding_nodes(const HistoryStage& stage) override {
     std::vector<std::pair<UOp, UOp>> out;
     UOp last = stage.input;
     for (size_t number : stage.graph_rewrites) {
-      const TopRewrite& top = graph_rewrites_[number];
+      const TopLevelRewrite& top = graph_rewrites_[number];
       if (!top.input.is(stage.input.op())) continue;  // skip a function's graph rewrite of a part of the graph
       out.emplace_back(last, top.input);
       last = top.application_indices.empty() ? top.input : replay(top, top.application_indices.size());
@@ -145,10 +145,10 @@ class NativeHistory : public RewriteHistory {
   }
 
  private:
-  UOp replay(const TopRewrite& top, size_t count) const {
+  UOp replay(const TopLevelRewrite& top, size_t count) const {
     std::vector<std::pair<UOp, UOp>> first;
     for (size_t k : std::span(top.application_indices).first(count))
-      first.emplace_back(applications_[k].before, applications_[k].after);
+      first.emplace_back(rule_applications_[k].before, rule_applications_[k].after);
     auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gated_nodes); });
     return made ? *made : UOp();
   }
@@ -166,12 +166,13 @@ class NativeHistory : public RewriteHistory {
 }  // namespace
 
 bool RewriteHistory::is_part_of(size_t part, size_t whole) const {
-  if (stage_indices_[part] != stage_indices_[whole] || applications_[part].depth <= applications_[whole].depth)
+  if (stage_indices_[part] != stage_indices_[whole] ||
+      rule_applications_[part].depth <= rule_applications_[whole].depth)
     return false;
-  return applications_[part].num_nodes_before >= applications_[whole].num_nodes_before;
+  return rule_applications_[part].num_nodes_before >= rule_applications_[whole].num_nodes_before;
 }
 
-std::unique_ptr<RewriteHistory> native_history(Compilation compilation) {
+std::unique_ptr<RewriteHistory> make_native_history(Compilation compilation) {
   return std::make_unique<NativeHistory>(std::move(compilation));
 }
 
@@ -183,8 +184,8 @@ using Row = Pipeline::Row;
 // a stage that is a function. A rewrite of a loop that is not expanded counts as a substitution, too.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
-                           m.source_place == row.recorded_stage->call_places[0];
-  return m.source_place.starts_with("uop/ops.py:") || is_of_stage ||
+                           m.source_location == row.recorded_stage->call_places[0];
+  return m.source_location.starts_with("uop/ops.py:") || is_of_stage ||
          (m.before.is(Op::RANGE) && !is_expanded_range(m.before));
 }
 
@@ -199,7 +200,7 @@ class RecordedHistory : public RewriteHistory {
         settings_(settings) {
     for (const Row& row : rows_) {
       if (!row.list.empty()) continue;
-      stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
+      history_stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
       add_matches(row);
     }
   }
@@ -222,7 +223,7 @@ class RecordedHistory : public RewriteHistory {
     return list_graph_.list;
   }
 
-  Result<SidePairs> import_sides(const Sides& s) override {
+  Result<SidePairs> import_sides(const RewriteSides& s) override {
     SidePairs out;
     if (!s.before || !s.after) return out;
     if (has_all_indices(s.before, s.after)) return SidePairs{{s.before, s.before}};
@@ -232,60 +233,62 @@ class RecordedHistory : public RewriteHistory {
     return out;
   }
 
-  std::vector<Sides> all_sides(std::vector<size_t>&) override { return sides_of_list(pipeline_->ast(), applications_); }
+  std::vector<RewriteSides> all_rewrite_sides(std::vector<size_t>&) override {
+    return sides_of_list(pipeline_->ast(), rule_applications_);
+  }
 
   bool is_used(size_t rewrite) override {
-    const HistoryStage& stage = stages_[stage_indices_[rewrite]];
-    if (!stage.result || stage.graph_rewrites.empty() || !applications_[rewrite].substitution_target) return true;
+    const HistoryStage& stage = history_stages_[stage_indices_[rewrite]];
+    if (!stage.result || stage.graph_rewrites.empty() || !rule_applications_[rewrite].substitution_target) return true;
     return !plan_of(stage).skipped.contains(rewrite_places_[rewrite].rule);
   }
 
   UOp replay_stage(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
 
-  std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) override {
-    std::vector<Sides> retyped;
+  std::vector<std::pair<UOp, UOp>> find_corresponding_nodes(const HistoryStage& stage) override {
+    std::vector<RewriteSides> retyped;
     std::vector<std::pair<UOp, UOp>> out{{replay(stage, SIZE_MAX, &retyped), stage.result}};
-    for (const Sides& s : retyped) out.emplace_back(s.before, s.after);
+    for (const RewriteSides& s : retyped) out.emplace_back(s.before, s.after);
     return out;
   }
 
  private:
-  UOp replay(const HistoryStage& stage, size_t count, std::vector<Sides>* retyped) {
+  UOp replay(const HistoryStage& stage, size_t count, std::vector<RewriteSides>* retyped) {
     if (stage.graph_rewrites.empty()) return count ? UOp() : stage.input;
     const std::vector<size_t>& own = graph_rewrites_[stage.graph_rewrites[0]].application_indices;
     std::vector<ReplayedRewrite> first;
     const Plan& plan = plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
       if (!plan.skipped.contains(rewrite_places_[k].rule))
-        first.push_back({sink_of(applications_[k].before), sink_of(applications_[k].after),
-                         applications_[k].substitution_target ? rewrite_places_[k].rule : std::string_view()});
+        first.push_back({sink_of(rule_applications_[k].before), sink_of(rule_applications_[k].after),
+                         rule_applications_[k].substitution_target ? rewrite_places_[k].rule : std::string_view()});
     return replay_rewrites(stage.input, first, plan.order, retyped);
   }
 
-  // Adds the recorded matches of a stage to applications_, with depths relative to the stage.
+  // Adds the recorded matches of a stage to rule_applications_, with depths relative to the stage.
   void add_matches(const Row& row) {
     if (row.rewrites.empty()) return;
-    const size_t stage = stages_.size() - 1;
+    const size_t stage = history_stages_.size() - 1;
     // If the stage changed nothing, all matches are nested in rules that declined in the end.
     const int own = std::ranges::min_element(row.rewrites, {}, &Rewrite::depth)->depth - !row.changes_graph();
-    TopRewrite top{nullptr, sink_of(row.input), false, {}, {}};
+    TopLevelRewrite top{nullptr, sink_of(row.input), false, {}, {}};
     for (const Rewrite& m : row.rewrites) {
       UOp before = m.before, after = m.after;
       if (before.is(Op::PROGRAM) && after.is(Op::PROGRAM)) {  // a source (such as the list) is added to a PROGRAM
         if (!before.num_src() || !after.num_src() || before.src(0) == after.src(0)) continue;
         before = before.src(0), after = after.src(0);
       }
-      if (m.depth == own) top.application_indices.push_back(applications_.size());
-      applications_.push_back({.rewrite_number = applications_.size() + 1,
+      if (m.depth == own) top.application_indices.push_back(rule_applications_.size());
+      rule_applications_.push_back({.rewrite_number = rule_applications_.size() + 1,
                                .depth = m.depth - own,
                                .before = before,
                                .after = after,
                                .substitution_target = is_substitution(row, m) ? after : UOp()});
-      rewrite_places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_place,
-                         .rule_rewrite_number = ++numbers_[{stage, m.source_place}]});
+      rewrite_places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_location,
+                         .rule_rewrite_number = ++numbers_[{stage, m.source_location}]});
       stage_indices_.push_back(stage);
     }
-    stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
+    history_stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
     graph_rewrites_.push_back(std::move(top));
   }
 
@@ -296,7 +299,7 @@ class RecordedHistory : public RewriteHistory {
     std::set<std::string_view> skipped = {};
   };
   const Plan& plan_of(const HistoryStage& stage) {
-    auto [it, is_new] = plans_.try_emplace(size_t(&stage - stages_.data()));
+    auto [it, is_new] = plans_.try_emplace(size_t(&stage - history_stages_.data()));
     if (!is_new || stage.graph_rewrites.empty()) return it->second;
     auto is_right = [&](Plan plan) {
       it->second = std::move(plan);
@@ -308,7 +311,7 @@ class RecordedHistory : public RewriteHistory {
     constexpr size_t kMostPlaces = 10;
     std::set<std::string_view> calls;
     for (size_t k : graph_rewrites_[stage.graph_rewrites[0]].application_indices)
-      if (applications_[k].substitution_target) calls.insert(rewrite_places_[k].rule);
+      if (rule_applications_[k].substitution_target) calls.insert(rewrite_places_[k].rule);
     const std::vector<std::string_view> all(calls.begin(), calls.end());
     for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
       Plan plan{RewriteOrder::Groups};
@@ -320,12 +323,12 @@ class RecordedHistory : public RewriteHistory {
   }
 
   // Returns true if both sides are the same buffer, except for their sources.
-  static bool is_same_buffer(const Sides& s) {
+  static bool is_same_buffer(const RewriteSides& s) {
     constexpr OpSet kBuffers = ops::Defines | OpSet{Op::PARAM, Op::BUFFER};
     return s.before.in(kBuffers) && s.before.op() == s.after.op() && s.before.dtype() == s.after.dtype() &&
            s.before.arg() == s.after.arg() && s.before.num_src() == s.after.num_src() && s.before.num_src() > 0;
   }
-  Result<SidePairs> import_sources(const Sides& s) {
+  Result<SidePairs> import_sources(const RewriteSides& s) {
     SidePairs out;
     for (size_t i = 0; i < s.before.num_src(); i++) {
       auto one = importer_.import(s.before.src(i), s.after.src(i));
@@ -360,8 +363,8 @@ class RecordedHistory : public RewriteHistory {
 
 }  // namespace
 
-std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in) {
-  auto pipeline = recorded_pipeline(in);
+std::unique_ptr<RewriteHistory> make_recorded_history(const InputGraph& in) {
+  auto pipeline = make_recorded_pipeline(in);
   pipeline->require_ability(Ability::Rewrites).value_or_throw();
   return std::make_unique<RecordedHistory>(std::move(pipeline), in.graph->settings());
 }

@@ -19,7 +19,7 @@ struct HistoryStage {
   UOp input, result;                        // `result` is empty if the recording does not have the graph
   std::vector<size_t> graph_rewrites = {};  // indices into RewriteHistory::graph_rewrites(), in order
 
-  bool changes_graph() const { return !(result == input); }
+  bool is_graph_changed() const { return !(result == input); }
 };
 
 class RewriteHistory {
@@ -27,9 +27,9 @@ class RewriteHistory {
   virtual ~RewriteHistory() = default;
 
   // all rewrites, in order; a nested one precedes the one that contains it
-  std::span<const Application> applications() const { return applications_; }
-  std::span<const TopRewrite> graph_rewrites() const { return graph_rewrites_; }
-  std::span<const HistoryStage> stages() const { return stages_; }
+  std::span<const Application> applications() const { return rule_applications_; }
+  std::span<const TopLevelRewrite> graph_rewrites() const { return graph_rewrites_; }
+  std::span<const HistoryStage> stages() const { return history_stages_; }
   size_t stage_index_of(size_t rewrite) const { return stage_indices_[rewrite]; }  // SIZE_MAX if before the first stage
   const RewritePlace& place(size_t rewrite) const { return rewrite_places_[rewrite]; }
   // Returns true if the rewrite `part` may be nested in the rewrite `whole`.
@@ -42,31 +42,31 @@ class RewriteHistory {
   // Returns a graph in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp imported_graph(UOp graph) = 0;
   // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
-  virtual Result<SidePairs> import_sides(const Sides& sides) = 0;
+  virtual Result<SidePairs> import_sides(const RewriteSides& sides) = 0;
   virtual Graph& graph() = 0;
   // Returns the two sides of each rewrite. May add to `wrong` indices of rewrites whose sides differ for certain.
-  virtual std::vector<Sides> all_sides(std::vector<size_t>& wrong) = 0;
+  virtual std::vector<RewriteSides> all_rewrite_sides(std::vector<size_t>& wrong) = 0;
   // Repeats the first `count` rewrites of depth 0 of a stage, and returns the graph; the empty UOp if this is not
   // possible.
   virtual UOp replay_stage(const HistoryStage& stage, size_t count) = 0;
   // Repeats the rewrites of a stage. Returns pairs of a graph that they give, and the graph that the compilation had at
   // this point. If the graphs of each pair are equal, the rewrites lead from the stage's input to its result.
-  virtual std::vector<std::pair<UOp, UOp>> corresponding_nodes(const HistoryStage& stage) = 0;
+  virtual std::vector<std::pair<UOp, UOp>> find_corresponding_nodes(const HistoryStage& stage) = 0;
   // Returns the linear list in tgc's IR; an empty list if there is none, or if it cannot be imported.
   virtual std::span<const UOp> linear_list() { return {}; }
 
  protected:
-  std::vector<Application> applications_;
-  std::vector<TopRewrite> graph_rewrites_;
-  std::vector<HistoryStage> stages_;
+  std::vector<Application> rule_applications_;
+  std::vector<TopLevelRewrite> graph_rewrites_;
+  std::vector<HistoryStage> history_stages_;
   std::vector<size_t> stage_indices_;
   std::vector<RewritePlace> rewrite_places_;
 };
 
 // Compiles the kernel by tgc's own stages, and returns the history. Throws Failure if a stage fails.
-std::unique_ptr<RewriteHistory> native_history(Compilation compilation);
+std::unique_ptr<RewriteHistory> make_native_history(Compilation compilation);
 // Returns the history of a record of another release. Throws Failure if it cannot be read or has no rewrites.
-std::unique_ptr<RewriteHistory> recorded_history(const InputGraph& in);
+std::unique_ptr<RewriteHistory> make_recorded_history(const InputGraph& in);
 
 // The orders in which tinygrad visits nodes.
 enum class RewriteOrder : uint8_t {
@@ -92,6 +92,6 @@ struct ReplayedRewrite {
 // source gets another dtype. So a node that differs from the left side of a rewrite only in a weak dtype is replaced by
 // this left side. Adds both nodes to `retyped` (may be null), because no rewrite says that they are equal.
 UOp replay_rewrites(UOp root, std::span<const ReplayedRewrite> rewrites, RewriteOrder order,
-                    std::vector<Sides>* retyped = nullptr);
+                    std::vector<RewriteSides>* retyped = nullptr);
 
 }  // namespace tgc

@@ -29,7 +29,7 @@ bool is_proven(const Retyped& sum) {
 
 // Replays two rewrites of a sum: its right operand, a product, becomes a weak constant, and the sum of two weak
 // constants becomes `result`. Returns the replayed graph.
-UOp replayed(Graph& g, DType of, DType weak, Arg a, Arg b, UOp result, std::vector<Sides>& retyped) {
+UOp replayed(Graph& g, DType of, DType weak, Arg a, Arg b, UOp result, std::vector<RewriteSides>& retyped) {
   const Retyped sum = sum_of(g, of, weak, a, b);
   const UOp left = sum.as_weak.src(0), right = sum.as_weak.src(1);
   const UOp one = g.node(Op::CONST, of, {}, dtypes::is_float(of) ? Arg(1.0) : Arg(1));
@@ -44,7 +44,7 @@ UOp replayed(Graph& g, DType of, DType weak, Arg a, Arg b, UOp result, std::vect
 TEST_CASE("replay_rewrites: the dtype of a node follows those of its sources") {
   Graph g;
   const UOp five = g.node(Op::CONST, weakfloat(), {}, 5.0), number = g.node(Op::CONST, weakint(), {}, 5);
-  std::vector<Sides> retyped;
+  std::vector<RewriteSides> retyped;
   CHECK(replayed(g, dtypes::float32, weakfloat(), 2.0, 3.0, five, retyped) == five);
   CHECK(replayed(g, dtypes::int8, weakint(), 2, 3, number, retyped) == number);
   REQUIRE(retyped.size() == 2);

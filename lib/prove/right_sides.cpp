@@ -24,11 +24,11 @@ struct Meaning {
 };
 
 bool is_literal(const PatNode* n) {
-  return n->form.empty() && n->capture < 0 && n->ops == OpSet{Op::CONST} && n->has_arg;
+  return n->form_name.empty() && n->capture < 0 && n->ops == OpSet{Op::CONST} && n->has_arg;
 }
-bool is_node_form(std::string_view form) {
-  return form.empty() || form == "-" || form == "cast" || form == "const_like" || form == "alu" || form == "with_src" ||
-         form == "uop";
+bool is_node_form(std::string_view form_name) {
+  return form_name.empty() || form_name == "-" || form_name == "cast" || form_name == "const_like" ||
+         form_name == "alu" || form_name == "with_src" || form_name == "uop";
 }
 
 // A number of a right side: a known constant, or a node of dtype index or double.
@@ -46,7 +46,7 @@ class Builder {
   std::vector<RightSide> all() {
     std::vector<RightSide> out;
     UOp earlier;
-    for (const Folding& f : foldings_of(rule_)) {
+    for (const RuleFolding& f : foldings_of(rule_)) {
       if (!f.right) throw NotData();
       UOp when = earlier, all_hold;
       bool never = false, is_exact = true;
@@ -54,14 +54,14 @@ class Builder {
         Meaning m = meaning_of(guard);
         never |= m.known == false;
         is_exact &= m.known || m.is_exact;
-        if (!m.known) all_hold = conjunction(all_hold, m.holds);
+        if (!m.known) all_hold = conjunction_of(all_hold, m.holds);
       }
       if (never) continue;
       assumed_ = {}, limit_.clear();
       UOp right = node(f.right);
-      out.push_back({right, conjunction(conjunction(when, all_hold), assumed_), limit_});
+      out.push_back({right, conjunction_of(conjunction_of(when, all_hold), assumed_), limit_});
       if (is_exact && !all_hold) return out;  // this folding always applies, so later ones never do
-      if (is_exact) earlier = conjunction(earlier, all_hold.logical_not());
+      if (is_exact) earlier = conjunction_of(earlier, all_hold.logical_not());
     }
     return out;
   }
@@ -74,16 +74,16 @@ class Builder {
   }
 
   UOp node(const PatNode* n) {
-    if (n->form.empty() && n->capture >= 0) return bound(n);
-    if (n->form == "-" && n->children.size() == 1) return -node(n->children[0]);
-    if (n->form == "-") {
+    if (n->form_name.empty() && n->capture >= 0) return bound(n);
+    if (n->form_name == "-" && n->children.size() == 1) return -node(n->children[0]);
+    if (n->form_name == "-") {
       auto [a, b] = operands(n->children[0], n->children[1]);
       return a - b;
     }
-    if (n->form == "cast") return node(n->children[0]).cast(dtype(n->children[1]));
-    if (n->form == "const_like") return like(node(n->children[0]), n->children[1]);
-    if (n->form == "with_src") return bound(n->children[0]).with_src({node(n->children[1]), node(n->children[2])});
-    if (n->form == "uop") {
+    if (n->form_name == "cast") return node(n->children[0]).cast(dtype(n->children[1]));
+    if (n->form_name == "const_like") return like(node(n->children[0]), n->children[1]);
+    if (n->form_name == "with_src") return bound(n->children[0]).with_src({node(n->children[1]), node(n->children[2])});
+    if (n->form_name == "uop") {
       std::vector<UOp> src;
       for (const PatNode* child : n->children.subspan(2)) src.push_back(node(child));
       const Op op_of_node = op(n->children[0]);
@@ -92,8 +92,8 @@ class Builder {
         throw Failure("a BITCAST changes the size");
       return graph_.node(op_of_node, d, src);
     }
-    if (n->form == "alu") return alu(op(n->children[0]), n->children.subspan(1));
-    if (!n->form.empty() || n->ops.size() != 1 || is_literal(n)) throw NotData();
+    if (n->form_name == "alu") return alu(op(n->children[0]), n->children.subspan(1));
+    if (!n->form_name.empty() || n->ops.size() != 1 || is_literal(n)) throw NotData();
     if (n->ops.first() == Op::CAST) {
       if (n->dtypes.empty() || n->children.size() != 1) throw NotData();
       for (int i = 0; i < kNumScalars; i++)
@@ -117,7 +117,7 @@ class Builder {
     return a.alu(op, b);
   }
 
-  static bool is_number(const PatNode* n) { return is_literal(n) || !is_node_form(n->form); }
+  static bool is_number(const PatNode* n) { return is_literal(n) || !is_node_form(n->form_name); }
 
   std::pair<UOp, UOp> operands(const PatNode* x, const PatNode* y) {
     if (is_number(x)) {
@@ -137,23 +137,23 @@ class Builder {
   static UOp number_like(const Number& n, UOp u) { return n.known ? u.const_like(*n.known) : n.node.cast(u.dtype()); }
 
   Op op(const PatNode* n) {
-    if (n->form == "op_of") return bound(n->children[0]).op();
+    if (n->form_name == "op_of") return bound(n->children[0]).op();
     for (int i = 0; i < kNumOps; i++)
-      if (name_of(Op(i)) == n->form) return Op(i);
+      if (name_of(Op(i)) == n->form_name) return Op(i);
     throw NotData();
   }
 
   DType dtype(const PatNode* n) {
-    if (n->form == "dtype_of") return bound(n->children[0]).dtype();
-    if (n->form == "element_dtype_of") return bound(n->children[0]).dtype().scalar();
-    if (n->form == "select_dtype") return selected(bound(n->children[0]));
-    if (n->form == "dtype_holding_all")
+    if (n->form_name == "dtype_of") return bound(n->children[0]).dtype();
+    if (n->form_name == "element_dtype_of") return bound(n->children[0]).dtype().scalar();
+    if (n->form_name == "select_dtype") return selected(bound(n->children[0]));
+    if (n->form_name == "dtype_holding_all")
       return least_upper_dtype({selected(bound(n->children[0])), bound(n->children[1]).dtype(),
                                 bound(n->children[2]).dtype()});
-    if (n->form == "common_dtype")
+    if (n->form_name == "common_dtype")
       return least_upper_dtype({bound(n->children[0]).dtype(), bound(n->children[1]).dtype()});
     for (int i = 0; i < kNumScalars; i++)
-      if (dtypes::of(Scalar(i)).repr() == n->form) return dtypes::of(Scalar(i));
+      if (dtypes::of(Scalar(i)).repr() == n->form_name) return dtypes::of(Scalar(i));
     throw NotData();
   }
 
@@ -162,37 +162,37 @@ class Builder {
   DType selected(UOp u) {
     used_bounds_ = true;
     DType d = is_wide_ ? dtypes::int64 : dtypes::int32;
-    if (dtypes::is_int(u.dtype())) assumed_ = conjunction(assumed_, lies_in(u, d));
+    if (dtypes::is_int(u.dtype())) assumed_ = conjunction_of(assumed_, lies_in(u, d));
     return d;
   }
 
   Number number(const PatNode* n) {
     if (is_literal(n)) return {n->arg.to_const()};
-    if (n->form.empty() && n->capture >= 0) return value(bound(n));
-    if (n->form == "fold") return number(n->children[0]);
-    if (n->form == "log2_exact") {
+    if (n->form_name.empty() && n->capture >= 0) return value(bound(n));
+    if (n->form_name == "fold") return number(n->children[0]);
+    if (n->form_name == "log2_exact") {
       int k = log2_exact(bound(n->children[0]));
       if (k < 0) throw NotData();
       return {Const(int64_t(k))};
     }
-    if (n->form == "is_less_than_zero") return {{}, bound(n->children[0]).lt(0).cast(dtypes::index)};
-    if (n->form == "vmin") return value(bound(n->children[0]));  // with the guard has_one_value, vmin is the value
-    if (n->form == "-" && n->children.size() == 1) return negated(number(n->children[0]));
-    if (n->form == "ceil" || n->form == "floor") {
+    if (n->form_name == "is_less_than_zero") return {{}, bound(n->children[0]).lt(0).cast(dtypes::index)};
+    if (n->form_name == "vmin") return value(bound(n->children[0]));  // with the guard has_one_value, vmin is the value
+    if (n->form_name == "-" && n->children.size() == 1) return negated(number(n->children[0]));
+    if (n->form_name == "ceil" || n->form_name == "floor") {
       const PatNode* quotient = n->children[0];
-      if (quotient->form != "true_div") throw NotData();
+      if (quotient->form_name != "true_div") throw NotData();
       Number a = number(quotient->children[0]), b = number(quotient->children[1]);
       for (const Number& x : {a, b}) assume_exact_as_double(x);
-      return n->form == "floor" ? floor_div(a, b) : negated(floor_div(negated(a), b));
+      return n->form_name == "floor" ? floor_div(a, b) : negated(floor_div(negated(a), b));
     }
-    if (n->form == "floor_div") return floor_div(number(n->children[0]), number(n->children[1]));
-    if (n->form == "floor_mod") {
+    if (n->form_name == "floor_div") return floor_div(number(n->children[0]), number(n->children[1]));
+    if (n->form_name == "floor_mod") {
       Number a = number(n->children[0]), b = number(n->children[1]);
       if (a.known && b.known) return {pat::number::floor_mod(*a.known, *b.known)};
       return computed(Op::SUB, a, computed(Op::MUL, b, floor_div(a, b)));
     }
-    if (n->form == "-") return computed(Op::SUB, number(n->children[0]), number(n->children[1]));
-    if (!n->form.empty() || n->ops.size() != 1) throw NotData();
+    if (n->form_name == "-") return computed(Op::SUB, number(n->children[0]), number(n->children[1]));
+    if (!n->form_name.empty() || n->ops.size() != 1) throw NotData();
     if (n->ops.first() == Op::LOG2 && n->children.size() == 1) {
       Number a = number(n->children[0]);
       if (a.known) return {pat::fold_unary(Op::LOG2, *a.known)};
@@ -231,7 +231,7 @@ class Builder {
   void assume_exact_as_double(const Number& n) {
     limit_ = "constants within 2**53";
     UOp x = as(n, dtypes::index);
-    assumed_ = conjunction(assumed_, x.lt(Const(Int::pow2(53))) & x.gt(Const(-Int::pow2(53))));
+    assumed_ = conjunction_of(assumed_, x.lt(Const(Int::pow2(53))) & x.gt(Const(-Int::pow2(53))));
   }
 
   UOp lies_in(UOp u, DType d) {
@@ -240,7 +240,7 @@ class Builder {
   }
 
   Meaning meaning_of(const PatNode* guard) {
-    const std::string_view name = guard->form;
+    const std::string_view name = guard->form_name;
     if (name == "not") {
       Meaning m = meaning_of(guard->children[0]);
       if (m.known) return {!*m.known};
@@ -304,7 +304,7 @@ class Builder {
 }  // namespace
 
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured) {
-  if (right_kind(rule) != RightKind::Algebra) return std::nullopt;
+  if (right_side_kind(rule) != RightKind::Algebra) return std::nullopt;
   try {
     Builder narrow(rule, root, captured, false);
     std::vector<RightSide> out = narrow.all();
@@ -327,16 +327,16 @@ constexpr std::string_view kGuardsOnForm[] = {"a_pair_is_const", "out_of_order",
 
 bool has_guard(const Rule& rule, std::span<const std::string_view> names) {
   auto is_one = [&](const PatNode* g) {
-    while (g->form == "not") g = g->children[0];
-    return std::ranges::find(names, g->form) != names.end();
+    while (g->form_name == "not") g = g->children[0];
+    return std::ranges::find(names, g->form_name) != names.end();
   };
   return std::ranges::any_of(foldings_of(rule),
-                             [&](const Folding& f) { return std::ranges::any_of(f.guards, is_one); });
+                             [&](const RuleFolding& f) { return std::ranges::any_of(f.guards, is_one); });
 }
 }  // namespace
 
 bool has_bounds_guard(const Rule& rule) { return has_guard(rule, kGuardsOnBounds); }
-bool needs_shapes(const Rule& rule) { return has_bounds_guard(rule) || has_guard(rule, kGuardsOnForm); }
+bool are_shapes_needed(const Rule& rule) { return has_bounds_guard(rule) || has_guard(rule, kGuardsOnForm); }
 
 namespace {
 

@@ -13,7 +13,7 @@ namespace tgc {
 struct RightSide {
   UOp right_node;
   UOp condition = {};  // a bool that is true wherever the rule makes this right side; null means true
-  std::string assumption =
+  std::string assumption_text =
       {};  // an assumption of `condition` that is not a guard of the rule, as text; "" if there is none
 };
 
@@ -24,9 +24,9 @@ std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root,
 // Returns true if a guard of the rule depends on the bounds of a node (vmin, vmax).
 bool has_bounds_guard(const Rule& rule);
 // Returns true if a guard of the rule depends on the bounds of a node or on its form.
-bool needs_shapes(const Rule& rule);
+bool are_shapes_needed(const Rule& rule);
 
-inline UOp conjunction(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
+inline UOp conjunction_of(UOp a, UOp b) { return !a ? b : !b ? a : a & b; }
 
 // Returns a node of dtype bool that is true where the value of `u` is defined (lib/prove/README.md).
 UOp defined_condition(UOp u);

@@ -28,7 +28,9 @@ bool has_node_where(const PatNode* n, const std::function<bool(const PatNode*)>&
   return n && (test(n) || std::ranges::any_of(n->children, [&](const PatNode* c) { return has_node_where(c, test); }));
 }
 
-bool is_constant(const PatNode* n) { return !n->ops.empty() && kConstants.contains_all(n->ops) && n->form.empty(); }
+bool is_constant(const PatNode* n) {
+  return !n->ops.empty() && kConstants.contains_all(n->ops) && n->form_name.empty();
+}
 bool is_invalid(const PatNode* n) { return is_constant(n) && n->has_arg && n->arg.is_invalid(); }
 
 }  // namespace
@@ -42,9 +44,9 @@ bool has_values_only(const Rule& rule) {
 
 RuleInstances::RuleInstances(const Rule& rule, bool is_symbolic, bool has_shapes)
     : rule_(rule), is_symbolic_(is_symbolic), has_shapes_(has_shapes) {
-  for (const Folding& f : foldings_of(rule))
+  for (const RuleFolding& f : foldings_of(rule))
     for (const PatNode* g : f.guards)
-      if (g->form.starts_with("is_power_of_two")) power_captures_.push_back(g->children[0]->capture);
+      if (g->form_name.starts_with("is_power_of_two")) power_captures_.push_back(g->children[0]->capture);
 }
 
 size_t RuleInstances::pick_alternative(size_t n) {

@@ -32,7 +32,7 @@ std::string rule_proof_text(const RuleProof& r) {
   if (is_conditional) out += condition_text(r.condition, r.counterexample);
   if (r.num_instances) out += (is_conditional ? "; there, " : ", ") + std::to_string(r.num_instances) + " instances";
   if (r.has_floats && r.num_instances) out += ", " + std::string(sense_name(r));
-  if (r.assumes_bounds) out += ", by bounds";
+  if (r.has_assumed_bounds) out += ", by bounds";
   if (r.is_by_specification) out += ", by specification";
   if (!r.reason.empty()) out += ": " + r.reason;
   if (!r.counterexample.empty() && !is_conditional) out += ", " + point_text(r.counterexample);
@@ -64,7 +64,7 @@ std::string rule_proofs_json(const std::vector<RuleProof>& all) {
             json.member("location", location_of_rule(*r.rule)).member("instances", r.num_instances);
             json.member("floats", sense_name(r));
             if (!r.condition.empty()) json.member("condition", r.condition);
-            if (r.assumes_bounds) json.member("by_bounds", true);
+            if (r.has_assumed_bounds) json.member("by_bounds", true);
             if (r.is_by_specification) json.member("by_specification", true);
             if (!r.reason.empty()) json.member("why", r.reason);
             if (!r.before.empty()) json.member("before", r.before).member("after", r.after);

@@ -11,7 +11,7 @@ bool has_node_where(UOp root, bool (*test)(UOp)) {
 }
 
 bool has_node_where(const SidePairs& pairs, bool (*test)(UOp)) {
-  auto has = [&](const Sides& s) { return has_node_where(s.before, test) || has_node_where(s.after, test); };
+  auto has = [&](const RewriteSides& s) { return has_node_where(s.before, test) || has_node_where(s.after, test); };
   return std::ranges::any_of(pairs, has);
 }
 
@@ -35,7 +35,7 @@ bool is_invalid_constant(UOp u) { return u.is_const() && u.is_invalid(); }
 
 SidePairs invalid_sides(const SidePairs& pairs) {
   SidePairs out;
-  for (const Sides& s : pairs) {
+  for (const RewriteSides& s : pairs) {
     const DType d = s.before.dtype();
     if (!d.is_value() || d.scalar().is(Scalar::Index) || !(d == s.after.dtype())) continue;
     if (!has_node_where(s.before, is_invalid_constant)) continue;

@@ -44,8 +44,8 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   if (!can_run_) return;
   point_range_ = graph_.range(Const(num_points_), kAxis, AxisType::LOOP);
   Substitution map;
-  for (size_t i = 0; i < inputs_.size(); i++) {
-    const Input& in = inputs_[i];
+  for (size_t i = 0; i < point_inputs_.size(); i++) {
+    const PointInput& in = point_inputs_[i];
     DType stored = in.load.dtype();
     UOp memory = graph_.node(Op::DEFINE_GLOBAL, stored.ptr(num_points_), {}, kInputs + int64_t(i));
     map.emplace_back(in.load, memory.index_ptr(point_range_).load());
@@ -63,19 +63,19 @@ SideEvaluator::SideEvaluator(const ExprIsolator& isolator, const ComparedValues&
   auto lane_of = [](UOp u, int lane) { return u.dtype().count() > 1 ? u.gep(lane) : u; };
   auto output_of = [&](UOp u, int lane) { return u ? add_output(lane_of(u, lane)) : kNoOutput; };
   for (int lane = 0; lane < v.before.dtype().count(); lane++)
-    lanes_.push_back({output_of(before, lane), output_of(after, lane), output_of(before_valid, lane),
+    lane_outputs_.push_back({output_of(before, lane), output_of(after, lane), output_of(before_valid, lane),
                       output_of(after_valid, lane)});
   auto both = [&](UOp a, UOp b) { return !a ? b : !b ? a : a.alu(Op::AND, b); };
-  UOp is_defined = both(definedness(before), before_valid ? definedness(before_valid) : UOp());
+  UOp is_defined = both(definedness_of(before), before_valid ? definedness_of(before_valid) : UOp());
   if (is_defined) defined_output_ = add_output(is_defined);
-  UOp is_after = both(definedness(after), after_valid ? definedness(after_valid) : UOp());
+  UOp is_after = both(definedness_of(after), after_valid ? definedness_of(after_valid) : UOp());
   if (is_after) after_defined_output_ = add_output(is_after);
-  ref_program_.emplace(
-      std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_range_))).value_or_throw()));
+  ref_program_.emplace(std::move(
+      RefProgram::make_from_graph(graph_.sink(graph_.group(output_stores_).end(point_range_))).value_or_throw()));
 }
 
 void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp> roots) {
-  Intervals intervals(isolator);
+  IntervalAnalysis intervals(isolator);
   std::map<uint32_t, std::set<uint32_t>> loads;
   std::set<uint32_t> in_loop;
   auto is_memory = [&](UOp u) { return u.is(Op::LOAD) && !intervals.leaf_of_load(u); };
@@ -109,17 +109,17 @@ void SideEvaluator::add_inputs(const ExprIsolator& isolator, std::span<const UOp
     if (u.is(Op::LOAD)) {
       UOp memory = u.src(0).src(0);
       const int64_t number = memory.arg().small_int();
-      if (std::ranges::find(memories_, number, &std::pair<int64_t, Array>::first) == memories_.end())
-        memories_.emplace_back(number, Array(memory.dtype().base(), {memory.dtype().size()}));
+      if (std::ranges::find(random_memories_, number, &std::pair<int64_t, Array>::first) == random_memories_.end())
+        random_memories_.emplace_back(number, Array(memory.dtype().base(), {memory.dtype().size()}));
     }
     for (size_t i = u.num_src(); i-- > 0;) stack.push_back(u.src(i));
   }
 }
 
 void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
-  Intervals intervals(isolator);
-  Input in{.load = u, .dtype = u.dtype()};
-  if (const Leaf* leaf = intervals.leaf_of_load(u)) {
+  IntervalAnalysis intervals(isolator);
+  PointInput in{.load = u, .dtype = u.dtype()};
+  if (const ExprLeaf* leaf = intervals.leaf_of_load(u)) {
     in.leaf = leaf->node, in.dtype = leaf->node.dtype().scalar();
     in.name = name_of_leaf(leaf->node);
   } else {
@@ -130,15 +130,15 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
     if (!i.lower_bound || !i.upper_bound) return void(can_run_ = false);
     in.least = *i.lower_bound, in.most = *i.upper_bound;
   }
-  inputs_.push_back(std::move(in));
+  point_inputs_.push_back(std::move(in));
 }
 
 size_t SideEvaluator::add_output(UOp value) {
-  const size_t number = outputs_.size();
+  const size_t number = output_arrays_.size();
   const DType d = dtypes::is_float(value.dtype()) ? dtypes::float64 : dtypes::int64;
   UOp memory = graph_.node(Op::DEFINE_GLOBAL, d.ptr(num_points_), {}, kOutputs + int64_t(number));
-  stores_.push_back(memory.index_ptr(point_range_).store(value.cast(d)));
-  outputs_.emplace_back(d, std::vector<int64_t>{num_points_});
+  output_stores_.push_back(memory.index_ptr(point_range_).store(value.cast(d)));
+  output_arrays_.emplace_back(d, std::vector<int64_t>{num_points_});
   return number;
 }
 
@@ -171,7 +171,7 @@ UOp SideEvaluator::own_definedness(UOp u) const {
   }
 }
 
-UOp SideEvaluator::definedness(UOp root) {
+UOp SideEvaluator::definedness_of(UOp root) {
   std::unordered_map<uint32_t, UOp> known;
   auto both = [](UOp a, UOp b) { return !a || a == b ? b : !b ? a : a.alu(Op::AND, b); };
   const UOp always = graph_.constant(dtypes::bool_, Const(true));
@@ -220,7 +220,7 @@ void SideEvaluator::fill_input(size_t input, std::span<const Point> points) {
 // Fills the random arrays: with small numbers in the first run, and with integers of all magnitudes in later runs.
 void SideEvaluator::fill_memories() {
   std::mt19937_64 random(++num_runs_);
-  for (auto& [number, a] : memories_) {
+  for (auto& [number, a] : random_memories_) {
     const DType d = a.dtype();
     for (size_t i = 0; i < size_t(a.size()); i++) {
       const uint64_t r = random();
@@ -233,14 +233,14 @@ void SideEvaluator::fill_memories() {
 
 // Returns the kind of the difference at point `i`; nullopt if there is none, if rounding explains it, or if `before` is
 // Invalid there and may become any value.
-std::optional<Counterexample::Kind> SideEvaluator::difference(const LaneOutputs& lane, size_t i) const {
+std::optional<Counterexample::Kind> SideEvaluator::output_difference(const LaneOutputs& lane, size_t i) const {
   using Kind = Counterexample::Kind;
   const bool before_valid = is_true_at(lane.before_valid, i), after_valid = is_true_at(lane.after_valid, i);
   if (!before_valid && !(after_valid && dtype_.is(Scalar::Index))) return std::nullopt;
   if (before_valid != after_valid) return Kind::Value;
   if (!dtypes::is_float(dtype_))
     return output_integer(lane.before, i) != output_integer(lane.after, i) ? std::optional(Kind::Value) : std::nullopt;
-  const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+  const double a = output_arrays_[lane.before].as<double>()[i], b = output_arrays_[lane.after].as<double>()[i];
   if (std::isnan(a) && std::isnan(b)) return std::nullopt;
   if (a == b) return std::signbit(a) != std::signbit(b) ? std::optional(Kind::Special) : std::nullopt;
   if (!std::isfinite(a) || !std::isfinite(b)) return Kind::Special;
@@ -252,30 +252,30 @@ std::optional<Counterexample::Kind> SideEvaluator::difference(const LaneOutputs&
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
 }
 
-std::vector<std::optional<Counterexample::Kind>> SideEvaluator::differences(std::span<const Point> points) {
-  for (size_t i = 0; i < inputs_.size(); i++) fill_input(i, points);
+std::vector<std::optional<Counterexample::Kind>> SideEvaluator::find_differences(std::span<const Point> points) {
+  for (size_t i = 0; i < point_inputs_.size(); i++) fill_input(i, points);
   fill_memories();
   std::vector<RefBuffer> buffers;
-  for (auto& [number, a] : memories_) buffers.push_back({number, a.data(), a.nbytes()});
+  for (auto& [number, a] : random_memories_) buffers.push_back({number, a.data(), a.nbytes()});
   for (size_t i = 0; i < input_arrays_.size(); i++)
     buffers.push_back({kInputs + int64_t(i), input_arrays_[i].data(), input_arrays_[i].nbytes()});
-  for (size_t i = 0; i < outputs_.size(); i++)
-    buffers.push_back({kOutputs + int64_t(i), outputs_[i].data(), outputs_[i].nbytes()});
+  for (size_t i = 0; i < output_arrays_.size(); i++)
+    buffers.push_back({kOutputs + int64_t(i), output_arrays_[i].data(), output_arrays_[i].nbytes()});
   ref_program_->run(buffers).value_or_throw();
   std::vector<std::optional<Counterexample::Kind>> out(points.size());
   for (size_t i = 0; i < points.size(); i++) {
     if (!is_true_at(defined_output_, i)) continue;
     const bool is_after = is_true_at(after_defined_output_, i);
-    largest_magnitude_ = memories_.empty() ? 1 : 8, least_magnitude_ = 1;
+    largest_magnitude_ = random_memories_.empty() ? 1 : 8, least_magnitude_ = 1;
     for (const Const& c : points[i]) {
       if (is_sine_ || !c.is_float() || !std::isfinite(c.as_float())) continue;
       const double magnitude = std::fabs(c.as_float());
       largest_magnitude_ = std::max(largest_magnitude_, magnitude);
       if (magnitude != 0) least_magnitude_ = std::min(least_magnitude_, magnitude);
     }
-    for (const LaneOutputs& lane : lanes_)
+    for (const LaneOutputs& lane : lane_outputs_)
       // if only `after` is undefined, it differs only if it is Invalid
-      if (auto kind = difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
+      if (auto kind = output_difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
   }
   return out;
@@ -285,9 +285,9 @@ double SideEvaluator::relative_error(size_t i, double least) const {
   if (!dtypes::is_float(dtype_) || !is_true_at(defined_output_, i) || !is_true_at(after_defined_output_, i)) return 0;
   double out = 0;
   const double floor = least < 0 ? least_clear(dtype_) : least;
-  for (const LaneOutputs& lane : lanes_) {
+  for (const LaneOutputs& lane : lane_outputs_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
-    const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+    const double a = output_arrays_[lane.before].as<double>()[i], b = output_arrays_[lane.after].as<double>()[i];
     if (std::isfinite(a) && std::isfinite(b) && a != b)
       out = std::max(out, std::fabs(a - b) / std::max({std::fabs(a), std::fabs(b), floor}));
   }
@@ -299,9 +299,9 @@ double SideEvaluator::units_in_last_place(size_t i) const {
   const auto info = dtypes::finfo(dtype_);
   const int least_exponent = 2 - (1 << (info.exponent_bits - 1));
   double out = 0;
-  for (const LaneOutputs& lane : lanes_) {
+  for (const LaneOutputs& lane : lane_outputs_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
-    const double a = outputs_[lane.before].as<double>()[i], b = outputs_[lane.after].as<double>()[i];
+    const double a = output_arrays_[lane.before].as<double>()[i], b = output_arrays_[lane.after].as<double>()[i];
     if (!std::isfinite(a) || !std::isfinite(b) || a == b) continue;
     const int exponent = std::max(std::ilogb(std::max(std::fabs(a), std::fabs(b))), least_exponent);
     out = std::max(out, std::ldexp(std::fabs(a - b), info.mantissa_bits - exponent));
@@ -317,23 +317,24 @@ double SideEvaluator::rounding_error() const {
 Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, size_t i,
                                                 Counterexample::Kind kind) const {
   Counterexample out{.kind = kind};
-  for (size_t k = 0; k < inputs_.size(); k++) {
-    const bool is_bits = dtypes::is_float(inputs_[k].dtype) && points[i][k].is_int();
-    out.point[inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
+  for (size_t k = 0; k < point_inputs_.size(); k++) {
+    const bool is_bits = dtypes::is_float(point_inputs_[k].dtype) && points[i][k].is_int();
+    out.point[point_inputs_[k].name] = (is_bits ? "bits " : "") + points[i][k].str();
   }
   // show small arrays completely, so that a program can use them
   constexpr int64_t kShown = 8, kMostWhole = 16;
-  for (auto& [number, a] : memories_) {
+  for (auto& [number, a] : random_memories_) {
     std::string& text = out.point["data" + std::to_string(number)];
     const int64_t shown = a.size() <= kMostWhole ? a.size() : kShown;
     for (int64_t k = 0; k < shown; k++) text += (k ? ", " : "[") + element_text(a, k);
     text += a.size() > shown ? ", ...]" : "]";
   }
-  auto lane = std::ranges::find_if(lanes_, [&](const LaneOutputs& l) { return difference(l, i) == kind; });
-  if (lane == lanes_.end()) lane = lanes_.begin();
+  auto lane =
+      std::ranges::find_if(lane_outputs_, [&](const LaneOutputs& l) { return output_difference(l, i) == kind; });
+  if (lane == lane_outputs_.end()) lane = lane_outputs_.begin();
   auto text = [&](size_t output, size_t valid) {
     if (!is_true_at(valid, i)) return std::string("Invalid");
-    return dtypes::is_float(dtype_) ? Arg(outputs_[output].as<double>()[i]).repr()
+    return dtypes::is_float(dtype_) ? Arg(output_arrays_[output].as<double>()[i]).repr()
                                     : Arg(output_integer(output, i)).repr();
   };
   out.point["before"] = text(lane->before, lane->before_valid);
@@ -343,7 +344,7 @@ Counterexample SideEvaluator::counterexample_at(std::span<const Point> points, s
 
 std::optional<Counterexample> SideEvaluator::first_difference(std::span<const Point> points,
                                                               std::optional<Counterexample::Kind> kind) {
-  auto all = differences(points);
+  auto all = find_differences(points);
   auto it = std::ranges::find_if(all, [&](auto k) { return k && (!kind || k == kind); });
   return it == all.end() ? std::nullopt : std::optional(counterexample_at(points, size_t(it - all.begin()), **it));
 }
@@ -398,7 +399,7 @@ bool may_be_no_number(UOp value) {
 
 }  // namespace
 
-SelectedTerm selected_term(UOp before) {
+SelectedTerm select_term(UOp before) {
   constexpr OpSet kValues =
       ops::ALU | ops::Defines | OpSet{Op::CONST, Op::CAST, Op::INDEX, Op::LOAD, Op::RANGE, Op::SPECIAL};
   if (!before.is(Op::REDUCE) || !before.arg().is(Op::ADD) || before.num_src() != 2) return {};
@@ -408,8 +409,8 @@ SelectedTerm selected_term(UOp before) {
   if (size <= 0 || term.dtype() != before.dtype() || term.dtype().count() != 1) return {};
   const GatedTerm gated = gated_term(term);
   if (!gated.value) return {};
-  const bool needs_numbers = gated.is_product && dtypes::is_float(term.dtype());
-  if (needs_numbers && may_be_no_number(gated.value)) return {};
+  const bool are_numbers_needed = gated.is_product && dtypes::is_float(term.dtype());
+  if (are_numbers_needed && may_be_no_number(gated.value)) return {};
   auto is_index = [&](UOp u) {
     for (; u.is(Op::CAST); u = u.src(0))
       if (!dtypes::is_int(u.dtype()) || dtypes::max(u.dtype()).to_int() < Int(size - 1)) return false;
@@ -423,7 +424,7 @@ SelectedTerm selected_term(UOp before) {
     if (!u.in(kValues)) return {};
   const UOp at = index.cast(dtypes::index), zero = term.const_like(Const(int64_t(0)));
   const UOp selected = substitute(gated.value, {{loop, at.cast(loop.dtype())}});
-  return {.value = (at.ge(0) & at.lt(size)).where(selected, zero), .needs_numbers = needs_numbers};
+  return {.value = (at.ge(0) & at.lt(size)).where(selected, zero), .are_numbers_needed = are_numbers_needed};
 }
 
 }  // namespace tgc

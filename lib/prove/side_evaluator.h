@@ -19,7 +19,7 @@ class SideEvaluator {
  public:
   static constexpr size_t kPointsPerRun = 512;  // most points of one run
   // A leaf, or the element that the only load of a memory reads. Other memories are arrays of random numbers.
-  struct Input {
+  struct PointInput {
     UOp load;
     UOp leaf;         // the node of the leaf; null for an element of a memory
     DType dtype;
@@ -31,11 +31,11 @@ class SideEvaluator {
   SideEvaluator(const ExprIsolator& isolator, const ComparedValues& values, size_t points = kPointsPerRun);
 
   bool can_run() const { return can_run_; }
-  bool has_arrays() const { return !memories_.empty(); }
-  std::span<const Input> inputs() const { return inputs_; }
+  bool has_arrays() const { return !random_memories_.empty(); }
+  std::span<const PointInput> inputs() const { return point_inputs_; }
   // Evaluates both sides at up to kPointsPerRun points (or as many as the constructor was given). Returns the kind of
   // the difference at each point; nullopt where none counts.
-  std::vector<std::optional<Counterexample::Kind>> differences(std::span<const Point> points);
+  std::vector<std::optional<Counterexample::Kind>> find_differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
                                                  std::optional<Counterexample::Kind> kind);
@@ -53,17 +53,18 @@ class SideEvaluator {
   void add_input(const ExprIsolator& isolator, UOp load);
   void fill_memories();
   size_t add_output(UOp value);
-  UOp definedness(UOp root);
+  UOp definedness_of(UOp root);
   UOp own_definedness(UOp u) const;
   void fill_input(size_t input, std::span<const Point> points);
-  int64_t output_integer(size_t output, size_t i) const { return outputs_[output].as<int64_t>()[i]; }
+  int64_t output_integer(size_t output, size_t i) const { return output_arrays_[output].as<int64_t>()[i]; }
   bool is_true_at(size_t output, size_t i) const { return output == kNoOutput || output_integer(output, i); }
 
   Graph& graph_;
   const int64_t num_points_;
-  std::vector<Input> inputs_;
+  std::vector<PointInput> point_inputs_;
   std::vector<Array> input_arrays_;
-  std::vector<std::pair<int64_t, Array>> memories_;  // the random arrays, with the numbers of their DEFINE_GLOBALs
+  // the random arrays, with the numbers of their DEFINE_GLOBALs
+  std::vector<std::pair<int64_t, Array>> random_memories_;
   uint64_t num_runs_ = 0;
   // the largest (at least 1) and the least (at most 1) magnitude of a point's floats, without zeros
   double largest_magnitude_ = 1, least_magnitude_ = 1;
@@ -73,14 +74,14 @@ class SideEvaluator {
     size_t before, after, before_valid, after_valid;  // indices of outputs; kNoOutput if the value is always valid
   };
   static constexpr size_t kNoOutput = size_t(-1);
-  std::optional<Counterexample::Kind> difference(const LaneOutputs& lane, size_t i) const;
-  std::vector<LaneOutputs> lanes_;
+  std::optional<Counterexample::Kind> output_difference(const LaneOutputs& lane, size_t i) const;
+  std::vector<LaneOutputs> lane_outputs_;
   DType dtype_;
   bool is_sine_;  // the value is a sine, whose magnitude does not depend on the leaves
   size_t defined_output_ = kNoOutput, after_defined_output_ = kNoOutput;
   UOp point_range_;
-  std::vector<UOp> stores_;
-  std::vector<Array> outputs_;
+  std::vector<UOp> output_stores_;
+  std::vector<Array> output_arrays_;
   std::optional<RefProgram> ref_program_;
   bool can_run_ = true;
 };
@@ -89,10 +90,10 @@ class SideEvaluator {
 struct SelectedTerm {
   UOp value;
   // The terms are products (r == i) * f(r): `value` is equal to the sum only if f(r) is finite for each r.
-  bool needs_numbers = false;
+  bool are_numbers_needed = false;
 };
 // If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the value
 // without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
-SelectedTerm selected_term(UOp before);
+SelectedTerm select_term(UOp before);
 
 }  // namespace tgc

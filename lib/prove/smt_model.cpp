@@ -95,35 +95,35 @@ std::optional<Const> value_of(const SExpr& e, DType d) {
 }
 
 // Returns the formula that the variable is in -most..most; "" if this is not restricted.
-std::string small_formula(const SmtVariable& v, DType d, Senses senses, int most) {
+std::string small_formula(const SmtVariable& v, DType d, ProofSenses senses, int most) {
   if (!dtypes::is_int(d)) return "";
   std::string number = std::to_string(most);
   if (senses.int_sense == IntSense::Numbers) return "(<= (- " + number + ") " + v.name + " " + number + ")";
   std::string literal = "(_ bv" + number + " " + std::to_string(bit_width_of(d)) + ")";
   if (bit_width_of(d) <= 8) return "";
-  if (!is_signed(d)) return call("bvule", v.name, literal);
-  return call("and", call("bvsle", call("bvneg", literal), v.name), call("bvsle", v.name, literal));
+  if (!is_signed(d)) return smt_call("bvule", v.name, literal);
+  return smt_call("and", smt_call("bvsle", smt_call("bvneg", literal), v.name), smt_call("bvsle", v.name, literal));
 }
 
 }  // namespace
 
-void for_each_model(const ExprIsolator& isolator, const ComparedValues& values,
-                    std::span<const SideEvaluator::Input> inputs, uint64_t rlimit,
+void for_each_smt_model(const ExprIsolator& isolator, const ComparedValues& values,
+                    std::span<const SideEvaluator::PointInput> inputs, uint64_t rlimit,
                     const std::function<bool(const SideEvaluator::Point&)>& visit) {
-  Intervals intervals(isolator);
-  constexpr Senses kSenses[] = {{FloatSense::Uninterpreted, IntSense::Bits},
+  IntervalAnalysis intervals(isolator);
+  constexpr ProofSenses kSenses[] = {{FloatSense::Uninterpreted, IntSense::Bits},
                                 {FloatSense::Uninterpreted, IntSense::Numbers},
                                 {FloatSense::Real, IntSense::Numbers},
                                 {FloatSense::Finite, IntSense::Bits}};
   // seconds for one question: Z3 counts no resources while it makes products and quotients of many bits
   constexpr double kMostSeconds = 2;
   constexpr int kMostSmall[] = {1000, 0};
-  for (Senses senses : kSenses) {
+  for (ProofSenses senses : kSenses) {
     bool has_floats = std::ranges::any_of(inputs, [](auto& in) { return dtypes::is_float(in.dtype); });
     if (has_floats == (senses.float_sense == FloatSense::Uninterpreted)) continue;
     for (int lane = 0; lane < values.before.dtype().count(); lane++) {
-      Encoder encoder(intervals, senses);
-      Obligation obligation;
+      SmtEncoder encoder(intervals, senses);
+      ProofObligation obligation;
       try {
         obligation = obligation_of_lane(encoder, values, lane, senses.float_sense);
       } catch (const UnencodableExpr&) {

@@ -11,15 +11,15 @@ inline bool is_index(DType d) { return d.is(Scalar::Index); }
 inline int bit_width_of(DType d) { return is_index(d) ? 64 : d.scalar().bitsize(); }
 inline bool is_signed(DType d) { return !dtypes::is_unsigned(d); }
 
-inline std::string call(std::string_view f, const std::string& a) { return "(" + std::string(f) + " " + a + ")"; }
-inline std::string call(std::string_view f, const std::string& a, const std::string& b) {
+inline std::string smt_call(std::string_view f, const std::string& a) { return "(" + std::string(f) + " " + a + ")"; }
+inline std::string smt_call(std::string_view f, const std::string& a, const std::string& b) {
   return "(" + std::string(f) + " " + a + " " + b + ")";
 }
 inline std::string smt_if(const std::string& c, const std::string& a, const std::string& b) {
   return "(ite " + c + " " + a + " " + b + ")";
 }
-inline std::string both(const std::string& a, const std::string& b) {
-  return a.empty() ? b : b.empty() || a == b ? a : call("and", a, b);
+inline std::string smt_and(const std::string& a, const std::string& b) {
+  return a.empty() ? b : b.empty() || a == b ? a : smt_call("and", a, b);
 }
 
 // Returns true for the float dtypes that are encoded as Z3's IEEE floats: all except the fp8 dtypes.
@@ -28,7 +28,7 @@ inline bool has_ieee_sort(DType d) {
 }
 // Returns true for a float dtype narrower than float32: REF computes in float32, and rounds each result to the dtype.
 inline bool is_narrow_float(DType d) { return dtypes::is_float(d) && d.bitsize() < 32; }
-inline std::string ieee_widths(DType d) {
+inline std::string ieee_widths_text(DType d) {
   if (d.is(Scalar::Float16)) return "5 11";
   if (d.is(Scalar::BFloat16)) return "8 8";
   return d.is(Scalar::Float32) ? "8 24" : "11 53";

@@ -44,7 +44,7 @@ void copy_elements(Array& to, const Array& from, int64_t begin, int64_t end) {
 
 SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                              std::vector<std::map<std::string, std::string>> points)
-    : stage_runner_(runner), ast_(ast), points_(std::move(points)), may_round_(computes_floats(ast)) {
+    : stage_runner_(runner), ast_(ast), input_points_(std::move(points)), may_round_(computes_floats(ast)) {
   constexpr size_t kMost = 48;
   for (UOp side : sides)
     for (UOp u : toposort(side)) {
@@ -102,28 +102,28 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
 
 std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
   const StageTrial& usual = *stage_runner_.default_trial();
-  Arrays inputs = copy_of(usual.inputs);
+  Arrays inputs = copy_arrays(usual.inputs);
   auto variables = usual.variables;
-  if (number < points_.size()) {
+  if (number < input_points_.size()) {
     bool is_changed = false;
     for (NamedArray& a : inputs) {
-      const auto v = points_[number].find(a.name);
-      const auto value = v == points_[number].end() ? std::nullopt : number_of(v->second, a.array.dtype());
+      const auto v = input_points_[number].find(a.name);
+      const auto value = v == input_points_[number].end() ? std::nullopt : number_of(v->second, a.array.dtype());
       for (int64_t i = 0; value && i < a.array.size(); i++) put_element(a.array, size_t(i), *value);
       is_changed |= value.has_value();
     }
     for (auto& [name, value] : variables)
-      if (const auto v = points_[number].find(name); v != points_[number].end())
+      if (const auto v = input_points_[number].find(name); v != input_points_[number].end())
         value = std::strtoll(v->second.c_str(), nullptr, 10), is_changed = true;
-    return is_changed ? stage_runner_.trial_of(std::move(inputs), std::move(variables)) : std::nullopt;
+    return is_changed ? stage_runner_.stage_trial_of(std::move(inputs), std::move(variables)) : std::nullopt;
   }
-  const uint64_t n = number - points_.size();
+  const uint64_t n = number - input_points_.size();
   constexpr InputSet kSets[] = {InputSet::AboveZero, InputSet::BelowZero, InputSet::AllSizes};
   if (n < std::size(kSets)) {
     InputDistribution draw = stage_runner_.distribution();
     draw.seed = 11 + n;
     (void)redraw_inputs(ast_, kSets[n], draw, {}, inputs);
-    return stage_runner_.trial_of(std::move(inputs), std::move(variables));
+    return stage_runner_.stage_trial_of(std::move(inputs), std::move(variables));
   }
   // The bits of the number of the draw select: whether numbers near the limits of the dtype are drawn; whether arrays
   // that are used in addresses keep their usual values; whether all elements of an array get the same number.
@@ -137,7 +137,7 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     for (int64_t i = 0; i < a.array.size(); i++)
       if (random() % 8) put_element(a.array, size_t(i), is_uniform ? all : numbers[random() % numbers.size()]);
   }
-  if (variables.empty()) return stage_runner_.trial_of(std::move(inputs), std::move(variables));
+  if (variables.empty()) return stage_runner_.stage_trial_of(std::move(inputs), std::move(variables));
   const Executable kernel = std::move(Executable::make_for_ref(ast_).value_or_throw());
   for (auto& [name, value] : variables)
     for (const VariableSpec& v : kernel.variables()) {
@@ -148,21 +148,21 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
       value = drawn;
       if (n % 3 && near.is_int()) value = std::clamp(near.as_int(), Int(v.min), Int(v.max)).to_int64().value_or(drawn);
     }
-  return stage_runner_.trial_of(std::move(inputs), std::move(variables));
+  return stage_runner_.stage_trial_of(std::move(inputs), std::move(variables));
 }
 
-std::map<std::string, std::string> SpecialInputs::narrowed_point(
+std::map<std::string, std::string> SpecialInputs::narrow_point(
     const StageTrial& trial, const std::function<bool(const StageTrial&)>& differs) const {
   constexpr int kMostRuns = 60;
   constexpr int64_t kFew = 4;
   const Arrays& usual = stage_runner_.default_trial()->inputs;
-  Arrays inputs = copy_of(trial.inputs);
+  Arrays inputs = copy_arrays(trial.inputs);
   int runs = 0;
   auto drop = [&](size_t array, int64_t begin, int64_t end) {
     if (runs++ >= kMostRuns) return false;
-    Arrays changed = copy_of(inputs);
+    Arrays changed = copy_arrays(inputs);
     copy_elements(changed[array].array, usual[array].array, begin, end);
-    const auto t = stage_runner_.trial_of(copy_of(changed), trial.variables);
+    const auto t = stage_runner_.stage_trial_of(copy_arrays(changed), trial.variables);
     if (!t || !differs(*t)) return false;
     return inputs = std::move(changed), true;
   };

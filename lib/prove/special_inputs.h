@@ -23,12 +23,12 @@ class SpecialInputs {
   // them; nullopt if no input changes, or the AST may be undefined for them.
   std::optional<StageTrial> draw_trial(size_t number) const;
   size_t num_draws() const {
-    return stage_runner_.default_trial() && num_elements_ <= kMaxElements ? points_.size() + kNumDraws : 0;
+    return stage_runner_.default_trial() && num_elements_ <= kMaxElements ? input_points_.size() + kNumDraws : 0;
   }
 
   // Replaces elements by usual numbers as long as `differs` returns true. Returns the values of the variables and, for
   // each array, the remaining elements by name ("data1[3]") if they are few; else a summary.
-  std::map<std::string, std::string> narrowed_point(const StageTrial& trial,
+  std::map<std::string, std::string> narrow_point(const StageTrial& trial,
                                                     const std::function<bool(const StageTrial&)>& differs) const;
 
  private:
@@ -37,7 +37,7 @@ class SpecialInputs {
 
   StageRunner& stage_runner_;
   const UOp ast_;
-  const std::vector<std::map<std::string, std::string>> points_;
+  const std::vector<std::map<std::string, std::string>> input_points_;
   std::vector<Const> side_constants_;
   bool may_round_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
   int64_t num_elements_ = 0;  // of all arrays

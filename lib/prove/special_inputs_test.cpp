@@ -23,7 +23,7 @@ struct Kernels {
     const SpecialInputs special(runner, ast, sides, {});
     auto differs = [&](const StageTrial& t) { return runner.unexplained_difference(t, graph).value_or("") != ""; };
     for (size_t n = 0; n < special.num_draws(); n++)
-      if (const auto t = special.draw_trial(n); t && differs(*t)) return special.narrowed_point(*t, differs);
+      if (const auto t = special.draw_trial(n); t && differs(*t)) return special.narrow_point(*t, differs);
     return {};
   }
 };

@@ -16,15 +16,16 @@ namespace tgc {
 using Kind = RewriteProof::Kind;
 
 RewriteProof& add_finding(KernelProof& proof, size_t stage, Kind kind, std::string why) {
-  proof.findings.push_back({.kind = kind, .reason = std::move(why), .application_index = SIZE_MAX});
-  proof.findings.back().place = {.stage_number = stage, .stage = proof.history->stages()[stage].name, .rule = {}};
-  return proof.findings.back();
+  proof.stage_findings.push_back({.kind = kind, .reason = std::move(why), .application_index = SIZE_MAX});
+  proof.stage_findings.back().place = {
+      .stage_number = stage, .stage = proof.rewrite_history->stages()[stage].name, .rule = {}};
+  return proof.stage_findings.back();
 }
 
 std::vector<RewriteProof*> rewrites_of(KernelProof& proof, size_t stage) {
   std::vector<RewriteProof*> out;
   for (RewriteProof& r : proof.rewrites)
-    if (proof.history->stage_index_of(r.application_index) == stage) out.push_back(&r);
+    if (proof.rewrite_history->stage_index_of(r.application_index) == stage) out.push_back(&r);
   return out;
 }
 
@@ -38,20 +39,20 @@ void set_verdict_unknown(RewriteProof& r, std::string_view reason) {
 namespace {
 
 bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
-  const Application& a = proof.history->applications()[r.application_index];
+  const Application& a = proof.rewrite_history->applications()[r.application_index];
   return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
 }
 
 class StageCheck {
  public:
   StageCheck(KernelProof& out, UOp ast, bool should_check_stages)
-      : out_(out), history_(*out.history), checks_stages_(should_check_stages), ast_(ast), runner_(ast) {}
+      : out_(out), history_(*out.rewrite_history), checks_stages_(should_check_stages), ast_(ast), runner_(ast) {}
 
   // Runs the graphs after stages in REF at sample inputs. If all rewrites are proven and the kernel is not small, runs
   // the last graph first and, if it is right, only the linear list after it.
   void run() {
     const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
-                         std::ranges::any_of(out_.findings, [](auto& r) { return r.kind != Kind::Proven; });
+                         std::ranges::any_of(out_.stage_findings, [](auto& r) { return r.kind != Kind::Proven; });
     const bool runs_stages = is_open || checks_stages_;
     if (!is_open) runner_.limit_evaluations();
     if (!is_open && runs_stages && !runner_.is_small())
@@ -59,7 +60,7 @@ class StageCheck {
     size_t right = SIZE_MAX;  // the last stage that REF could run and that is right; SIZE_MAX is the AST
     auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
     for (size_t i = 0; runs_stages && i < stages().size(); i++) {
-      if (!stages()[i].changes_graph() || !stages()[i].result) continue;
+      if (!stages()[i].is_graph_changed() || !stages()[i].result) continue;
       if (is_time_over()) throw Failure("the time is over");
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
@@ -94,7 +95,7 @@ class StageCheck {
         const auto pairs =
             history_.import_sides({list()[r->application_index].before, list()[r->application_index].after});
         if (!pairs) continue;
-        for (const Sides& s : *pairs)
+        for (const RewriteSides& s : *pairs)
           for (UOp side : {s.before, s.after})
             if (side) sides.push_back(side);
       }
@@ -128,7 +129,7 @@ class StageCheck {
     if (guilty.empty() && !open.empty() && explains(first, last)) guilty.push_back(open[0]);
     if (guilty.empty()) return false;
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
-    const auto inputs = special.narrowed_point(t, [&](const StageTrial& other) {
+    const auto inputs = special.narrow_point(t, [&](const StageTrial& other) {
       return runner_.unexplained_difference(other, result).value_or("") != "";
     });
     for (RewriteProof* r : guilty) {
@@ -147,7 +148,7 @@ class StageCheck {
     auto [it, is_new] = replays_.try_emplace(number);
     const HistoryStage& stage = stages()[number];
     if (is_new)
-      it->second = stage.result && std::ranges::all_of(history_.corresponding_nodes(stage), [](auto& link) {
+      it->second = stage.result && std::ranges::all_of(history_.find_corresponding_nodes(stage), [](auto& link) {
         return link.first && graph_difference(link.first, link.second, 1).empty();
       });
     return it->second;
@@ -155,7 +156,7 @@ class StageCheck {
 
   bool is_last_right() {
     for (size_t i = stages().size(); i-- > 0;) {
-      if (!stages()[i].changes_graph() || !stages()[i].result) continue;
+      if (!stages()[i].is_graph_changed() || !stages()[i].result) continue;
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
       out_.num_checked_stages += difference->empty();
@@ -182,7 +183,7 @@ class StageCheck {
                return x.in(ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST});
              });
     };
-    return pairs && !pairs->empty() && std::ranges::all_of(*pairs, [&](const Sides& s) {
+    return pairs && !pairs->empty() && std::ranges::all_of(*pairs, [&](const RewriteSides& s) {
       return s.before && s.after && is_of_loops(s.before) && is_of_loops(s.after);
     });
   }
@@ -190,8 +191,9 @@ class StageCheck {
   void mark_right_stage(size_t stage) {
     // the run in REF also shows, for the sample inputs, that the graphs of a finding store the same, and that threads
     // do not overwrite each other's elements
-    for (RewriteProof& f : out_.findings)
-      if (f.place.stage_number == stage && f.kind == Kind::Unknown && (f.method == "races" || f.method == "graphs"))
+    for (RewriteProof& f : out_.stage_findings)
+      if (f.place.stage_number == stage && f.kind == Kind::Unknown &&
+          (f.proof_method == "races" || f.proof_method == "graphs"))
         f.kind = Kind::Sampled;
     for (RewriteProof* r : rewrites_of(out_, stage)) {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
@@ -211,7 +213,7 @@ class StageCheck {
         if (r->kind != Kind::Proven && r->kind != Kind::Refuted) open.push_back(r);
       }
     std::vector<RewriteProof*> gaps;
-    for (RewriteProof& f : out_.findings)
+    for (RewriteProof& f : out_.stage_findings)
       if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
     drop_innocent(known);
     for (RewriteProof* r : known) r->counterexample["stored"] = difference + after;
@@ -292,7 +294,7 @@ void check_stages(KernelProof& proof, UOp ast, bool should_check_stages) {
   StageCheck(proof, ast, should_check_stages).run();
 }
 
-void doubt_isolated_sides(KernelProof& proof, bool has_run) {
+void mark_isolated_sides_unknown(KernelProof& proof, bool has_run) {
   for (RewriteProof& r : proof.rewrites) {
     if (r.kind != Kind::Refuted || r.counterexample.contains("stored")) continue;
     const auto before = r.counterexample.find("before");

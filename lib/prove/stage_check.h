@@ -15,7 +15,7 @@ void check_stages(KernelProof& proof, UOp ast, bool should_check_stages);
 // Sets a refuted rewrite to unknown if its sides may differ although the stage is right, unless a run of the stage
 // refuted it. Such a rewrite moves elements between loops or, unless check_stages() ran (`has_run`), replaces Invalid
 // by a value.
-void doubt_isolated_sides(KernelProof& proof, bool has_run);
+void mark_isolated_sides_unknown(KernelProof& proof, bool has_run);
 
 // Sets a refuted rewrite to unknown. Its reason becomes a text with the counterexample and `reason`.
 void set_verdict_unknown(RewriteProof& r, std::string_view reason);

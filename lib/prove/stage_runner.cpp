@@ -114,23 +114,23 @@ bool StageRunner::can_decide() {
   return *can_decide_;
 }
 
-// Trial 0 has the small numbers of input_arrays(). In other trials, integers have all magnitudes, except in
+// Trial 0 has the small numbers of make_input_arrays(). In other trials, integers have all magnitudes, except in
 // constrained_inputs(). Arrays that the AST only stores to are filled, too, so that a missing store leaves a wrong
 // value.
 const StageRunner::Trial* StageRunner::make_trial(size_t number) {
-  while (trials_.size() <= number) {
+  while (stage_trials_.size() <= number) {
     auto made = catch_failures([&] {
-      const size_t n = trials_.size();
+      const size_t n = stage_trials_.size();
       Trial t;
       auto kernel = std::move(Executable::make_for_ref(ast_).value_or_throw());
       InputDistribution draw = distribution();
       draw.seed = n;
-      t.inputs = std::move(input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
+      t.inputs = std::move(make_input_arrays(kernel.buffers(), {}, "", draw).value_or_throw());
       for (const BufferSpec& b : kernel.buffers())
         for (NamedArray& a : t.inputs)  // skip smaller elements, because a graph may store several of them at once
           if (!b.is_read && b.dtype.itemsize() >= 4 && a.name == b.name()) fill_random(a.array, 7 + n, a.name);
       if (n > 0) {
-        Arrays wide = copy_of(t.inputs);
+        Arrays wide = copy_arrays(t.inputs);
         (void)redraw_inputs(ast_, InputSet::AllSizes, draw, {}, wide);
         for (const BufferSpec& b : kernel.buffers())
           for (size_t i = 0; i < wide.size(); i++)
@@ -143,14 +143,14 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
       return t;
     });
     if (!made) return nullptr;
-    trials_.push_back(std::move(*made));
+    stage_trials_.push_back(std::move(*made));
   }
-  return &trials_[number];
+  return &stage_trials_[number];
 }
 
 void StageRunner::run_ast(Trial& t) const {
-  const ExecuteOptions here{.runs_in_process = true};
-  Execution done = std::move(ReferenceRunner(t.inputs, t.variables, here).run_reference(ast_).value_or_throw());
+  const ExecuteOptions here{.should_run_in_process = true};
+  ExecutionResult done = std::move(ReferenceRunner(t.inputs, t.variables, here).run_reference(ast_).value_or_throw());
   t.expected = std::move(done.outputs), t.ref_notes = done.notes;
 }
 
@@ -173,8 +173,8 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
   if (list.empty() || !can_decide()) return std::nullopt;
   // the loops of a list cannot be shortened, so all expected values are needed
-  if (trials_[0].expected.empty() && work_of(ast_) <= kMaxEvaluations &&
-      !catch_failures([&] { return run_ast(trials_[0]), 0; }))
+  if (stage_trials_[0].expected.empty() && work_of(ast_) <= kMaxEvaluations &&
+      !catch_failures([&] { return run_ast(stage_trials_[0]), 0; }))
     return std::nullopt;
   return compare_with_ast(list, most_trials);
 }
@@ -197,7 +197,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
   return out;
 }
 
-std::optional<StageTrial> StageRunner::trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
+std::optional<StageTrial> StageRunner::stage_trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
   Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
   if (work_of(ast_) > max_evaluations_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
   constexpr std::string_view kNan = " of a negative number";  // the end of REF's note on a root or logarithm
@@ -221,7 +221,7 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
         return first_clear_difference(compared, stored.values, expected, stored.flat_indices);
       }
     if (t.expected.empty()) throw Failure("the kernel is too large for REF");
-    const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
+    const ReferenceRunner ref(t.inputs, t.variables, {.should_run_in_process = true});
     Arrays settled;
     const auto compared = ref.compare_arrays(ast_, run_code(t, code).outputs, t.expected,
                                              {.should_accept_rounding = true}, Recheck::Always, &settled)
@@ -249,7 +249,7 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph) {
 
 const Arrays& StageRunner::expected_arrays_at(const Trial& t, const Places& places) const {
   if (auto known = t.computed_parts.find(places); known != t.computed_parts.end()) return known->second;
-  Arrays made = std::move(values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
+  Arrays made = std::move(compute_values_at(ast_, t.inputs, t.variables, places, true).value_or_throw());
   return t.computed_parts.emplace(places, std::move(made)).first->second;
 }
 
@@ -271,11 +271,11 @@ std::string StageRunner::difference_of_parts(const Trial& t, UOp graph, double w
 
 // Runs a graph or a list. Returns the arrays that it stores and, for arrays that only the AST stores to, the inputs.
 template <class Code>
-Execution StageRunner::run_code(const Trial& t, const Code& code) const {
-  const Arrays own = with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(code)));
-  Execution done =
-      std::move(ReferenceRunner(own, t.variables, {.runs_in_process = true}).run_reference(code).value_or_throw());
-  done.outputs = with_dtypes_of(done.outputs, buffers_of_nodes(toposort(ast_)));
+ExecutionResult StageRunner::run_code(const Trial& t, const Code& code) const {
+  const Arrays own = arrays_with_dtypes_of(t.inputs, buffers_of_nodes(nodes_of(code)));
+  ExecutionResult done = std::move(
+      ReferenceRunner(own, t.variables, {.should_run_in_process = true}).run_reference(code).value_or_throw());
+  done.outputs = arrays_with_dtypes_of(done.outputs, buffers_of_nodes(toposort(ast_)));
   for (const NamedArray& a : t.expected)
     if (!find_array(done.outputs, a.name)) done.outputs.push_back({a.name, find_array(t.inputs, a.name)->copy()});
   return done;
@@ -288,8 +288,8 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   } else if (t.expected.empty()) {
     throw Failure("the kernel is too large for REF");
   }
-  const ReferenceRunner ref(t.inputs, t.variables, {.runs_in_process = true});
-  const Execution done = run_code(t, code);
+  const ReferenceRunner ref(t.inputs, t.variables, {.should_run_in_process = true});
+  const ExecutionResult done = run_code(t, code);
   const Arrays& stored = done.outputs;
   for (const NamedArray& a : stored) {
     const Array* begin = find_array(t.inputs, a.name);

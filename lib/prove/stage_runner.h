@@ -43,12 +43,12 @@ class StageRunner {
   // Returns the usual inputs; null if REF cannot compare graphs with the AST.
   const StageTrial* default_trial() { return can_decide() ? make_trial(0) : nullptr; }
   const InputDistribution& distribution() const {
-    if (!distribution_) distribution_ = input_distribution(ast_);
+    if (!distribution_) distribution_ = make_input_distribution(ast_);
     return *distribution_;
   }
   // Returns a trial with these inputs, and the arrays that the AST stores for them. Returns nullopt if an operation of
   // the AST is not defined for them, or if the AST is too large to find out.
-  std::optional<StageTrial> trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
+  std::optional<StageTrial> stage_trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const;
   // Does what difference_from_ast() does, for the inputs of `t`. Reports floats as different only if both are finite,
   // and neither rounding nor the order of sums explains the difference.
   std::optional<std::string> unexplained_difference(const StageTrial& t, UOp graph) const;
@@ -68,7 +68,7 @@ class StageRunner {
   std::string difference_of_parts(const Trial& t, UOp graph);
   std::string difference_of_parts(const Trial& t, UOp graph, double work);
   template <class Code>
-  Execution run_code(const Trial& t, const Code& code) const;
+  ExecutionResult run_code(const Trial& t, const Code& code) const;
   const Arrays& expected_arrays_at(const Trial& t, const Places& places) const;
   const Trial* make_trial(size_t number);
   void run_ast(Trial& t) const;
@@ -76,7 +76,7 @@ class StageRunner {
 
   UOp ast_;
   double max_evaluations_ = kMaxEvaluations;
-  std::deque<Trial> trials_;
+  std::deque<Trial> stage_trials_;
   mutable std::optional<InputDistribution> distribution_;
   std::optional<bool> can_decide_;
   std::map<std::pair<const Graph*, uint32_t>, std::optional<std::string>> known_differences_;

@@ -107,7 +107,7 @@ void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Ap
   });
   RewriteProof& r = guilty == proofs.end() ? *proofs.back() : **guilty;
   if (r.kind != RewriteProof::Kind::Proven && r.kind != RewriteProof::Kind::Sampled) return;
-  r.kind = RewriteProof::Kind::Unknown, r.method = {};
+  r.kind = RewriteProof::Kind::Unknown, r.proof_method = {};
   r.reason = "a store does not wait for another store to the same memory";
 }
 

@@ -13,7 +13,7 @@ namespace tgc {
 namespace {
 
 std::string text_of(JsonScanner& in) {
-  return in.peek() == JsonScanner::Type::String ? in.string() : std::string(in.skip());
+  return in.peek_type() == JsonScanner::Type::String ? in.string() : std::string(in.skip_any());
 }
 
 // Reports print a name, id or target within a line; a text with a line break could look like lines of the report.
@@ -26,13 +26,13 @@ std::string name_in(JsonScanner& in) {
 }
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
-  if (in.null()) return std::nullopt;
+  if (in.read_null()) return std::nullopt;
   return text_of(in);
 }
 
 std::vector<std::string> texts(JsonScanner& in) {
   std::vector<std::string> out;
-  if (!in.null()) in.array([&] { out.push_back(text_of(in)); });
+  if (!in.read_null()) in.array([&] { out.push_back(text_of(in)); });
   return out;
 }
 
@@ -44,16 +44,16 @@ std::vector<std::string> strings(JsonScanner& in) {
 
 std::vector<int64_t> integers(JsonScanner& in) {
   std::vector<int64_t> out;
-  if (!in.null()) in.array([&] { out.push_back(in.int64()); });
+  if (!in.read_null()) in.array([&] { out.push_back(in.read_int64()); });
   return out;
 }
 
 std::map<std::string, int64_t> variables(JsonScanner& in) {
   std::map<std::string, int64_t> out;
-  if (!in.null())
+  if (!in.read_null())
     in.object([&](std::string_view name) {
       std::string key(name);
-      out[key] = in.int64();
+      out[key] = in.read_int64();
     });
   return out;
 }
@@ -68,12 +68,13 @@ GoldenProgram program_of(JsonScanner& in) {
     else if (key == "lds") p.lds = text_of(in);
     else if (key == "mem") p.mem = text_of(in);
     else if (key == "global_size") p.global_size = texts(in);
-    else if (key == "local_size") p.has_local_size = in.peek() != JsonScanner::Type::Null, p.local_size = texts(in);
+    else if (key == "local_size")
+      p.has_local_size = in.peek_type() != JsonScanner::Type::Null, p.local_size = texts(in);
     else if (key == "vars") p.vars = texts(in);
     else if (key == "globals") p.globals = integers(in);
     else if (key == "outs") p.outs = integers(in);
     else if (key == "ins") p.ins = integers(in);
-    else in.skip();
+    else in.skip_any();
   });
   return p;
 }
@@ -92,7 +93,7 @@ GoldenStage stage_of(JsonScanner& in) {
     else if (key == "at") s.call_places = strings(in);
     else if (key == "function") s.function = name_in(in);
     else if (key == "seconds") s.stage_seconds = seconds(in);
-    else in.skip();
+    else in.skip_any();
   });
   if (s.name.empty()) in.throw_error(at, "a stage without a name", R"("name")");
   return s;
@@ -101,33 +102,33 @@ GoldenStage stage_of(JsonScanner& in) {
 GoldenBuffer buffer_of(JsonScanner& in) {
   GoldenBuffer b;
   in.object([&](std::string_view key) {
-    if (key == "base") b.base = in.int64();
-    else if (key == "offset") b.offset = in.int64();
-    else if (key == "size") b.size = in.int64();
+    if (key == "base") b.base = in.read_int64();
+    else if (key == "offset") b.offset = in.read_int64();
+    else if (key == "size") b.size = in.read_int64();
     else if (key == "dtype") b.dtype = in.string();
-    else if (key == "multi") in.array([&] { b.multi.push_back(buffer_of(in)); });
-    else in.skip();
+    else if (key == "multi") in.array([&] { b.device_buffers.push_back(buffer_of(in)); });
+    else in.skip_any();
   });
   return b;
 }
 
 GoldenMetadata metadata_of(JsonScanner& in) {
   GoldenMetadata m;
-  if (in.peek() != JsonScanner::Type::Object) return m.name = text_of(in), m;
+  if (in.peek_type() != JsonScanner::Type::Object) return m.name = text_of(in), m;
   in.object([&](std::string_view key) {
     if (key == "name") m.name = in.string();
-    else if (key == "caller") m.caller = in.string();
+    else if (key == "caller") m.call_place = in.string();
     else if (key == "node") m.node = in.string();
     else if (key == "backward") m.is_backward = in.read_boolean();
-    else if (key == "nodes") in.array([&] { m.nodes.push_back(in.int64()); });
-    else in.skip();
+    else if (key == "nodes") in.array([&] { m.nodes.push_back(in.read_int64()); });
+    else in.skip_any();
   });
   return m;
 }
 
 std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
   std::vector<GoldenMetadata> out;
-  if (!in.null()) in.array([&] { out.push_back(metadata_of(in)); });
+  if (!in.read_null()) in.array([&] { out.push_back(metadata_of(in)); });
   return out;
 }
 
@@ -136,7 +137,7 @@ GoldenStoredValue stored_of(JsonScanner& in) {
   in.object([&](std::string_view key) {
     if (key == "node") s.node = in.string();
     else if (key == "added_for") s.added_for_op = in.string();
-    else if (key == "buffers") s.num_buffers = in.int64();
+    else if (key == "buffers") s.num_buffers = in.read_int64();
     else if (key == "reduces") s.has_buffer_reduction = in.read_boolean();
     else if (key == "made_by") s.made_by = metadata_list(in);
     else if (key == "reasons")
@@ -146,10 +147,10 @@ GoldenStoredValue stored_of(JsonScanner& in) {
           if (member == "why") reason.reason = in.string();
           else if (member == "at") reason.decision_place = in.string();
           else if (member == "by") reason.requiring_op = in.string();
-          else in.skip();
+          else in.skip_any();
         });
       });
-    else in.skip();
+    else in.skip_any();
   });
   return s;
 }
@@ -163,7 +164,7 @@ GoldenKernel kernel_of(JsonScanner& in) {
     else if (key == "fixedvars") k.fixed_variables = variables(in);
     else if (key == "metadata") k.metadata = metadata_list(in);
     else if (key == "stored") k.stored_reasons = stored_of(in);
-    else in.skip();
+    else in.skip_any();
   });
   return k;
 }
@@ -177,11 +178,11 @@ std::vector<GoldenRule> rules_of(JsonScanner& in) {
     size_t n = 0;
     in.array([&] {
       switch (n++) {
-        case 0: rule.num_matches = in.int64(); break;
-        case 1: rule.num_attempts = in.int64(); break;
+        case 0: rule.num_matches = in.read_int64(); break;
+        case 1: rule.num_attempts = in.read_int64(); break;
         case 2: rule.match_seconds = seconds(in); break;
         case 3: rule.attempt_seconds = seconds(in); break;
-        default: in.skip();
+        default: in.skip_any();
       }
     });
   });
@@ -197,7 +198,7 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "ast_full") r.ast_full = in.read_string_or_null();
     else if (key == "target") r.target = name_in(in);
     else if (key == "device") r.device = text_of(in);
-    else if (key == "nodes") r.num_nodes = in.int64();
+    else if (key == "nodes") r.num_nodes = in.read_int64();
     else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
     else if (key == "linear") r.linear = text_or_null(in);
     else if (key == "source") r.source = text_or_null(in);
@@ -205,13 +206,13 @@ GoldenRecord record_of(JsonScanner& in) {
     else if (key == "error") r.error = text_or_null(in);
     else if (key == "error_stage") r.error_stage = name_in(in);
     else if (key == "program") {
-      if (!in.null()) r.program = program_of(in);
+      if (!in.read_null()) r.program = program_of(in);
     } else if (key == "kernels") {
-      if (!in.null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
+      if (!in.read_null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
     } else if (key == "var_vals") r.var_vals = variables(in);
     else if (key == "runtime") r.is_of_runtime = in.read_boolean();
-    else if (key == "rewrites") r.rewrites_json = in.skip();
-    else if (key == "made_by") r.made_by = in.skip();
+    else if (key == "rewrites") r.rewrites_json = in.skip_any();
+    else if (key == "made_by") r.made_by = in.skip_any();
     else if (key == "rules") r.rule_times = rules_of(in);
     else if (key == "seconds") r.record_seconds = seconds(in);
     else if (key == "metadata") r.metadata = metadata_list(in);
@@ -220,7 +221,7 @@ GoldenRecord record_of(JsonScanner& in) {
         std::string setting(name);
         r.settings[setting] = text_or_null(in);
       });
-    else in.skip();
+    else in.skip_any();
   });
   in.expect_end();
   if (!has_id || !has_ast)
@@ -236,13 +237,13 @@ GoldenHeader header_of(JsonScanner& in) {
     else if (key == "version") version = text_of(in);
     else if (key == "level") h.level = name_in(in);
     else if (key == "producer") h.producer = name_in(in);
-    else if (key == "commit") commit = in.null() ? "" : name_in(in);
+    else if (key == "commit") commit = in.read_null() ? "" : name_in(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
         h.settings[setting] = text_of(in);
       });
-    else in.skip();
+    else in.skip_any();
   });
   in.expect_end();
   if (format != "tgc-golden")
@@ -291,7 +292,7 @@ std::string methods_text(const std::vector<GoldenMetadata>& metadata) {
   };
   std::vector<std::pair<std::string, std::vector<Method>>> lines;
   for (const GoldenMetadata& m : metadata) {
-    const std::string at = m.caller.substr(0, m.caller.find("::"));
+    const std::string at = m.call_place.substr(0, m.call_place.find("::"));
     std::string where = at.empty() ? "" : " at " + at;
     if (!m.node.empty()) where += " (node " + m.node + ")";
     auto line = std::ranges::find(lines, where, [](auto& l) { return l.first; });
@@ -348,11 +349,11 @@ std::string key_of(std::string_view line) {
 
 }  // namespace
 
-std::string GoldenLine::distinct_id(std::string id) const {
+std::string GoldenLine::make_distinct_id(std::string id) const {
   return num_same_id ? id + "~" + std::to_string(num_same_id + 1) : id;
 }
 
-std::string shown_target(std::string_view target) {
+std::string target_label(std::string_view target) {
   const size_t features = target.find(':', target.find(':') + 1);
   const auto commas = std::ranges::count(target, ',');
   if (features == target.npos || target.find(':') == target.npos || commas < 3) return std::string(target);
@@ -360,8 +361,8 @@ std::string shown_target(std::string_view target) {
   return std::string(target.substr(0, features)) + ", " + counted(size_t(commas) + 1, what);
 }
 
-std::string shown_record(std::string_view id, std::string_view target) {
-  return std::string(id) + (target.empty() ? "" : " (" + shown_target(target) + ")");
+std::string record_label(std::string_view id, std::string_view target) {
+  return std::string(id) + (target.empty() ? "" : " (" + target_label(target) + ")");
 }
 
 std::string kernel_ids_text(const GoldenRecord& record) {
@@ -405,7 +406,7 @@ Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_vie
     JsonScanner in(line.text, file, line.line);
     GoldenRecord r = record_of(in);
     r.line = line.line;
-    r.id = line.distinct_id(std::move(r.id));
+    r.id = line.make_distinct_id(std::move(r.id));
     return r;
   });
 }
@@ -418,7 +419,7 @@ Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_vie
 }
 
 GoldenReader::GoldenReader(std::string path, std::unique_ptr<LineReader> lines)
-    : path_(std::move(path)), line_reader_(std::move(lines)) {}
+    : file_path_(std::move(path)), line_reader_(std::move(lines)) {}
 GoldenReader::GoldenReader(GoldenReader&&) noexcept = default;
 GoldenReader& GoldenReader::operator=(GoldenReader&&) noexcept = default;
 GoldenReader::~GoldenReader() = default;
@@ -435,16 +436,16 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
     return Diag{.message = "the first line is not a golden header",
                 .file = input_name(path),
                 .expected = "golden records, see `tgc help recording`; a graph is for tgc dump, run, view and others"};
-  return from_lines(std::move(*lines), first, input_name(path));
+  return make_from_lines(std::move(*lines), first, input_name(path));
 }
 
-Result<GoldenReader> GoldenReader::from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first,
+Result<GoldenReader> GoldenReader::make_from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first,
                                               std::string name) {
-  if (looks_like_repro(first.text))
+  if (is_start_of_repro(first.text))
     return Diag{.message = "this is a repro bundle", .file = name,
                 .expected = "golden records; tgc run, bisect and reduce take bundles"};
   GoldenReader reader(std::move(name), std::move(lines));
-  auto header = parse_golden_header(first, reader.path_);
+  auto header = parse_golden_header(first, reader.file_path_);
   if (!header) return header.diag();
   reader.file_header_ = std::move(*header);
   return reader;
@@ -452,7 +453,7 @@ Result<GoldenReader> GoldenReader::from_lines(std::unique_ptr<LineReader> lines,
 
 Result<bool> GoldenReader::next_line(GoldenLine& line) {
   for (;;) {
-    auto read = next_whole_line(*line_reader_, line.text, path_, truncation_error_);
+    auto read = next_whole_line(*line_reader_, line.text, file_path_, truncation_error_);
     line.line = line_reader_->line_number(), line.num_same_id = 0;
     if (!read || !*read) return read;
     if (line.text.find_first_not_of(" \t\r") == line.text.npos) continue;
@@ -466,7 +467,7 @@ Result<std::optional<GoldenRecord>> GoldenReader::next_record() {
   auto read = next_line(line);
   if (!read) return read.diag();
   if (!*read) return std::optional<GoldenRecord>();
-  auto record = parse_golden_record(line, path_);
+  auto record = parse_golden_record(line, file_path_);
   if (!record) return record.diag();
   return std::optional(std::move(*record));
 }

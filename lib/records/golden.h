@@ -52,13 +52,13 @@ struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
   // of a buffer on several devices: one for each device; then the other fields are not set
-  std::vector<GoldenBuffer> multi;
+  std::vector<GoldenBuffer> device_buffers;
 };
 
 // A Tensor method that a kernel implements.
 struct GoldenMetadata {
   std::string name;            // "conv2d"
-  std::string caller;          // place of the call, "net.py:6::forward"; empty: not recorded
+  std::string call_place;      // place of the call, "net.py:6::forward"; empty: not recorded
   std::string node;            // name of the node in the ONNX model; or empty
   bool is_backward = false;    // the kernel computes the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON
@@ -138,13 +138,13 @@ struct GoldenLine {
   uint32_t num_same_id = 0;  // earlier records with the same id and target
 
   // Returns `id`; "ID~2" for the second record with its id and target, "ID~3" for the third, and so on.
-  std::string distinct_id(std::string id) const;
+  std::string make_distinct_id(std::string id) const;
 };
 
 // Returns a target for reports, with the number of its features if it has more than three: "CL:CL, 11 extensions".
-std::string shown_target(std::string_view target);
+std::string target_label(std::string_view target);
 // Returns "k.0 (CUDA:CUDA:sm_80)", or the id if there is no target.
-std::string shown_record(std::string_view id, std::string_view target);
+std::string record_label(std::string_view id, std::string_view target);
 
 // Returns the ids of a schedule's first kernels: "k.5, k.6, ..."; "" if none is recorded.
 std::string kernel_ids_text(const GoldenRecord& record);
@@ -167,12 +167,13 @@ class GoldenReader {
   // valid header.
   static Result<GoldenReader> open(const std::string& path);
   // `first`, the first line of `lines`, was already read. Fails if it is no valid header. `name` is for messages.
-  static Result<GoldenReader> from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first, std::string name);
+  static Result<GoldenReader> make_from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first,
+                                              std::string name);
   GoldenReader(GoldenReader&&) noexcept;
   GoldenReader& operator=(GoldenReader&&) noexcept;
   ~GoldenReader();
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_path_; }
   const GoldenHeader& header() const { return file_header_; }
   // Reads the next record into `line`, reusing its memory. Returns false at the end of the file, also if that is within
   // a record (see truncation_error()).
@@ -184,7 +185,7 @@ class GoldenReader {
 
  private:
   GoldenReader(std::string path, std::unique_ptr<LineReader> lines);
-  std::string path_;
+  std::string file_path_;
   std::unique_ptr<LineReader> line_reader_;
   GoldenHeader file_header_;
   std::optional<Diag> truncation_error_;

@@ -48,9 +48,9 @@ TEST_CASE("golden: ID and ID@TARGET name records, and a record with the id and t
   CHECK(is_name_of_record("k.0@CUDA:CUDA:sm_80", "k.0", "CUDA:CUDA:sm_80"));
   CHECK(is_name_of_record("k.0@CUDA", "k.0", "CUDA:CUDA:sm_80"));
   CHECK(is_name_of_record("a@b", "a@b", "CPU"));
-  CHECK(shown_record("k.0", "CL:CL:cl_a,cl_b,cl_c,cl_d") == "k.0 (CL:CL, 4 extensions)");
-  CHECK(shown_record("k.0", "CPU:CLANG:x86_64,native") == "k.0 (CPU:CLANG:x86_64,native)");
-  CHECK(shown_record("k.0", "") == "k.0");
+  CHECK(record_label("k.0", "CL:CL:cl_a,cl_b,cl_c,cl_d") == "k.0 (CL:CL, 4 extensions)");
+  CHECK(record_label("k.0", "CPU:CLANG:x86_64,native") == "k.0 (CPU:CLANG:x86_64,native)");
+  CHECK(record_label("k.0", "") == "k.0");
   for (const char* other : {"k", "k.01", "k.0@", "k.0@CUDA:CUDA:sm_8", "k.0@CPU", "k.0~2"})
     CHECK_FALSE(is_name_of_record(other, "k.0", "CUDA:CUDA:sm_80"));
 
@@ -112,10 +112,11 @@ TEST_CASE("golden: a record may override settings and have metadata") {
 }
 
 TEST_CASE("golden: the methods of a kernel are listed by the line of the program") {
-  const std::vector<GoldenMetadata> methods = {{.name = "relu", .caller = "net.py:6::forward"},
-                                               {.name = "linear", .caller = "net.py:7::forward", .is_backward = true},
-                                               {.name = "add", .caller = "net.py:6::forward"},
-                                               {.name = "relu", .caller = "net.py:6::forward", .is_backward = true}};
+  const std::vector<GoldenMetadata> methods = {
+      {.name = "relu", .call_place = "net.py:6::forward"},
+      {.name = "linear", .call_place = "net.py:7::forward", .is_backward = true},
+      {.name = "add", .call_place = "net.py:6::forward"},
+      {.name = "relu", .call_place = "net.py:6::forward", .is_backward = true}};
   CHECK(methods_text(methods) == "relu with gradient, add at net.py:6; gradient of linear at net.py:7");
 }
 

@@ -66,13 +66,13 @@ class Finder {
     }
   }
 
-  GraphTexts find() {
+  FoundGraphTexts find() {
     const bool has_fences = std::ranges::any_of(lines_, [&](const Line& line) { return is_fence(shown(line)); });
     if (has_fences) in_fences();
     else in_lines(0, lines_.size());
-    auto& graphs = out_.graphs;
-    const bool is_all_python = graphs.size() == 1 && graphs[0].kind == InputKind::Pyrender && all_python_;
-    if (!has_fences && graphs.size() == 1 && (!out_.has_other_lines || is_all_python)) graphs.clear();
+    auto& graph_texts = out_.graph_texts;
+    const bool is_all_python = graph_texts.size() == 1 && graph_texts[0].kind == InputKind::Pyrender && all_python_;
+    if (!has_fences && graph_texts.size() == 1 && (!out_.has_other_lines || is_all_python)) graph_texts.clear();
     return std::move(out_);
   }
 
@@ -108,16 +108,17 @@ class Finder {
         continue;
       }
       size_t begin = i;  // the graph with the header and other comments above it
-      while (begin > first && line(begin - 1).starts_with('#') && (out_.graphs.empty() || is_after_last(begin - 1)))
+      while (begin > first && line(begin - 1).starts_with('#') &&
+             (out_.graph_texts.empty() || is_after_last(begin - 1)))
         begin--;
       add(*kind, begin, next);
       i = next;
     }
   }
 
-  bool is_after_last(size_t i) const { return lines_[i].begin >= out_.graphs.back().end; }
+  bool is_after_last(size_t i) const { return lines_[i].begin >= out_.graph_texts.back().end; }
   void add(InputKind kind, size_t first, size_t end) {
-    out_.graphs.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
+    out_.graph_texts.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }
 
   // Each function returns the line after the graph that begins in line `i`; `i` if none does.
@@ -176,7 +177,7 @@ class Finder {
 
   std::string_view text_;
   std::vector<Line> lines_;
-  GraphTexts out_;
+  FoundGraphTexts out_;
   // end_of_pyrender() returns at once for lines above this one: an earlier search up to here found no end of a text
   size_t no_pyrender_before_ = 0;
   bool all_python_ = true;
@@ -189,6 +190,6 @@ std::string GraphText::padded_text(std::string_view text) const {
   return out.append(text.substr(begin, end - begin));
 }
 
-GraphTexts find_graph_texts(std::string_view text) { return Finder(text).find(); }
+FoundGraphTexts find_graph_texts(std::string_view text) { return Finder(text).find(); }
 
 }  // namespace tgc

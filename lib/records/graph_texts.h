@@ -17,12 +17,12 @@ struct GraphText {
   std::string padded_text(std::string_view text) const;
 };
 
-struct GraphTexts {
-  std::vector<GraphText> graphs;
+struct FoundGraphTexts {
+  std::vector<GraphText> graph_texts;
   bool has_other_lines = false;  // lines other than graphs, blank lines and comments
 };
 
 // Returns no graphs if none is found, or if `text` as a whole is the text of one graph.
-GraphTexts find_graph_texts(std::string_view text);
+FoundGraphTexts find_graph_texts(std::string_view text);
 
 }  // namespace tgc

@@ -28,12 +28,12 @@ Diag diag_of_errno(const std::string& path, const std::string& what, int error) 
 
 // Leaves text_chunk_ uninitialized, so that reading a small file touches only its first pages.
 LineReader::LineReader(std::string path, void* file)
-    : path_(std::move(path)), gzip_file_(file), text_chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
+    : file_path_(std::move(path)), gzip_file_(file), text_chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
 std::string input_name(const std::string& path) { return path == "-" ? "<stdin>" : path.empty() ? "''" : path; }
 
 Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
-  int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input(path);
+  int fd = path == "-" ? ::dup(STDIN_FILENO) : open_input_file(path);
   if (fd < 0) return diag_of_errno(path, "cannot open", errno);
   struct stat info;
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -54,10 +54,10 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
 // Reads the whole file if it is a rewrites.pkl. Then fill_chunk() returns the lines of its recording.
 Status LineReader::convert_rewrites() {
   // ignores an error, which next_line_text() reports
-  if (auto more = fill_chunk(); !more || !looks_like_rewrites(unread_text_)) return Unit{};
+  if (auto more = fill_chunk(); !more || !is_start_of_rewrites(unread_text_)) return Unit{};
   std::string pickle;
   if (auto status = read_rest_of_text(pickle); !status) return status;
-  auto made = RewriteTrace::read(std::move(pickle), input_name(path_));
+  auto made = RewriteTrace::read(std::move(pickle), input_name(file_path_));
   if (!made) return made.diag();
   rewrite_trace_ = std::move(*made);
   return Unit{};
@@ -80,20 +80,20 @@ Result<bool> LineReader::fill_chunk() {
   if (n > 0) return true;
   int error = Z_OK;
   const char* text = gzerror(file, &error);
-  if (error == Z_ERRNO) return diag_of_errno(path_, "cannot read", errno);
+  if (error == Z_ERRNO) return diag_of_errno(file_path_, "cannot read", errno);
   if (error != Z_OK && error != Z_STREAM_END) {
     was_truncated_ = error == Z_BUF_ERROR;
     return Diag{
         .message = was_truncated_ ? "the gzip data is cut short" : "the gzip data is damaged: " + std::string(text),
-        .file = input_name(path_),
+        .file = input_name(file_path_),
         .expected = "a complete gzip file"};
   }
   return false;
 }
 
-Diag LineReader::size_error() const {
+Diag LineReader::make_size_error() const {
   Diag diag = limit_error(Limit::InputBytes);
-  diag.file = input_name(path_);
+  diag.file = input_name(file_path_);
   return diag;
 }
 
@@ -105,7 +105,7 @@ Result<bool> LineReader::next_line_text(std::string& out) {
     if (!unread_text_.empty()) {
       size_t end = unread_text_.find('\n');
       std::string_view piece = unread_text_.substr(0, end);
-      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return size_error();
+      if (out.size() + piece.size() > size_t(limit(Limit::InputBytes))) return make_size_error();
       out.append(piece);
       has_line_end_ = end != std::string_view::npos;
       unread_text_.remove_prefix(piece.size() + has_line_end_);
@@ -120,7 +120,7 @@ Result<bool> LineReader::next_line_text(std::string& out) {
 Status LineReader::read_rest_of_text(std::string& out) {
   for (;;) {
     out.append(std::exchange(unread_text_, {}));
-    if (out.size() > size_t(limit(Limit::InputBytes))) return size_error();
+    if (out.size() > size_t(limit(Limit::InputBytes))) return make_size_error();
     auto more = fill_chunk();
     if (!more) return more.diag();
     if (!*more) return Unit{};
@@ -128,7 +128,7 @@ Status LineReader::read_rest_of_text(std::string& out) {
 }
 
 std::string read_first_bytes(const std::string& path, unsigned bytes) {
-  int fd = path == "-" ? -1 : open_input(path);
+  int fd = path == "-" ? -1 : open_input_file(path);
   gzFile file = fd < 0 ? nullptr : gzdopen(fd, "rb");
   if (!file) return "";
   std::string out(bytes, '\0');
@@ -153,7 +153,7 @@ bool is_whole(const std::string& text) {
   if (!text.starts_with('{')) return true;  // not a record, which the record parser reports
   return bool(catch_failures([&] {
     JsonScanner in(text, "", 1);
-    in.skip();
+    in.skip_any();
     return true;
   }));
 }

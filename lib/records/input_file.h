@@ -34,9 +34,9 @@ class LineReader {
   LineReader(std::string path, void* file);
   Result<bool> fill_chunk();
   Status convert_rewrites();
-  Diag size_error() const;
+  Diag make_size_error() const;
 
-  std::string path_;
+  std::string file_path_;
   void* gzip_file_;  // gzFile of zlib
   uint32_t line_number_ = 0;
   bool has_line_end_ = false, was_truncated_ = false;

@@ -36,7 +36,7 @@ static void add_counts(Json& to, const Json& from) {
   }
 }
 
-std::string sum_of_counts(const std::string& a, const std::string& b) {
+std::string add_report_counts(const std::string& a, const std::string& b) {
   Json out = Json::parse(a);
   add_counts(out, Json::parse(b));
   return out.dump();

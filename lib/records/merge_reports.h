@@ -16,6 +16,6 @@ Status for_each_report(const std::vector<std::string>& files, const std::string&
 
 // Adds the counts of `b` to those of the same names in `a`, also in nested objects. Ignores the lists of `b`. Throws an
 // exception of the JSON library if a text is malformed or if another value is no number.
-std::string sum_of_counts(const std::string& a, const std::string& b);
+std::string add_report_counts(const std::string& a, const std::string& b);
 
 }  // namespace tgc

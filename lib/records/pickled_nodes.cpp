@@ -64,7 +64,7 @@ PickleDialect dialect_of(Release release) {
   for (int i = 0; i < kNumAllOps; i++) {
     Op op = Op(i);
     if (!has_op(release, op) || op == Op::OTHER) continue;
-    auto number = size_t(order_of(release, op));
+    auto number = size_t(op_order_of(release, op));
     if (out.ops.size() <= number) out.ops.resize(number + 1);
     out.ops[number] = name_of(op);
   }
@@ -205,14 +205,14 @@ bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view
 
 }  // namespace
 
-size_t PickledNodes::add_node(PickleValue node) {
+size_t PickledNodeWriter::add_node(PickleValue node) {
   added_objects_.emplace(node.id(), node);
   return add_key(NodeKey{node.id(), false});
 }
-size_t PickledNodes::add_numbered_node(int64_t number) { return add_key(NodeKey{number, true}); }
+size_t PickledNodeWriter::add_numbered_node(int64_t number) { return add_key(NodeKey{number, true}); }
 
-PickleValue PickledNodes::fields_of(NodeKey key) const {
-  const PickledFields* all = key.is_field_number ? fields_ : &added_objects_;
+PickleValue PickledNodeWriter::fields_of(NodeKey key) const {
+  const PickledFields* all = key.is_field_number ? pickled_fields_ : &added_objects_;
   auto found = all ? all->find(key.id) : added_objects_.end();
   if (!all || found == all->end()) fail("node " + std::to_string(key.id) + " is missing");
   const PickleValue& v = found->second;
@@ -221,13 +221,13 @@ PickleValue PickledNodes::fields_of(NodeKey key) const {
   return v;
 }
 
-PickledNodes::NodeKey PickledNodes::source_of(PickleValue source) const {
+PickledNodeWriter::NodeKey PickledNodeWriter::source_key_of(PickleValue source) const {
   if (auto number = source.int_value()) return {*number, true};
   if (source.class_name() != "UOp") fail("a source is no node");
   return {source.id(), false};
 }
 
-size_t PickledNodes::add_key(NodeKey root) {
+size_t PickledNodeWriter::add_key(NodeKey root) {
   constexpr int kMaxNesting = 200;
   if (arg_nesting_ > kMaxNesting) fail("nodes nest too deep within args");
   arg_nesting_++;
@@ -250,7 +250,7 @@ size_t PickledNodes::add_key(NodeKey root) {
     pickle_budget_.spend_bytes(kSourceBytes * sources.size());
     for (size_t n = sources.size(); n-- > 0;) {
       PickleValue source = sources[n];
-      NodeKey next = source_of(source);
+      NodeKey next = source_key_of(source);
       if (!next.is_field_number) added_objects_.emplace(source.id(), source);
       // A source that waits on the stack is pushed again, because it must be written before this node. If an open
       // source is pushed, it depends on this node; the loop reports the cycle when it pops the source.
@@ -262,12 +262,12 @@ size_t PickledNodes::add_key(NodeKey root) {
   return node_numbers_.at(root);
 }
 
-void PickledNodes::write_node(NodeKey key) {
+void PickledNodeWriter::write_node(NodeKey key) {
   PickleValue f = fields_of(key), arg = f[kArg], tag = f[kTag], sources = f[kSources];
   std::string op = op_name(f[kOp]),
               line = "{\"op\":" + json_string(op) + ",\"dtype\":" + json_string(dtype_text(f[kDtype]));
   for (size_t n = 0; n < sources.size(); n++) {
-    auto known = node_numbers_.find(source_of(sources[n]));
+    auto known = node_numbers_.find(source_key_of(sources[n]));
     if (known == node_numbers_.end() || known->second == kOpen) fail("a node depends on itself");
     line += (n ? "," : ",\"src\":[") + std::to_string(known->second);
   }
@@ -281,25 +281,25 @@ void PickledNodes::write_node(NodeKey key) {
   node_lines_.push_back(line + "}");
 }
 
-std::string PickledNodes::op_name(PickleValue op) const {
+std::string PickledNodeWriter::op_name(PickleValue op) const {
   int64_t number = op.class_name() == "Ops" ? enum_number(op) : -1;
-  if (number < 0 || size_t(number) >= dialect_.ops.size() || dialect_.ops[size_t(number)].empty())
-    fail(dialect_.producer + " has no op " + std::to_string(number));
-  return std::string(dialect_.ops[size_t(number)]);
+  if (number < 0 || size_t(number) >= pickle_dialect_.ops.size() || pickle_dialect_.ops[size_t(number)].empty())
+    fail(pickle_dialect_.producer + " has no op " + std::to_string(number));
+  return std::string(pickle_dialect_.ops[size_t(number)]);
 }
 
-std::string PickledNodes::enum_name(PickleValue v) const {
+std::string PickledNodeWriter::enum_name(PickleValue v) const {
   const std::string_view name = v.class_name();
   if (name == "Ops") return "Ops." + op_name(v);
-  const Members& members = name == "AxisType" ? kAxisTypes[dialect_.axis_type_table_index]
+  const Members& members = name == "AxisType" ? kAxisTypes[pickle_dialect_.axis_type_table_index]
                            : name == "OptOps" ? kOptOps : kAddrSpaces;
   int64_t number = enum_number(v);
   if (number < 1 || size_t(number) > members.size() || members[size_t(number - 1)].empty())
-    fail(dialect_.producer + " has no such member of " + std::string(name));
+    fail(pickle_dialect_.producer + " has no such member of " + std::string(name));
   return std::string(name) + "." + std::string(members[size_t(number - 1)]);
 }
 
-std::string PickledNodes::dtype_text(PickleValue v) const {
+std::string PickledNodeWriter::dtype_text(PickleValue v) const {
   std::string_view type = v.class_name();
   bool is_pointer = type == "PtrDType" || type == "ImageDType";
   if ((!is_pointer && type != "DType") || v.size() < (is_pointer ? 10u : 4u)) fail("a dtype is of an unknown kind");
@@ -329,7 +329,7 @@ std::string PickledNodes::dtype_text(PickleValue v) const {
   return "dtypes." + std::string(name) + (v.size() > 4 ? vector(v[4]) : "");
 }
 
-std::string PickledNodes::value_text(PickleValue v, int depth) {
+std::string PickledNodeWriter::value_text(PickleValue v, int depth) {
   if (depth > kMaxDepth) fail("values nest too deep");
   pickle_budget_.spend_bytes(v.text().size());
   switch (v.kind()) {
@@ -341,7 +341,7 @@ std::string PickledNodes::value_text(PickleValue v, int depth) {
       fail("an integer of more than 64 bits");
     case Pickle::Float: return float_text(v.float_value().value_or(0));
     case Pickle::Text: return json_string(v.text());
-    case Pickle::Bytes: return R"({"bytes":")" + to_hex(v.text()) + "\"}";
+    case Pickle::Bytes: return R"({"bytes":")" + sha256_hex(v.text()) + "\"}";
     case Pickle::Tuple: case Pickle::List: {
       std::string out;
       for (size_t n = 0; n < v.size(); n++) out += (n ? "," : "[") + value_text(v[n], depth + 1);
@@ -356,7 +356,7 @@ std::string PickledNodes::value_text(PickleValue v, int depth) {
   fail("a value of an unknown kind");
 }
 
-std::string PickledNodes::object_text(PickleValue v, int depth) {
+std::string PickledNodeWriter::object_text(PickleValue v, int depth) {
   const std::string name(v.class_name());
   if (name == "UOp") return R"({"uop":)" + std::to_string(add_node(v)) + "}";
   if (name == "Ops" || name == "AxisType" || name == "OptOps" || name == "AddrSpace")
@@ -377,7 +377,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
   if (name == "ConstFloat") {
     positional(1);
   } else if (name == "CallInfo") {  // the repr shows all members but `aux`
-    positional(dialect_.release >= Release::v0_14 ? 4 : 5);
+    positional(pickle_dialect_.release >= Release::v0_14 ? 4 : 5);
   } else if (name == "ParamArg" && state && state->kind() == Pickle::Dict) {
     auto field = [&](std::string_view key) {
       auto found = state->find(key);
@@ -408,7 +408,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
     // leave out None fields that 0.12.0 does not have, because commits near 0.12.0 have them
     auto known = parse_record_class(name);
     auto is_known = [&](std::string_view field) {
-      return dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);
+      return pickle_dialect_.release != Release::v0_12 || !known || std::ranges::count(tgc::fields_of(*known), field);
     };
     for (size_t n = 0; n + 1 < state->size(); n += 2)
       if (std::string_view field = (*state)[n].text(); is_known(field) || !(*state)[n + 1].is_none())
@@ -419,7 +419,7 @@ std::string PickledNodes::object_text(PickleValue v, int depth) {
   return "{" + json_string(name) + ":{" + out + "}}";
 }
 
-const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel) {
+const PickleDialect& find_fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel) {
   std::vector<const PickleDialect*> fitting;
   auto name = [](const PickleDialect& d, PickleValue node) {
     int64_t number = node.size() < kFields ? -1 : enum_number(node[kOp]);
@@ -449,7 +449,7 @@ const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std:
                      .expected = "a graph of tinygrad 0.12.0, 0.13.0 or 0.14.0"});
 }
 
-Result<std::string> pickled_graph(PickleValue root) {
+Result<std::string> pickled_graph_json(PickleValue root) {
   return catch_failures([&] {
     std::vector<PickleValue> all, stack{root};
     std::unordered_set<uint32_t> seen;
@@ -464,8 +464,8 @@ Result<std::string> pickled_graph(PickleValue root) {
       budget.spend_bytes(kSourceBytes * v[kSources].size());
       for (size_t n = 0; n < v[kSources].size(); n++) stack.push_back(v[kSources][n]);
     }
-    const PickleDialect& dialect = fitting_dialect(all, root);
-    PickledNodes nodes(dialect);
+    const PickleDialect& dialect = find_fitting_dialect(all, root);
+    PickledNodeWriter nodes(dialect);
     nodes.add_node(root);
     std::string out = R"({"format":"tgc-graph","version":1,)";
     if (dialect.release != Release::v0_12) out += "\"producer\":" + json_string(dialect.producer) + ",";

@@ -1,5 +1,5 @@
 // Converts UOps of an untrusted Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON. Pickles store ops and
-// enum values as numbers, which differ between releases. Functions of PickledNodes throw a Failure.
+// enum values as numbers, which differ between releases. Functions of PickledNodeWriter throw a Failure.
 #pragma once
 #include <optional>
 #include <string>
@@ -22,11 +22,11 @@ struct PickleDialect {
   size_t axis_type_table_index = 0;
 };
 
-class PickledNodes {
+class PickledNodeWriter {
  public:
   // `fields` (or null) and `dialect` must outlive this object.
-  explicit PickledNodes(const PickleDialect& dialect, const PickledFields* fields = nullptr)
-      : dialect_(dialect), fields_(fields) {}
+  explicit PickledNodeWriter(const PickleDialect& dialect, const PickledFields* fields = nullptr)
+      : pickle_dialect_(dialect), pickled_fields_(fields) {}
 
   // Adds a node, an object of class UOp, and the nodes that it depends on. Returns the number of its line.
   size_t add_node(PickleValue node);
@@ -50,14 +50,14 @@ class PickledNodes {
   };
   size_t add_key(NodeKey key);
   PickleValue fields_of(NodeKey key) const;
-  NodeKey source_of(PickleValue source) const;
+  NodeKey source_key_of(PickleValue source) const;
   void write_node(NodeKey key);
   std::string enum_name(PickleValue v) const;
   std::string dtype_text(PickleValue v) const;
   std::string object_text(PickleValue v, int depth);
 
-  const PickleDialect& dialect_;
-  const PickledFields* fields_;
+  const PickleDialect& pickle_dialect_;
+  const PickledFields* pickled_fields_;
   PickledFields added_objects_;
   PickleBudget pickle_budget_;
   int arg_nesting_ = 0;
@@ -67,12 +67,13 @@ class PickledNodes {
 };
 
 // Returns the kernel's AST under `root` as tgc's JSON (graph_json.h). Fails if the graph is malformed, and as
-// fitting_dialect().
-Result<std::string> pickled_graph(PickleValue root);
+// find_fitting_dialect().
+Result<std::string> pickled_graph_json(PickleValue root);
 
 // Returns the dialect whose numbers of ops fit the nodes: an ADD must have two sources, and so on. Throws Failure if
 // none fits, or if several fit and read the nodes differently. `nodes` are UOp objects or values of uop_fields;
 // `kernel` is a kernel's AST among them.
-const PickleDialect& fitting_dialect(const std::vector<PickleValue>& nodes, std::optional<PickleValue> kernel = {});
+const PickleDialect& find_fitting_dialect(const std::vector<PickleValue>& nodes,
+                                          std::optional<PickleValue> kernel = {});
 
 }  // namespace tgc

@@ -37,7 +37,7 @@ InputKind detect_input_kind(std::string_view head) {
   // 8 is the protobuf tag of ir_version, the first field of an ONNX file
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
   head = below_comments(head);
-  if (head.starts_with('{') && looks_like_repro(head)) return InputKind::Repro;
+  if (head.starts_with('{') && is_start_of_repro(head)) return InputKind::Repro;
   if (head.starts_with('{'))
     return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
   if (head.starts_with("UOp(")) return InputKind::Repr;
@@ -57,7 +57,7 @@ GraphInfo read_graph_info(InputKind kind, std::string_view text) {
     JsonScanner in(text);
     in.read_object_while([&](std::string_view key) {
       if (key == "nodes") return false;
-      if (!read_info_member(in, key, out)) in.skip();
+      if (!read_info_member(in, key, out)) in.skip_any();
       return true;
     });
     return out;
@@ -73,7 +73,7 @@ bool is_svod_tree(InputKind kind, std::string_view text) {
 }
 
 // Returns the producer to assume for a text without a header; empty for 0.12.0.
-std::string producer_of_text(InputKind kind, std::string_view text, const ReadReport& report) {
+std::string producer_of_text(InputKind kind, std::string_view text, const GraphReadReport& report) {
   if (!report.producer.empty()) return std::string(report.producer);
   if (is_svod_tree(kind, text)) return producer_name(Release::v0_14);
   const bool is_python = kind == InputKind::Pyrender || kind == InputKind::Repr || kind == InputKind::Uops;
@@ -90,7 +90,7 @@ bool is_program(std::string_view text) {
 std::string nodes_of(Release release) { return "nodes of " + producer_name(release); }
 
 Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                           ReadReport& report) {
+                           GraphReadReport& report) {
   Places* places = &report.places;
   if (kind == InputKind::Pyrender && is_program(text))
     return Diag{.message = "is a Python program, not a graph or a recording",
@@ -139,24 +139,24 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
 }  // namespace
 
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                             ReadReport* report) {
-  ReadReport own;
+                             GraphReadReport* report) {
+  GraphReadReport own;
   if (!report) report = &own;
   auto read = read_any(graph, kind, text, file, *report);
   if (!read || report->accepts_malformed_graphs) return read;
   auto malformed = first_malformed_below(read->root);
-  if (!malformed) malformed = first_malformed(read->list);
-  if (!malformed) malformed = first_out_of_order(read->list);
+  if (!malformed) malformed = first_malformed_node(read->list);
+  if (!malformed) malformed = first_unordered_node(read->list);
   if (!malformed) return read;
-  return diag_at(text, place_of(report->places, malformed->node.id()), file, malformed->message, "");
+  return diag_at(text, offset_of_node(report->places, malformed->node.id()), file, malformed->message, "");
 }
 
 namespace {
 
 // Returns the last node made at each place. Leaves out places where no node was made: their nodes were made before, and
 // are not known.
-std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
-  std::vector<NodeAt> out;
+std::vector<NodePosition> nodes_of_places(const Graph& graph, const Places& places) {
+  std::vector<NodePosition> out;
   for (size_t i = 0; i < places.size(); i++) {
     const size_t end = i + 1 < places.size() ? places[i + 1].first_id : graph.size();
     if (places[i].first_id < end && end <= graph.size()) out.push_back({places[i].offset, graph.at(uint32_t(end - 1))});
@@ -164,8 +164,8 @@ std::vector<NodeAt> nodes_of_places(const Graph& graph, const Places& places) {
   return out;
 }
 
-Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::string_view file, ReadReport& report,
-                                  std::vector<NodeAt>& nodes) {
+Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::string_view file, GraphReadReport& report,
+                                  std::vector<NodePosition>& nodes) {
   return catch_failures([&] {
     auto header = read_header(text, file).value_or_throw();
     GraphFile out{.info = header.value_or(GraphInfo())};
@@ -187,16 +187,16 @@ Result<GraphFile> read_statements(Graph& graph, std::string_view text, std::stri
 }  // namespace
 
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                                        ReadReport& report, std::vector<NodeAt>& nodes) {
+                                        GraphReadReport& report, std::vector<NodePosition>& nodes) {
   report.accepts_malformed_graphs = true;
   if (kind == InputKind::Pyrender) return read_statements(graph, text, file, report, nodes);
   auto read = read_graph(graph, kind, text, file, &report);
   if (kind == InputKind::Uops && read && read->list.size() == report.places.size()) {
-    std::ranges::sort(report.places, {}, &Place::offset);  // a list of instructions may be read out of order
+    std::ranges::sort(report.places, {}, &NodePlace::offset);  // a list of instructions may be read out of order
     for (size_t i = 0; i < read->list.size(); i++) nodes.push_back({report.places[i].offset, read->list[i]});
   } else {
     nodes = nodes_of_places(graph, report.places);
-    std::ranges::sort(nodes, {}, &NodeAt::offset);  // nodes of a repr are read from the inside out
+    std::ranges::sort(nodes, {}, &NodePosition::offset);  // nodes of a repr are read from the inside out
   }
   return read;
 }

@@ -35,7 +35,7 @@ InputKind detect_input_kind(std::string_view head);
 // fields are empty; all are, if the header or the JSON is malformed.
 GraphInfo read_graph_info(InputKind kind, std::string_view text);
 
-struct ReadReport {
+struct GraphReadReport {
   // option: accept graphs that are not well formed, such as with inconsistent dtypes
   bool accepts_malformed_graphs = false;
   std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
@@ -48,11 +48,11 @@ struct ReadReport {
 // `accepts_malformed_graphs` is set, if a node is not well formed, a list is out of order (lib/uop/wellformed.h) or
 // `graph` has nodes of another release. `file` is for messages.
 Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text, std::string_view file = {},
-                             ReadReport* report = nullptr);
+                             GraphReadReport* report = nullptr);
 
 // For editors: as read_graph() with `accepts_malformed_graphs`. Sets `nodes` to the nodes in the order of the text;
 // after an error, to those above it.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                                        ReadReport& report, std::vector<NodeAt>& nodes);
+                                        GraphReadReport& report, std::vector<NodePosition>& nodes);
 
 }  // namespace tgc

@@ -70,17 +70,17 @@ TEST_CASE("formats: a Python program is no graph; the error says how to record i
 TEST_CASE("formats: every reader reports the positions of nodes") {
   std::string text = "c0 = UOp.const(dtypes.int, 1)\nc1 = UOp.const(dtypes.int, 2)\n\nast = c0+c1";
   Graph g;
-  ReadReport report;
+  GraphReadReport report;
   auto file = read_graph(g, InputKind::Pyrender, text, "", &report);
   REQUIRE(file.ok());
-  CHECK(place_of(report.places, file->root.id()) == text.find("ast"));
-  CHECK(place_of(report.places, file->root.src(1).id()) == text.find("c1"));
+  CHECK(offset_of_node(report.places, file->root.id()) == text.find("ast"));
+  CHECK(offset_of_node(report.places, file->root.src(1).id()) == text.find("c1"));
   std::string json = graph_to_json(file->root);
   Graph h;
-  ReadReport json_report;
+  GraphReadReport json_report;
   auto again = read_graph(h, InputKind::Json, json, "", &json_report);
   REQUIRE(again.ok());
-  CHECK(json.substr(place_of(json_report.places, again->root.id()), 11) == "{\"op\":\"ADD\"");
+  CHECK(json.substr(offset_of_node(json_report.places, again->root.id()), 11) == "{\"op\":\"ADD\"");
 }
 
 using namespace tgc;
@@ -88,17 +88,17 @@ using namespace tgc;
 TEST_CASE("nodes in text: each statement of the golden graphs has its node, with the inferred facts") {
   size_t statements = 0, inferred = 0;
   for_each_golden({"kernels"}, [&](const GoldenRecord& record) {
-    for (const RecordedStage& s : RecordedStages(record)) {
+    for (const RecordedStage& s : RecordedStageTexts(record)) {
       if (!s.text || !s.is_graph() || detect_input_kind(*s.text) != InputKind::Pyrender) continue;
       Graph graph, literal;
-      ReadReport report;
-      std::vector<NodeAt> nodes;
+      GraphReadReport report;
+      std::vector<NodePosition> nodes;
       auto read = read_graph_with_nodes(graph, InputKind::Pyrender, *s.text, record.id, report, nodes);
       REQUIRE(read.ok());
       REQUIRE(nodes.back().node == read->root);
       UOpMap<size_t> below(graph);
       for (UOp u : toposort(read->root)) below[u] = 1;
-      for (const NodeAt& n : nodes) REQUIRE(below.find(n.node));
+      for (const NodePosition& n : nodes) REQUIRE(below.find(n.node));
       CHECK(nodes.size() == report.places.size());
       statements += nodes.size();
       // without a header, the reader infers some dtypes; with a header, it infers nothing and makes other nodes
@@ -112,8 +112,8 @@ TEST_CASE("nodes in text: each statement of the golden graphs has its node, with
 
 TEST_CASE("nodes in text: an error leaves the nodes above it") {
   Graph graph;
-  ReadReport report;
-  std::vector<NodeAt> nodes;
+  GraphReadReport report;
+  std::vector<NodePosition> nodes;
   CHECK_FALSE(read_graph_with_nodes(graph, InputKind::Pyrender, "c0 = UOp.const(dtypes.int, 1)\nc1 = c9\n", "", report,
                                     nodes).ok());
   REQUIRE(nodes.size() == 1);

@@ -15,7 +15,7 @@ std::string slug_of_stage(std::string_view name) {
   return out.empty() ? "stage" : out;
 }
 
-RecordedStages::RecordedStages(const GoldenRecord& record) {
+RecordedStageTexts::RecordedStageTexts(const GoldenRecord& record) {
   using enum RecordedStage::Kind;
   stages_.push_back({Ast, "ast", record.ast_full ? *record.ast_full : record.ast});
   if (record.ast_full) stages_.back().pyrender = record.ast;
@@ -30,11 +30,11 @@ RecordedStages::RecordedStages(const GoldenRecord& record) {
   if (record.linear) stages_.push_back({Output, "linear", *record.linear});
   if (record.source) stages_.push_back({Output, "source", *record.source});
   if (!record.program) return;
-  program_ = program_text(*record.program);
-  stages_.push_back({Output, "program", program_});
+  program_text_ = program_text(*record.program);
+  stages_.push_back({Output, "program", program_text_});
 }
 
-const RecordedStage* RecordedStages::find_stage(std::string_view name) const {
+const RecordedStage* RecordedStageTexts::find_stage(std::string_view name) const {
   auto found = std::ranges::find(stages_, name, &RecordedStage::name);
   if (found == stages_.end()) found = std::ranges::find(stages_, name, [](auto& s) { return slug_of_stage(s.name); });
   return found == stages_.end() ? nullptr : &*found;

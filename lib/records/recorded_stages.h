@@ -25,12 +25,12 @@ struct RecordedStage {
 // Returns a stage's name for file names and the command line: "postopt-symbolic".
 std::string slug_of_stage(std::string_view name);
 
-class RecordedStages {
+class RecordedStageTexts {
  public:
   // Lists the texts of `record`, or only `ast` for an input that is no record. Either must outlive this object.
-  explicit RecordedStages(const GoldenRecord& record);
-  explicit RecordedStages(std::string_view ast) { stages_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
-  RecordedStages(const RecordedStages&) = delete;
+  explicit RecordedStageTexts(const GoldenRecord& record);
+  explicit RecordedStageTexts(std::string_view ast) { stages_.push_back({RecordedStage::Kind::Ast, "ast", ast}); }
+  RecordedStageTexts(const RecordedStageTexts&) = delete;
 
   auto begin() const { return stages_.begin(); }
   auto end() const { return stages_.end(); }
@@ -45,7 +45,7 @@ class RecordedStages {
   const RecordedStage* find_stage(std::string_view name) const;
 
  private:
-  std::string program_;
+  std::string program_text_;
   std::vector<RecordedStage> stages_;
 };
 

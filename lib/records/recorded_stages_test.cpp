@@ -14,7 +14,7 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
       "test");
   REQUIRE(record);
   std::string all;
-  const RecordedStages stages(*record);
+  const RecordedStageTexts stages(*record);
   for (const RecordedStage& s : stages) {
     all += s.name + "=" + std::string(s.text.value_or("?")) + (s.is_unchanged ? " same" : "") +
            (s.is_graph() ? "" : " output");
@@ -26,7 +26,7 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
   CHECK_FALSE(stages.find_stage("second")->pyrender);
   CHECK(stages.find_stage("none") == nullptr);
   record->program = GoldenProgram{.name = "E_3"};
-  CHECK(RecordedStages(*record).find_stage("program")->text->starts_with("name: E_3\n"));
+  CHECK(RecordedStageTexts(*record).find_stage("program")->text->starts_with("name: E_3\n"));
 }
 
 TEST_CASE("RecordedStages: the text that loses the least is the text of a stage, and pyrender's text are its letters") {
@@ -36,7 +36,7 @@ TEST_CASE("RecordedStages: the text that loses the least is the text of a stage,
        1},
       "test");
   REQUIRE(record);
-  const RecordedStages stages(*record);
+  const RecordedStageTexts stages(*record);
   CHECK(stages.find_stage("ast")->text == "AF");
   CHECK(stages.find_stage("ast")->pyrender == "A");
   CHECK(stages.find_stage("a")->text == "BF");
@@ -47,7 +47,7 @@ TEST_CASE("RecordedStages: the text that loses the least is the text of a stage,
 }
 
 TEST_CASE("RecordedStages: an input that is no record has an AST alone") {
-  const RecordedStages stages(std::string_view("A"));
+  const RecordedStageTexts stages(std::string_view("A"));
   REQUIRE(std::distance(stages.begin(), stages.end()) == 1);
   CHECK(stages.find_stage("ast")->text == "A");
 }

@@ -19,7 +19,7 @@ void write_arrays(JsonWriter& json, std::string_view name, const std::vector<Rep
   json.start_line().key(name).object([&] {
     for (const ReproArray& a : arrays)
       json.start_line().key(a.name).object(
-          [&] { json.member("dtype", a.dtype.repr()).member("shape", a.shape).member("hex", to_hex(a.bytes)); });
+          [&] { json.member("dtype", a.dtype.repr()).member("shape", a.shape).member("hex", sha256_hex(a.bytes)); });
   });
 }
 
@@ -33,7 +33,7 @@ void write_map(JsonWriter& json, std::string_view name, const Map& map) {
 
 std::string read_hex(JsonScanner& in) {
   size_t at = in.position();
-  if (auto bytes = from_hex(in.string())) return *bytes;
+  if (auto bytes = bytes_from_hex(in.string())) return *bytes;
   in.throw_error(at, "malformed bytes", "pairs of hexadecimal digits");
 }
 
@@ -55,10 +55,10 @@ ReproArray read_array(JsonScanner& in, std::string name) {
     else if (key == "shape")
       in.array([&] {
         size_t size_at = in.position();
-        out.shape.push_back(in.int64());
+        out.shape.push_back(in.read_int64());
         if (out.shape.back() < 0 || out.shape.size() > 64) in.throw_error(size_at, "invalid array size", "0 or more");
       });
-    else in.skip();
+    else in.skip_any();
   });
   if (out.dtype.is(Scalar::Void)) in.throw_error(at, "an array without a dtype");
   // a product that overflows 64 bits does not fit in memory, unless a size is 0
@@ -120,12 +120,12 @@ std::string repro_to_json(const Repro& repro, std::string_view graph) {
     write_arrays(json, "expected", repro.expected);
     write_map(json, "made_by", repro.made_by);
     while (graph.ends_with('\n')) graph.remove_suffix(1);
-    json.start_line().key("graph").raw(graph);
+    json.start_line().key("graph").raw_json(graph);
   });
   return out + "\n";
 }
 
-bool looks_like_repro(std::string_view head) {
+bool is_start_of_repro(std::string_view head) {
   return head.substr(0, head.find('\n')).find("\"tgc-repro\"") != head.npos;
 }
 
@@ -146,14 +146,14 @@ Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::stri
       else if (key == "fault") repro.seeded_fault = in.string();
       else if (key == "blamed") read_map(in, repro.blamed_rewrite, string);
       else if (key == "made_by") read_map(in, repro.made_by, string);
-      else if (key == "variables") read_map(in, repro.variables, [&] { return in.int64(); });
+      else if (key == "variables") read_map(in, repro.variables, [&] { return in.read_int64(); });
       else if (key == "tolerance") read_map(in, repro.tolerance, [&] { return read_real(in); });
       else if (key == "inputs") read_arrays(in, repro.inputs);
       else if (key == "expected") read_arrays(in, repro.expected);
       else if (key == "graph") {
         out = graph_from_json(graph, in, places).value_or_throw();
-        in.skip();
-      } else in.skip();
+        in.skip_any();
+      } else in.skip_any();
     });
     in.expect_end();
     if (format != kFormat) in.throw_error(0, "the format '" + format + "'", R"("format":"tgc-repro")");

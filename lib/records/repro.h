@@ -36,7 +36,7 @@ struct Repro {
 std::string repro_to_json(const Repro& repro, std::string_view graph);
 
 // True if a text that begins with `head` may be a bundle.
-bool looks_like_repro(std::string_view head);
+bool is_start_of_repro(std::string_view head);
 
 // Parses a bundle. Returns its graph, and stores the rest in `repro`. Errors have line and column.
 Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places,

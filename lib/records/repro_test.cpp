@@ -12,7 +12,7 @@ const std::string kGraph =
 
 std::string error_with(const std::string& members) {
   Graph g;
-  return error_of(read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":1," + members + "}"));
+  return error_text_of(read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":1," + members + "}"));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ TEST_CASE("repro: all members survive a round trip") {
       repro_to_json(repro, graph_to_json(root, {.name = "k", .stage = "expander", .target = "CPU:LLVM"}));
   CHECK(detect_input_kind(text) == InputKind::Repro);
   Graph h;
-  ReadReport report;
+  GraphReadReport report;
   auto read = read_graph(h, InputKind::Repro, text, "", &report);
   REQUIRE(read.ok());
   CHECK(read->info.stage == "expander");
@@ -62,7 +62,7 @@ TEST_CASE("repro: errors have a position") {
   CHECK(error_with("\"tolerance\":{\"rtol\":-1}," + kGraph).find("0 or more") != std::string::npos);
   Graph g;
   auto other = read_graph(g, InputKind::Repro, "{\"format\":\"tgc-repro\",\"version\":2," + kGraph + "}");
-  CHECK(error_of(other).find("version '2'") != std::string::npos);
+  CHECK(error_text_of(other).find("version '2'") != std::string::npos);
 }
 
 TEST_CASE("repro: an error in the graph has its line in the bundle") {

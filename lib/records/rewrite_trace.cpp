@@ -260,7 +260,7 @@ class GroupRecord {
       separated.append(separated.empty() ? "" : ",").append(lines, from, end - from);
       from = end + 1;
     }
-    json.key("rewrites").raw(R"({"nodes":[)" + separated + R"(],"list":[)" + list + "]}");
+    json.key("rewrites").raw_json(R"({"nodes":[)" + separated + R"(],"list":[)" + list + "]}");
   }
 
   void write_program(JsonWriter& json, PickleValue ret, const std::vector<Rewrite>& group) {
@@ -321,14 +321,14 @@ class GroupRecord {
   }
 
   Graph graph_;
-  PickledNodes nodes_;
+  PickledNodeWriter nodes_;
   JsonNodeReader reader_;
   GraphInfo info_;
 };
 
 }  // namespace
 
-bool looks_like_rewrites(std::string_view head) {
+bool is_start_of_rewrites(std::string_view head) {
   return head.starts_with('\x80') && head.substr(0, 100).find("RewriteTrace") != head.npos;
 }
 
@@ -414,7 +414,7 @@ Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, cons
     std::vector<PickleValue> nodes;
     for (size_t i = 0; i + 1 < table.size(); i += 2)
       if (auto number = table[i].int_value()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
-    s->dialect = &fitting_dialect(nodes);
+    s->dialect = &find_fitting_dialect(nodes);
     return std::unique_ptr<RewriteTrace>(new RewriteTrace(std::move(s)));
   });
 }

@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Returns true if `head`, at least the first 100 bytes of a file, looks like a rewrites.pkl.
-bool looks_like_rewrites(std::string_view head);
+bool is_start_of_rewrites(std::string_view head);
 
 class RewriteTrace {
  public:

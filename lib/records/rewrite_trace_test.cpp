@@ -32,7 +32,7 @@ std::string pickled_uop(int op, int sources, int const_op) {
 std::string problem_of(const std::string& pickle) {
   auto read = Pickle::read(pickle, is_tinygrad_name, "a test");
   if (!read) return read.diag().message;
-  auto made = catch_failures([&] { return &fitting_dialect({read->root(), read->root()[2][0]}); });
+  auto made = catch_failures([&] { return &find_fitting_dialect({read->root(), read->root()[2][0]}); });
   return made ? (*made)->producer : made.diag().message;
 }
 
@@ -41,7 +41,7 @@ std::string problem_of(const std::string& pickle) {
 TEST_CASE("rewrites.pkl: becomes a recording with the producer, stages and sources") {
   for (std::string_view version : {"12", "13", "14"}) {
     const std::string path = "testdata/fuzz/profile/rewrites_0." + std::string(version) + ".pkl";
-    CHECK(looks_like_rewrites(read_first_bytes(path, 100)));
+    CHECK(is_start_of_rewrites(read_first_bytes(path, 100)));
     std::string text = read_file(path).value_or_throw();
     auto lines = lines_of(text);
     REQUIRE(lines.size() >= 2);
@@ -73,7 +73,7 @@ TEST_CASE("pickled nodes: values that share values do not expand without end") {
   const PickleDialect dialect{Release::v0_14, "tinygrad 0.14.0", {""}};
   auto printed = [&](const std::string& bytes) {
     const Pickle pickle = Pickle::read(bytes, is_any, "").value_or_throw();
-    return catch_failures([&] { return PickledNodes(dialect).value_text(pickle.root()); });
+    return catch_failures([&] { return PickledNodeWriter(dialect).value_text(pickle.root()); });
   };
   std::string pairs = "N", rows = "N";
   CHECK(printed("N2\x86.").ok());

@@ -19,7 +19,8 @@ class Comparer {
     for (size_t i = 0; i < std::min(nodes_a_.size(), nodes_b_.size()); i++) {
       UOp u = nodes_a_[i];
       if (std::string difference = compare(u, nodes_b_[i]); !difference.empty())
-        return GraphDifference{u, "node " + std::to_string(i) + " (" + std::string(shown_op(u)) + "): " + difference};
+        return GraphDifference{
+            u, "node " + std::to_string(i) + " (" + std::string(printed_op_name(u)) + "): " + difference};
     }
     if (nodes_a_.size() == nodes_b_.size()) return std::nullopt;
     return GraphDifference{{}, std::to_string(nodes_a_.size()) + " nodes and " + std::to_string(nodes_b_.size())};
@@ -75,7 +76,7 @@ std::string graph_difference(UOp a, UOp b) {
   return difference ? std::move(difference->text) : std::string();
 }
 
-Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& into) {
+Result<UOp> round_trip_graph(Format format, UOp root, const GraphInfo& info, Graph& into) {
   auto text = write_graph(format, root, info);
   if (!text) return text.diag();
   std::string file = info.name + " (" + info.stage + ", as " + std::string(name_of(format)) + ")";
@@ -84,7 +85,7 @@ Result<UOp> round_trip(Format format, UOp root, const GraphInfo& info, Graph& in
     return Diag{.message = "detected as " + std::string(name_of(detect_input_kind(*text))),
                 .file = file,
                 .expected = std::string(name_of(kind))};
-  ReadReport report{.accepts_malformed_graphs = true};
+  GraphReadReport report{.accepts_malformed_graphs = true};
   auto read = read_graph(into, kind, *text, file, &report);
   if (!read) return read.diag();
   if (std::string difference = graph_difference(root, read->root); !difference.empty())

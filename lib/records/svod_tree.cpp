@@ -63,10 +63,10 @@ std::optional<std::string_view> inside(std::string_view text, std::string_view o
   return text.substr(0, text.size() - close.size());
 }
 
-class TreeReader : public PyScan {
+class TreeReader : public PyScanner {
  public:
   TreeReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
-      : PyScan(text, file), graph_(graph), places_(places) {}
+      : PyScanner(text, file), graph_(graph), places_(places) {}
 
   UOp read() {
     for (size_t next; position_ < input_text_.size(); position_ = next) {

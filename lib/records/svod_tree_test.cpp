@@ -40,7 +40,7 @@ TEST_CASE("Svod's trees: args, shared nodes and repeated nodes") {
     Graph graph;
     graph.set_release(Release::v0_14);
     auto root = read_svod_tree(graph, "[1] " + label + "\n");
-    return root ? std::string(shown_op(*root)) + " " + root->arg().repr() : root.diag().message;
+    return root ? std::string(printed_op_name(*root)) + " " + root->arg().repr() : root.diag().message;
   };
   CHECK(arg_of("RANGE(R0_1, GroupReduce) : Scalar(WeakInt) shape=[]") == "RANGE (0, 1, AxisType.GROUP_REDUCE)");
   CHECK(arg_of("RANGE(U3, Weak) : Scalar(WeakInt)") == "RANGE (3, AxisType.WEAK)");

@@ -27,7 +27,7 @@ void for_each_golden(std::initializer_list<const char*> files, Each each) {
 
 // Returns the first line of the error, or "none".
 template <class T>
-std::string error_of(const Result<T>& read) {
+std::string error_text_of(const Result<T>& read) {
   return read ? "none" : read.diag().text().substr(0, read.diag().text().find('\n'));
 }
 

@@ -18,7 +18,7 @@
 namespace tgc {
 
 // The failure to preserve (--while).
-struct Criterion {
+struct FailureCriterion {
   FailureSignature::Kind kind = FailureSignature::Kind::Wrong;
   // For Kind::Script: a shell command, in which {} is replaced by the name of a file with the candidate. For
   // Kind::Differs: the Python or the command that runs tinygrad.
@@ -27,7 +27,8 @@ struct Criterion {
 
 struct ObservedFailure {
   FailureSignature symptom;
-  std::map<std::string, std::string> blamed;  // bisect's verdict, stage, rule and branch; empty without a bisection
+  // bisect's verdict, stage, rule and branch; empty without a bisection
+  std::map<std::string, std::string> bisect_facts;
   // number of the culprit among the rewrites by the rule in its stage, from 1; 0 if unknown
   uint64_t rewrite_number = 0;
   void set_blamed_rewrite(const Verdict& verdict);
@@ -41,12 +42,12 @@ bool is_of_other_release(const Session& session);
 class InterestingnessTest {
  public:
   // `options` says how to run cases, except for the device and the arrays, which are part of each case.
-  InterestingnessTest(const Session& session, RunOptions options, Criterion criterion)
+  InterestingnessTest(const Session& session, RunOptions options, FailureCriterion criterion)
       : session_(session),
-        options_(std::move(options)),
-        criterion_(std::move(criterion)),
-        is_wrong_live_(criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
-        tinygrad_(criterion_.script_command, session.cancel_check()) {}
+        run_options_(std::move(options)),
+        failure_criterion_(std::move(criterion)),
+        is_wrong_live_(failure_criterion_.kind == FailureSignature::Kind::Wrong && is_of_other_release(session)),
+        tinygrad_process_(failure_criterion_.script_command, session.cancel_check()) {}
 
   // Determines the failure of the initial case `c`. Must be called before the other functions. Fails if `c` does not
   // fail as the criterion says.
@@ -58,18 +59,18 @@ class InterestingnessTest {
   // Returns the answer of is_interesting() if it needs no run, because it is cached, or the case is invalid or rejected
   // by the prefilter; else nullopt.
   std::optional<bool> cached_answer(const TestCase& c);
-  bool has_prefilter() const { return prefilter_ && prefilter_->is_useful(); }
+  bool has_prefilter() const { return case_prefilter_ && case_prefilter_->is_useful(); }
   // Returns true if tgc's own stages compile the cases, so that a case can begin after a stage.
   bool has_stages() const { return has_stages_; }
   // Returns true if cases are tried with newly drawn arrays, too.
   bool has_drawn_arrays() const { return is_wrong_live_; }
 
   // Returns the kind of failure that was found for `c`; if none was found, the kind of the initial case.
-  FailureSignature::Kind symptom_in(const TestCase& c) const;
+  FailureSignature::Kind failure_kind_of(const TestCase& c) const;
 
   // Returns the arrays that showed the failure of `c`: its own, unless others were drawn for it.
   std::vector<ReproArray> inputs_of(const TestCase& c) const;
-  const VariableValues& variables() const { return options_.input.variables; }
+  const VariableValues& variables() const { return run_options_.input.variables; }
 
   const ObservedFailure& failure() const { return initial_failure_; }
   size_t num_calls() const { return num_calls_; }  // cases that were examined ("tries")
@@ -82,23 +83,23 @@ class InterestingnessTest {
   bool has_live_difference(const TestCase& c, FailingInputs& failing) const;
   ObservedFailure examine_live_case(const TestCase& c, const ObservedFailure* same, FailingInputs& failing) const;
   enum class Answer : uint8_t { No, Maybe, Yes };  // Maybe: valid and accepted by the prefilter, but not yet run
-  Answer answer_for(const TestCase& c, const std::string& key);
-  InputGraph compiled_case(const TestCase& c, bool with_rewrites = true) const;
+  Answer quick_answer_for(const TestCase& c, const std::string& key);
+  InputGraph make_compiled_case(const TestCase& c, bool with_rewrites = true) const;
   bool is_accepted_by_script(const TestCase& c) const;
   ObservedFailure find_difference(const TestCase& c);
 
   const Session& session_;
-  RunOptions options_;
-  Criterion criterion_;
+  RunOptions run_options_;
+  FailureCriterion failure_criterion_;
   const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
-  TinygradProcess tinygrad_;
+  TinygradProcess tinygrad_process_;
   ObservedFailure initial_failure_;
   bool has_stages_ = true;
   bool should_accept_crashes_ = false;  // a crash counts as the same failure as wrong values
   bool is_shown_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
   // Set by find_initial_failure().
-  std::optional<Prefilter> prefilter_;
-  std::optional<ValidityChecks> validity_;
+  std::optional<CasePrefilter> case_prefilter_;
+  std::optional<ValidityChecker> validity_checks_;
   std::atomic<size_t> num_calls_ = 0, num_prefiltered_ = 0;
   mutable std::mutex mutex_;
   struct CachedAnswer {

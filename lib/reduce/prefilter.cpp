@@ -21,7 +21,7 @@ using Kind = FailureSignature::Kind;
 // Also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
-  UOp choose_result(const Hit& hit, UOp before, UOp after) override {
+  UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
     UOp made = ApplicationLog::choose_result(hit, before, after);
     if (!(made == after)) changed_.insert(rewrite_number());
     return made;
@@ -61,42 +61,43 @@ bool is_seeded(const TestCase& c) {
 
 }  // namespace
 
-Prefilter::Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
+CasePrefilter::CasePrefilter(const Session& session, const TestCase& first, FailureSignature symptom,
                      std::map<std::string, std::string> blamed, VariableValues variables)
     : session_(session),
-      symptom_(std::move(symptom)),
+      failure_symptom_(std::move(symptom)),
       blamed_rewrite_(std::move(blamed)),
-      variables_(std::move(variables)) {
-  if (symptom_.kind == Kind::Compile) quoted_parts_ = quoted_of(symptom_.message, source_of(first));
+      variable_values_(std::move(variables)) {
+  if (failure_symptom_.kind == Kind::Compile)
+    quoted_parts_ = quoted_of(failure_symptom_.message, source_text_of(first));
   checked_property_ = property_to_check();
 }
 
-Prefilter::CheckedProperty Prefilter::property_to_check() const {
+CasePrefilter::CheckedProperty CasePrefilter::property_to_check() const {
   auto text = [&](const char* name) {
     auto it = blamed_rewrite_.find(name);
     return it == blamed_rewrite_.end() ? std::string() : it->second;
   };
-  const StageRow* stage = find_row(text("stage"));
+  const StageRow* stage = find_stage_row(text("stage"));
   bool is_rule = stage && stage->kernel && !text("rule").empty();
   if (is_rule && (text("verdict") == "rewrite" || text("verdict") == "divergence")) return CheckedProperty::Rule;
-  if (symptom_.kind == Kind::Refused || symptom_.kind == Kind::Endless) return CheckedProperty::Refusal;
+  if (failure_symptom_.kind == Kind::Refused || failure_symptom_.kind == Kind::Endless) return CheckedProperty::Refusal;
   if (!quoted_parts_.empty()) return CheckedProperty::Source;
-  bool is_outside = symptom_.kind == Kind::Crash && symptom_.cause_key.starts_with("out of bounds");
+  bool is_outside = failure_symptom_.kind == Kind::Crash && failure_symptom_.cause_key.starts_with("out of bounds");
   return text("verdict") == "crash" && is_outside ? CheckedProperty::Bounds : CheckedProperty::Nothing;
 }
 
-bool Prefilter::may_fail(const TestCase& c) const {
+bool CasePrefilter::may_fail(const TestCase& c) const {
   switch (checked_property_) {
     case CheckedProperty::Nothing: return true;
     case CheckedProperty::Rule:
       if (blamed_rewrite_.at("verdict") == "rewrite" && !can_be_bisected(c)) return false;
       if (!may_rule_differ(c)) return false;
-      if (symptom_.kind == Kind::Refused) return is_refused(c);
+      if (failure_symptom_.kind == Kind::Refused) return is_refused(c);
       return blamed_rewrite_.at("verdict") == "divergence" || is_rule_relevant(c);
     case CheckedProperty::Bounds: return may_go_out_of_bounds(c);
     case CheckedProperty::Refusal: return can_be_bisected(c) && is_refused(c);
     case CheckedProperty::Source: {
-      std::string source = source_of(c);
+      std::string source = source_text_of(c);
       return std::ranges::all_of(quoted_parts_,
                                  [&](const std::string& word) { return source.find(word) != source.npos; });
     }
@@ -105,25 +106,25 @@ bool Prefilter::may_fail(const TestCase& c) const {
 }
 
 // Returns true if bisect can run on the case: REF must accept it, and it must store something.
-bool Prefilter::can_be_bisected(const TestCase& c) const {
+bool CasePrefilter::can_be_bisected(const TestCase& c) const {
   auto kernel = Executable::make_for_ref(c.root);
   return kernel && std::ranges::any_of(kernel->buffers(), &BufferSpec::is_written);
 }
 
-bool Prefilter::is_refused(const TestCase& c) const {
+bool CasePrefilter::is_refused(const TestCase& c) const {
   FaultScope fault(c.fault);
   InputGraph in = c.input_graph();
   auto found = refusal_of(session_, in, c.device);
-  return found && *found == symptom_ && (symptom_.kind != Kind::Endless || is_endless_when_watched(c));
+  return found && *found == failure_symptom_ && (failure_symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
 // Returns true if the stage that bisect named also exceeds the stack limit in a compilation with a watcher, which
 // bisect uses: with a watcher, other nodes may exceed the limit.
-bool Prefilter::is_endless_when_watched(const TestCase& c) const {
+bool CasePrefilter::is_endless_when_watched(const TestCase& c) const {
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   ApplicationLog log;
-  ScopedWatch watched(*compilation, log);
+  ScopedObserver watched(*compilation, log);
   if (compilation->list()) return false;
   auto stage = blamed_rewrite_.find("stage");
   return stage == blamed_rewrite_.end() ||
@@ -132,8 +133,8 @@ bool Prefilter::is_endless_when_watched(const TestCase& c) const {
 
 // Returns true if vmin and vmax allow an access out of bounds in the graph and, if the case has a target, in the linear
 // list. Checks stores if the failure is a store, else loads.
-bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
-  OpSet which = symptom_.cause_key.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
+bool CasePrefilter::may_go_out_of_bounds(const TestCase& c) const {
+  OpSet which = failure_symptom_.cause_key.ends_with("store") ? OpSet{Op::STORE} : OpSet{Op::LOAD};
   if (!may_leave_buffers(toposort(c.root), which)) return false;
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);
@@ -144,7 +145,7 @@ bool Prefilter::may_go_out_of_bounds(const TestCase& c) const {
 }
 
 // Returns the source without digits; "" if the kernel is refused.
-std::string Prefilter::source_of(const TestCase& c) const {
+std::string CasePrefilter::source_text_of(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return {};
@@ -155,28 +156,29 @@ std::string Prefilter::source_of(const TestCase& c) const {
 // Returns true if the two sides of an application of the blamed rule in its stage differ, or cannot be compared. With a
 // seeded fault, considers only applications that the fault changed. If bisect's verdict is a divergence from tinygrad,
 // any application suffices, but a seeded fault must have changed an application of some rule.
-bool Prefilter::may_rule_differ(const TestCase& c) const {
+bool CasePrefilter::may_rule_differ(const TestCase& c) const {
   FaultScope fault(c.fault);
   auto compilation = session_.begin(c.input_graph());
   if (!compilation) return false;
   FaultLog log;
-  ScopedWatch watched(*compilation, log);
-  (void)compilation->run_through(*find_row(blamed_rewrite_.at("stage")));
-  compilation->set_watcher(nullptr);
+  ScopedObserver watched(*compilation, log);
+  (void)compilation->run_through_stage(*find_stage_row(blamed_rewrite_.at("stage")));
+  compilation->set_stage_observer(nullptr);
   bool is_divergence = blamed_rewrite_.at("verdict") == "divergence";
   auto is_accused = [&](const Application& a) {
     if (!a.stage || a.stage->name != blamed_rewrite_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
     return !is_seeded(c) || is_divergence || log.changed(a);
   };
   if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.all_rewrites(), is_accused);
-  auto seen = evaluate_sides(*compilation, log.all_rewrites(), arrays_from_bundle(c.inputs), variables_, is_accused);
+  auto seen =
+      evaluate_sides(*compilation, log.all_rewrites(), arrays_from_bundle(c.inputs), variable_values_, is_accused);
   if (!seen) return std::ranges::any_of(log.all_rewrites(), is_accused);
   return std::ranges::any_of(*seen, [](const auto& s) { return s.kind != EquivalenceResult::Kind::Same; });
 }
 
 // Returns true if the linear list changes without the blamed rule or, if a fault is seeded, without the fault, if the
 // kernel then does not compile, or if there is no target. If the list stays the same, later rewrites discard the error.
-bool Prefilter::is_rule_relevant(const TestCase& c) const {
+bool CasePrefilter::is_rule_relevant(const TestCase& c) const {
   if (c.info.target.empty()) return true;
   FaultScope fault(c.fault);
   auto with = session_.begin(c.input_graph());
@@ -185,14 +187,14 @@ bool Prefilter::is_rule_relevant(const TestCase& c) const {
   auto without = session_.begin(c.input_graph());
   if (!without) return true;
   if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
-  Veto veto([&](uint64_t, const Hit& hit, UOp) { return is_blamed_rule(*hit.rule, hit.branch); });
-  std::optional<ScopedWatch> watched;
+  RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return is_blamed_rule(*hit.rule, hit.branch); });
+  std::optional<ScopedObserver> watched;
   if (!is_seeded(c)) watched.emplace(*without, veto);
   auto& list = without->list();
   return !list || list->empty() || key_of(list->back()) != key_of(with->list()->back());
 }
 
-bool Prefilter::is_blamed_rule(const Rule& rule, const char* branch) const {
+bool CasePrefilter::is_blamed_rule(const Rule& rule, const char* branch) const {
   if (rule.name != blamed_rewrite_.at("rule")) return false;
   auto blamed = blamed_rewrite_.find("branch");
   return blamed == blamed_rewrite_.end() || (branch && branch == blamed->second);

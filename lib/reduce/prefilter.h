@@ -18,11 +18,11 @@
 
 namespace tgc {
 
-class Prefilter {
+class CasePrefilter {
  public:
   // `first` is the initial case, `symptom` its failure, and `blamed` bisect's verdict, stage, rule and branch (empty
   // without a bisection). `variables` are the values of the kernel's variables.
-  Prefilter(const Session& session, const TestCase& first, FailureSignature symptom,
+  CasePrefilter(const Session& session, const TestCase& first, FailureSignature symptom,
             std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Returns true if there are candidates that the prefilter can reject.
@@ -40,12 +40,12 @@ class Prefilter {
   bool is_refused(const TestCase& c) const;
   bool is_endless_when_watched(const TestCase& c) const;
   bool may_go_out_of_bounds(const TestCase& c) const;
-  std::string source_of(const TestCase& c) const;
+  std::string source_text_of(const TestCase& c) const;
 
   const Session& session_;
-  FailureSignature symptom_;
+  FailureSignature failure_symptom_;
   std::map<std::string, std::string> blamed_rewrite_;
-  VariableValues variables_;
+  VariableValues variable_values_;
   std::vector<std::string> quoted_parts_;  // that the compiler's message quotes, without digits
   CheckedProperty checked_property_ = CheckedProperty::Nothing;
 };

@@ -25,18 +25,18 @@ constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not re
 // The functions throw Failure.
 class Reduction {
  public:
-  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion,
+  Reduction(const Session& session, InputGraph& in, const RunOptions& options, const FailureCriterion& criterion,
             ReduceReport& report)
       : session_(session),
         own_(session_without_overrides(session)),
         in_(in),
-        options_(with_bundle(options, in)),
+        options_(options_with_bundle(options, in)),
         criterion_(criterion),
         interesting_(own_, options_of_cases(), criterion),
         report_(report) {}
 
   void run() {
-    best_ = initial_case(session_, in_, options_, criterion_.kind == Kind::Differs);
+    best_ = make_initial_case(session_, in_, options_, criterion_.kind == Kind::Differs);
     (void)interesting_.find_initial_failure(best_).value_or_throw();
     options_.input.variables = interesting_.variables();
     best_.inputs = interesting_.inputs_of(best_);
@@ -45,7 +45,7 @@ class Reduction {
     const TestCase given = best_;
     if (!stopped()) make_large_cuts();
     if (interesting_.has_prefilter()) try_smallest_end(given);
-    else make_plain(simplifications());
+    else make_plain(all_simplifications());
     sweep();
     if (interesting_.has_prefilter()) try_other_chains(given);
     report_.was_interrupted = session_.is_cancelled();
@@ -68,7 +68,7 @@ class Reduction {
   // "" if the stage is unknown.
   std::string stage() const {
     const ObservedFailure& failure = interesting_.failure();
-    if (auto it = failure.blamed.find("stage"); it != failure.blamed.end()) return it->second;
+    if (auto it = failure.bisect_facts.find("stage"); it != failure.bisect_facts.end()) return it->second;
     const std::string& said = failure.symptom.message;  // begins with "stage 'expander': ..."
     if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
@@ -192,10 +192,10 @@ class Reduction {
   // Moves the seeded fault to an earlier application of its rule, so that later cuts can remove more nodes.
   void try_first_application() {
     if (!best_.fault) return;
-    for (uint64_t n : {uint64_t(1), best_.fault->application / 2}) {
+    for (uint64_t n : {uint64_t(1), best_.fault->application_number / 2}) {
       TestCase other = best_;
-      other.fault->application = n;
-      if (n > 0 && n < best_.fault->application && accept(other)) return;
+      other.fault->application_number = n;
+      if (n > 0 && n < best_.fault->application_number && accept(other)) return;
     }
   }
 
@@ -220,7 +220,7 @@ class Reduction {
     const ObservedFailure& failure = interesting_.failure();
     std::optional<RewriteSlice> slice;
     if (is_rewrite() && failure.rewrite_number)
-      slice = RewriteSlice::find_rewrite(own_, best_, stage(), failure.blamed.at("rule"), failure.rewrite_number);
+      slice = RewriteSlice::find_rewrite(own_, best_, stage(), failure.bisect_facts.at("rule"), failure.rewrite_number);
     else if (failure.symptom.kind == Kind::Refused || failure.symptom.kind == Kind::Endless)
       slice = RewriteSlice::find_last_rewrite(own_, best_, stage());
     return slice && (slice_at(*slice) || (slice->outer_slice() && slice_at(*slice->outer_slice())));
@@ -260,7 +260,7 @@ class Reduction {
   bool may_fail(const TestCase& c) { return interesting_.cached_answer(c).value_or(true); }
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
-    std::vector<double> one = size_of(a), other = size_of(b);
+    std::vector<double> one = case_sizes_of(a), other = case_sizes_of(b);
     if (interesting_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // the bytes of drawn arrays do not count
     return one < other;
   }
@@ -275,7 +275,7 @@ class Reduction {
   // Accepts the first candidate that is smaller and fails, and returns its index; nullopt if there is none. Begins at
   // index `from` and wraps around at the end. Tests session_.jobs candidates in parallel.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
-    const size_t n = candidates.size(), width = std::max(1u, session_.jobs);
+    const size_t n = candidates.size(), width = std::max(1u, session_.num_jobs);
     for (size_t i = 0; i < n && !stopped();) {
       std::vector<std::pair<size_t, TestCase>> batch;
       for (; i < n && batch.size() < width; i++) {
@@ -343,7 +343,7 @@ class Reduction {
       while (!parts.empty() && !stopped()) {
         auto c = catch_failures([&] { return replace_by_buffers(best_, parts, options_.input.variables, in_ref_); });
         if ((cut = c && accept(*c))) break;
-        if (parts.size() == 1) needed.insert(to_hex(key_of(parts[0])));
+        if (parts.size() == 1) needed.insert(sha256_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);
       }
       if (!cut && large_parts(needed).empty()) return;
@@ -357,7 +357,7 @@ class Reduction {
     UOpSet covered(*best_.graph);
     for (auto& [u, size] : nodes_by_dominated_count(best_.root)) {
       if (size < kWorthACut || !is_storable(u) || (value && u == value) || covered.contains(u)) continue;
-      if (needed.contains(to_hex(key_of(u)))) continue;
+      if (needed.contains(sha256_hex(key_of(u)))) continue;
       out.push_back(u);
       for (UOp below : toposort(u)) covered.insert(below);
     }
@@ -432,10 +432,10 @@ class Reduction {
 
   // `fails` fails, and `passes` does not. Records that the failure seems to need one of the ops that `passes` lacks.
   void note_needed_ops(const TestCase& fails, const TestCase& passes) {
-    if (OpSet gone = ops_of(fails.root) - ops_of(passes.root); !gone.empty()) needed_.push_back(gone);
+    if (OpSet gone = ops_of_graph(fails.root) - ops_of_graph(passes.root); !gone.empty()) needed_.push_back(gone);
   }
   bool is_likely(const TestCase& c) const {
-    const OpSet there = ops_of(c.root);
+    const OpSet there = ops_of_graph(c.root);
     return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
@@ -457,12 +457,12 @@ class Reduction {
     report_.num_calls = interesting_.num_calls(), report_.num_prefiltered = interesting_.num_prefiltered();
     report_.verdict = interesting_.failure().text();
     InputGraph in = best_.input_graph();
-    const RunOptions options = with_bundle(options_of_cases(), in);
+    const RunOptions options = options_with_bundle(options_of_cases(), in);
     Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
-    Repro repro{.symptom = std::string(name_of(interesting_.symptom_in(best_))),
+    Repro repro{.symptom = std::string(name_of(interesting_.failure_kind_of(best_))),
                 .description = interesting_.failure().text(),
                 .script = criterion_.script_command,
-                .blamed_rewrite = interesting_.failure().blamed,
+                .blamed_rewrite = interesting_.failure().bisect_facts,
                 .inputs = best_.inputs};
     if (best_.fault) repro.seeded_fault = best_.fault->text();
     report_.bundle_text = bundle_text(own_, options, in, place, std::move(repro));
@@ -473,7 +473,7 @@ class Reduction {
   InputGraph& in_;
   RunOptions options_;
   ExecuteOptions in_ref_ = options_.device.ref_options_in_process();
-  Criterion criterion_;
+  FailureCriterion criterion_;
   InterestingnessTest interesting_;
   ReduceReport& report_;
   TestCase best_;
@@ -486,7 +486,8 @@ class Reduction {
 
 }  // namespace
 
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion) {
+ReduceReport reduce_graph(const Session& session, InputGraph& in, const RunOptions& options,
+                          const FailureCriterion& criterion) {
   ReduceReport report;
   auto begin = Clock::now();
   auto done = catch_failures([&] { return Reduction(session, in, options, criterion, report).run(), Unit{}; });

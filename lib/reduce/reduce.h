@@ -25,18 +25,19 @@ struct ReduceReport {
 
 // Parses the failure that --while names, such as "wrong" or "cmd SCRIPT {}". Fails for another name, or a script
 // without {}.
-Result<Criterion> parse_criterion(const std::string& text);
+Result<FailureCriterion> parse_criterion(const std::string& text);
 
 // Reduces the kernel `in`, which must fail as the criterion says if it is run with `options`. Errors are in
 // ReduceReport::error.
-ReduceReport reduce(const Session& session, InputGraph& in, const RunOptions& options, const Criterion& criterion);
+ReduceReport reduce_graph(const Session& session, InputGraph& in, const RunOptions& options,
+                          const FailureCriterion& criterion);
 
 // Reduces a kernel, or one kernel of a tensor graph: for Kind::Wrong, the first one whose results differ from those of
 // REF for the arrays of the tensor graph; for other kinds, the first one that fails with random arrays.
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
-                          const Criterion& criterion);
+                          const FailureCriterion& criterion);
 // Reduces one kernel of the ONNX model in the file `path`, chosen as for a tensor graph.
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
-                          const Criterion& criterion);
+                          const FailureCriterion& criterion);
 
 }  // namespace tgc

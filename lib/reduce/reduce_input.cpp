@@ -13,7 +13,7 @@ namespace {
 
 // Reduces the first kernel whose results differ from those of REF on the same arrays. run() runs all kernels of the
 // input.
-ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const Criterion& criterion,
+ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const FailureCriterion& criterion,
                                 const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
   RunOptions watched = options;
@@ -35,11 +35,11 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& option
   RunOptions of_kernel = options;
   of_kernel.input.arrays_file.clear(), of_kernel.compare.expected_file.clear(),
       of_kernel.compare.reference_device.clear();
-  return reduce(session, kernel->graph, of_kernel, criterion);
+  return reduce_graph(session, kernel->graph, of_kernel, criterion);
 }
 
 ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options,
-                         const Criterion& criterion) {
+                         const FailureCriterion& criterion) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
@@ -48,7 +48,7 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
     if (!compilation) return {.error = compilation.diag().text()};
     session.report_progress("kernel " + std::to_string(number));
     InputGraph kernel = std::move(*compilation).take_input();
-    ReduceReport report = reduce(session, kernel, options, criterion);
+    ReduceReport report = reduce_graph(session, kernel, options, criterion);
     if (report.error.empty() || session.is_cancelled()) return report;
   }
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
@@ -65,7 +65,7 @@ ReduceReport timed(const std::function<ReduceReport()>& work) {
 }  // namespace
 
 ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptions& options,
-                          const Criterion& criterion) {
+                          const FailureCriterion& criterion) {
   if (!session.compiler()->can_compile(in)) {
     auto pipeline = session.pipeline(in);
     if (!pipeline) return {.error = pipeline.diag().text()};
@@ -76,7 +76,7 @@ ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptio
     if (auto status = (*pipeline)->require_ability(Ability::LeaveOut, "reduce"); !status && !needs_none)
       return {.error = status.diag().text()};
   }
-  if (!in.is_tensor_graph) return reduce(session, in, options, criterion);
+  if (!in.is_tensor_graph) return reduce_graph(session, in, options, criterion);
   return timed([&] {
     if (criterion.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, criterion);
     return reduce_first_wrong(session, options, criterion,
@@ -85,7 +85,7 @@ ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptio
 }
 
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
-                          const Criterion& criterion) {
+                          const FailureCriterion& criterion) {
   return timed([&]() -> ReduceReport {
     if (criterion.kind == FailureSignature::Kind::Wrong)
       return reduce_first_wrong(session, options, criterion,
@@ -97,14 +97,14 @@ ReduceReport reduce_model(const Session& session, const std::string& path, const
   });
 }
 
-Result<Criterion> parse_criterion(const std::string& text) {
+Result<FailureCriterion> parse_criterion(const std::string& text) {
   using Kind = FailureSignature::Kind;
   if (text.starts_with("cmd ")) {
     if (auto status = check_takes_file("--while=" + text, text); !status) return status.diag();
-    return Criterion{Kind::Script, text.substr(4)};
+    return FailureCriterion{Kind::Script, text.substr(4)};
   }
   for (auto kind : {Kind::Wrong, Kind::Crash, Kind::Differs, Kind::Endless, Kind::Refused, Kind::Compile})
-    if (text == name_of(kind)) return Criterion{kind, ""};
+    if (text == name_of(kind)) return FailureCriterion{kind, ""};
   return Diag{.message = "--while=" + text + " is unknown",
               .expected = "wrong, crash, differs, endless, refused, compile, or 'cmd SCRIPT {}'"};
 }

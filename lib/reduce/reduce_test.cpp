@@ -30,7 +30,7 @@ constexpr const char* kMatmul =
     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(192), (), 0).index(i*16+j, ptr=True).store(s).end(i, j).sink()\n";
 
 InputGraph loaded(InputKind kind, const std::string& text) {
-  InputGraph in = std::move(load_text({}, kind, text, "test").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, kind, text, "test").value_or_throw());
   if (in.info.name.empty()) in.info.name = "matmul";
   return in;
 }
@@ -65,7 +65,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
       before = bisect(session, in, {.device = {.name = "CPU:LLVM"}});
       if (before.verdict.kind == Verdict::Kind::Same) continue;
       for (auto kind : {Kind::Wrong, Kind::Crash}) {
-        report = reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {kind, ""});
+        report = reduce_graph(session, in, {.device = {.name = "CPU:LLVM"}}, {kind, ""});
         if (report.error.empty()) break;
       }
     }
@@ -78,7 +78,7 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
     CHECK(report.num_prefiltered > 0);
     InputGraph reduced = loaded(InputKind::Repro, report.bundle_text);
     REQUIRE(reduced.read_report.repro->seeded_fault.starts_with(rule));
-    WithFault fault(rule, parse_fault(reduced.read_report.repro->seeded_fault).value_or_throw().application);
+    WithFault fault(rule, parse_fault(reduced.read_report.repro->seeded_fault).value_or_throw().application_number);
     CHECK(repeat_failure(session, reduced, {}).is_still_failing());
     BisectReport after = bisect(session, reduced, {});
     CHECK(after.verdict.rule == before.verdict.rule);
@@ -88,10 +88,10 @@ TEST_CASE("reduce: a fault in a matmul becomes a few nodes, and the bundle repea
 
 TEST_CASE("reduce: the result does not depend on the number of threads") {
   std::optional<std::string> alone;
-  for (unsigned jobs : {1u, 4u, 4u, 4u}) {
-    Session session{.jobs = jobs};
+  for (unsigned num_jobs : {1u, 4u, 4u, 4u}) {
+    Session session{.num_jobs = num_jobs};
     InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-    ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
+    ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q REDUCE {}"});
     REQUIRE(report.error == "");
     if (!alone) alone = report.bundle_text;
     CHECK(report.num_nodes_after <= 7);  // the smallest such kernel stores a REDUCE of a constant without a loop
@@ -103,7 +103,7 @@ TEST_CASE("reduce: the bundle keeps a fault of another kind") {
   Session session;
   set_fault_of_thread(FaultSpec{"no-such-rule", 2, FaultSpec::Kind::Endless});
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q MUL {}"});
+  ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Script, "grep -q MUL {}"});
   set_fault_of_thread(std::nullopt);
   REQUIRE(report.error == "");
   CHECK(
@@ -113,19 +113,19 @@ TEST_CASE("reduce: the bundle keeps a fault of another kind") {
 TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   Session session;
   TestCase c = matmul();
-  Prefilter none(session, c, {}, {}, {});
+  CasePrefilter none(session, c, {}, {}, {});
   CHECK(!none.is_useful());
   CHECK(none.may_fail(c));
 
   // The fault changes application 1 of the rule. No failure is possible with application 1000, or without the rule.
   c.fault = FaultSpec{"lower-binary", 1};
-  Prefilter rule(session, c, {Kind::Wrong, "", ""},
+  CasePrefilter rule(session, c, {Kind::Wrong, "", ""},
                  {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
-  c.fault->application = 1000;
+  c.fault->application_number = 1000;
   CHECK(!rule.may_fail(c));
-  c.fault->application = 1;
+  c.fault->application_number = 1;
   UOp constant = c.graph->constant(dtypes::float32, 1.0), memory = the(Op::DEFINE_GLOBAL, c.root);
   UOp at = c.graph->constant(dtypes::index, int64_t(0));
   CHECK(!rule.may_fail(replace_root(c, c.graph->sink(memory.index_ptr(at).store(constant)))));
@@ -144,13 +144,13 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
                     .fault = FaultSpec{"fold-binary", 1}};
   };
   TestCase both = loops("i*33+j", ".end(i, j)");
-  Prefilter merged(session, both, {Kind::Crash, "", "out of bounds: store"},
+  CasePrefilter merged(session, both, {Kind::Crash, "", "out of bounds: store"},
                    {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
   CHECK(merged.may_fail(both));
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
 
-  Prefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
+  CasePrefilter bounds(session, c, {Kind::Crash, "", "out of bounds: store"}, {{"verdict", "crash"}}, {});
   REQUIRE(bounds.is_useful());
   CHECK(!bounds.may_fail(c));
   UOp behind = c.graph->constant(dtypes::index, memory.dtype().size());
@@ -158,7 +158,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   TestCase load = replace_root(c, c.graph->sink(memory.index_ptr(at).store(memory.index(behind))));
   CHECK(bounds.may_fail(store));
   CHECK(!bounds.may_fail(load));
-  Prefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
+  CasePrefilter reads(session, c, {Kind::Crash, "", "out of bounds: load"}, {{"verdict", "crash"}}, {});
   CHECK(reads.may_fail(load));
   CHECK(!reads.may_fail(store));
   // The stages remove the load out of bounds, because its value is multiplied by 0.
@@ -176,7 +176,7 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
   };
   TestCase within = storing_at(-1), outside = storing_at(0), later = outside;
   later.info.stage = "expander";  // after the AST, vmin and vmax prove nothing, so REF must run the kernel
-  const Criterion anything{Kind::Script, "true"};
+  const FailureCriterion anything{Kind::Script, "true"};
   InterestingnessTest interesting(session, {}, anything);
   REQUIRE(interesting.find_initial_failure(c));
   CHECK(interesting.is_interesting(within));
@@ -187,11 +187,11 @@ TEST_CASE("InterestingnessTest rejects cases that fail for another reason than t
   REQUIRE(worse.find_initial_failure(outside));
   CHECK(worse.is_interesting(storing_at(1)));
 
-  ValidityChecks checks(c, {}, {});
+  ValidityChecker checks(c, {}, {});
   CHECK(checks.has_effect(within));
   TestCase idle = replace_root(c, c.graph->sink({one}));
   CHECK(!checks.has_effect(idle));
-  CHECK(ValidityChecks(idle, {}, {}).has_effect(idle));
+  CHECK(ValidityChecker(idle, {}, {}).has_effect(idle));
 }
 
 TEST_CASE("reduce: an access out of bounds takes two tries") {
@@ -199,7 +199,7 @@ TEST_CASE("reduce: an access out of bounds takes two tries") {
   std::string half = kMatmul;
   half.replace(half.find("ptr(128)"), 8, "ptr(64)");
   InputGraph in = loaded(InputKind::Pyrender, half);
-  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Crash, ""});
+  ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Crash, ""});
   CHECK(report.error == "");
   CHECK(report.num_nodes_after <= 8);
   CHECK(report.num_calls <= 2);
@@ -215,7 +215,7 @@ TEST_CASE("reduce: the case is as small as ddmin's if the prefilter is wrong, as
                          "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), "
                          "ptr=True).store(a.reduce(i, j, arg=Ops.MAX)).sink()\n");
   in.info.target = "CPU:LLVM";
-  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
+  ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""});
   CHECK(report.error == "");
   CHECK(report.num_nodes_before == 14);
   CHECK(report.num_nodes_after <= 11);
@@ -227,7 +227,7 @@ TEST_CASE("reduce: the reference in REF has the time limit of a kernel") {
       loaded(InputKind::Pyrender,  // REF runs 2^40 iterations; a compiler removes the loop
              "ast = UOp(Ops.NOOP, dtypes.void, ()).end(UOp.range(1099511627776, 0, AxisType.LOOP)).sink()\n");
   const RunOptions options{.device = {.name = "CPU:LLVM", .timeout_seconds = 2.0}};
-  ReduceReport report = reduce(session, in, options, {Kind::Wrong, ""});
+  ReduceReport report = reduce_graph(session, in, options, {Kind::Wrong, ""});
   CHECK(report.error.find("did not end within 2 seconds") != std::string::npos);
 }
 
@@ -266,7 +266,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   InputGraph in = narrow.input_graph();
   FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
   REQUIRE(refusal.kind == Kind::Endless);
-  Prefilter endless(session, narrow, refusal, {}, {});
+  CasePrefilter endless(session, narrow, refusal, {}, {});
   REQUIRE(endless.is_useful());
   CHECK(endless.may_fail(narrow));
   CHECK(!endless.may_fail(without_loops(narrow)));
@@ -274,15 +274,15 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
 
   TestCase in_c = c;
   in_c.info.target = in_c.device = "CPU:CLANG";
-  Prefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""}, {},
-                     {});
+  CasePrefilter compiler(session, in_c, {Kind::Compile, "C source does not compile: no 'for' and no 'nonsense'", ""},
+                         {}, {});
   REQUIRE(compiler.is_useful());  // the source contains the quoted 'for'
   CHECK(compiler.may_fail(in_c));
   CHECK(!compiler.may_fail(without_loops(in_c)));
   FailureSignature elsewhere{Kind::Compile, "C source does not compile: no 'nonsense'", ""};
-  CHECK(!Prefilter(session, in_c, elsewhere, {}, {}).is_useful());
+  CHECK(!CasePrefilter(session, in_c, elsewhere, {}, {}).is_useful());
 
-  Prefilter other(session, c, {Kind::Differs, "", "lower all index dtypes"},
+  CasePrefilter other(session, c, {Kind::Differs, "", "lower all index dtypes"},
                   {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(other.is_useful());
   CHECK(other.may_fail(c));
@@ -297,7 +297,7 @@ TEST_CASE("reduce: a rewrite that does not end takes a few tries") {
   Settings few = c.graph->settings();
   few.REWRITE_STACK_LIMIT = 12;
   InputGraph in = copy_with_settings(c, few).input_graph();
-  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
+  ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Endless, ""});
   CHECK(report.error == "");
   CHECK(report.verdict.starts_with("endless: deep"));
   CHECK(report.num_nodes_after < report.num_nodes_before);
@@ -335,7 +335,7 @@ TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
       if (!small.root) continue;
       found++;
       CHECK(is_sound(small));
-      CHECK(small.fault->application == 1);
+      CHECK(small.fault->application_number == 1);
       auto whole = case_before_stage(session, c, std::string(row.name));
       REQUIRE(whole);
       CHECK(small.info.stage == whole->info.stage);
@@ -346,33 +346,33 @@ TEST_CASE("RewriteSlice makes a kernel of the nodes around a rewrite") {
 TEST_CASE("reduce: errors if the case passes or fails in another way than asked") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""}).error ==
+  CHECK(reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Wrong, ""}).error ==
         "it passes on REF: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""}).error ==
+  CHECK(reduce_graph(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""}).error ==
         "it passes on CPU:LLVM: there is nothing to reduce");
-  CHECK(reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "false"}).error ==
+  CHECK(reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Script, "false"}).error ==
         "the command does not say so of it: there is nothing to reduce");
   ScopedEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
-  CHECK(reduce(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""})
+  CHECK(reduce_graph(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""})
             .error.starts_with("it is not 'compile', but '"));
 }
 
 TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best case") {
   Session session;
   InputGraph in = loaded(InputKind::Pyrender, kMatmul);
-  Criterion mul{Kind::Script, "grep -q MUL {}"};
-  ReduceReport report = reduce(session, in, {.device = {.name = "REF"}}, mul);
+  FailureCriterion mul{Kind::Script, "grep -q MUL {}"};
+  ReduceReport report = reduce_graph(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "");
   CHECK(report.num_nodes_after <= 7);
   CHECK(report.num_calls <= 17);  // few, because one failed try shows that the failure needs a MUL
   CHECK(report.bundle_text.find("\"MUL\"") != std::string::npos);
-  Cancel after_first(nullptr, 0.4);
+  CancelRequest after_first(nullptr, 0.4);
   session.cancel = &after_first;
-  report = reduce(session, in, {.device = {.name = "REF"}}, {Kind::Script, "sleep 0.3; grep -q MUL {}"});
+  report = reduce_graph(session, in, {.device = {.name = "REF"}}, {Kind::Script, "sleep 0.3; grep -q MUL {}"});
   CHECK(report.error == "");
   CHECK(report.was_interrupted);
   CHECK(report.num_nodes_after <= report.num_nodes_before);
-  report = reduce(session, in, {.device = {.name = "REF"}}, mul);
+  report = reduce_graph(session, in, {.device = {.name = "REF"}}, mul);
   CHECK(report.error == "cancelled");
 }
 
@@ -394,7 +394,7 @@ TEST_CASE("replace_by_buffers() and kernel_storing_only() make sound kernels tha
   UOp k = reduction.src(1);
   UOp once = replace_nodes(c.root, {{k, c.graph->constant(dtypes::index, int64_t(0))}});
   CHECK(!the(Op::REDUCE, once));
-  CHECK(size_of(replace_root(c, once)) < size_of(c));
+  CHECK(case_sizes_of(replace_root(c, once)) < case_sizes_of(c));
 }
 
 TEST_CASE("nodes_by_dominated_count lists the node with the largest dominated part first") {

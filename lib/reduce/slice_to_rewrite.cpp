@@ -79,7 +79,7 @@ bool is_taken_in(UOp u, UOp input) {
 // Compiles the case until `stage` is the next stage to run. Returns nullopt if `stage` is no kernel stage, or if an
 // earlier stage fails.
 std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
-  const StageRow* row = find_row(stage);
+  const StageRow* row = find_stage_row(stage);
   if (!row || !row->kernel) return std::nullopt;
   FaultScope fault(c.fault);
   auto compilation = session.begin(c.input_graph());
@@ -95,7 +95,7 @@ TestCase current(Compilation& compilation, const TestCase& c) {
   out.graph = std::make_shared<Graph>(c.graph->settings());
   out.root = copy_into(*out.graph, compilation.current_graph());
   if (compilation.last_row()) out.info.stage = compilation.last_row()->name;
-  if (out.fault) out.fault->application = 1;
+  if (out.fault) out.fault->application_number = 1;
   return out;
 }
 
@@ -115,9 +115,9 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
   out.input_case_ = current(*compilation, c);
   UOp input = compilation->current_graph();
   ApplicationLog log;
-  ScopedWatch watched(*compilation, log);
+  ScopedObserver watched(*compilation, log);
   (void)compilation->run_step();
-  compilation->set_watcher(nullptr);
+  compilation->set_stage_observer(nullptr);
   auto at = find(log.all_rewrites());
   if (at == log.all_rewrites().end()) return std::nullopt;
   out.pattern_depth_ = levels_of(at->rule->left);
@@ -132,10 +132,10 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
 
 std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, const TestCase& c,
                                                        const std::string& stage, const std::string& rule,
-                                                       uint64_t application) {
+                                                       uint64_t application_number) {
   return find_rewrite_where(session, c, stage, [&](const std::vector<Application>& list) {
     return std::ranges::find_if(
-        list, [&](const Application& a) { return a.rule->name == rule && a.number_in_stage == application; });
+        list, [&](const Application& a) { return a.rule->name == rule && a.number_in_stage == application_number; });
   });
 }
 

@@ -181,11 +181,11 @@ void fewer_settings(Candidates& out, const TestCase& c) {
       other.info.settings.erase(name);
       return other;
     });
-  if (c.fault && c.fault->application > 1)
-    for (uint64_t n : {uint64_t(1), c.fault->application - 1})
+  if (c.fault && c.fault->application_number > 1)
+    for (uint64_t n : {uint64_t(1), c.fault->application_number - 1})
       out.push_back([&c, n] {
         TestCase other = replace_root(c, c.root);
-        other.fault->application = n;
+        other.fault->application_number = n;
         return other;
       });
 }
@@ -237,7 +237,7 @@ Arg info_without_opts(const TestCase& c) {
   return g.record(RecordClass::KernelInfo, info);
 }
 
-std::span<const Simplification> simplifications() {
+std::span<const Simplification> all_simplifications() {
   static constexpr Simplification kSteps[] = {default_settings, no_opts, small_buffers, plain_dtypes, small_numbers};
   return kSteps;
 }

@@ -16,10 +16,10 @@ using Candidates = std::vector<std::function<TestCase()>>;
 // Returns the KernelInfo of the case's SINK without opts; after a stage, a new KernelInfo with a standard name.
 Arg info_without_opts(const TestCase& c);
 // A step that simplifies one property of a case but keeps the structure of the graph. Returns a case without a root, or
-// an equal one, if there is nothing to simplify. simplifications() returns all these steps, beginning with those that
-// change least.
+// an equal one, if there is nothing to simplify. all_simplifications() returns all these steps, beginning with those
+// that change least.
 using Simplification = TestCase (*)(const TestCase& c);
-std::span<const Simplification> simplifications();
+std::span<const Simplification> all_simplifications();
 
 TestCase replace_by_constants(const TestCase& c, std::span<const UOp> values);
 // Returns a step for each store, which keeps only this store; none if there is only one store.

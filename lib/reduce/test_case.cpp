@@ -69,9 +69,9 @@ TestCase replace_root(const TestCase& c, UOp root) {
   return out;
 }
 
-bool is_ast(const TestCase& c) { return spec_after(c.info.stage) == Spec::Kernel; }
+bool is_ast(const TestCase& c) { return spec_after_stage(c.info.stage) == Spec::Kernel; }
 
-std::vector<double> size_of(const TestCase& c) {
+std::vector<double> case_sizes_of(const TestCase& c) {
   double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
   for (UOp u : toposort(c.root)) {
     nodes++, odd += rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
@@ -85,7 +85,7 @@ std::vector<double> size_of(const TestCase& c) {
     if (is_ast(c)) settings += info[4].is_tuple() ? double(info[4].items().size()) : 100;  // 100: the optimizer chooses
     else settings += double(info[0].text().size() + info[1].items().size() + info[3].items().size());
   }
-  if (c.fault) settings += double(c.fault->application - 1);
+  if (c.fault) settings += double(c.fault->application_number - 1);
   for (const ReproArray& a : c.inputs) bytes += double(a.bytes.size());
   return {nodes, loops, settings, odd, numbers, bytes};
 }
@@ -115,7 +115,7 @@ UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops) {
   return now[root];
 }
 
-OpSet ops_of(UOp root) {
+OpSet ops_of_graph(UOp root) {
   OpSet out;
   for (UOp u : toposort(root)) out.add(u.op());
   return out;
@@ -156,7 +156,7 @@ Session session_without_overrides(const Session& session) {
   return out;
 }
 
-TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
+TestCase make_initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere) {
   if (!in.list.empty()) throw Failure(Diag{.message = "this is a linear list", .file = in.file, .expected = "a graph"});
   if (!options.compare.reference_device.empty() || !options.compare.expected_file.empty())
     session.report_note("what is expected is what REF makes of the graph: of a smaller one nobody else knows");
@@ -168,15 +168,15 @@ TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& 
   if (session.compiler()->can_compile(in)) out.info.settings.clear();  // the settings are in the Graph
   out.root = copy_into(*out.graph, in.root);
   if (!session.overrides.opts.empty())
-    out.root = with_opts(out.root, read_opts(*out.graph, session.overrides.opts, "--opts").value_or_throw());
+    out.root = sink_with_opts(out.root, read_opts(*out.graph, session.overrides.opts, "--opts").value_or_throw());
   out.fault = std::move(fault_of_environment().value_or_throw());
   auto kernel = Executable::make_for_ref(in.root);
   if (!kernel) return out;
   std::string source;
-  InputDistribution draw = input_distribution(in.root, options.input.seed.value_or(0));
-  out.inputs =
-      arrays_to_bundle(input_arrays(kernel->buffers(), given_inputs(options, in, source).value_or_throw(), source, draw)
-                           .value_or_throw());
+  InputDistribution draw = make_input_distribution(in.root, options.input.seed.value_or(0));
+  out.inputs = arrays_to_bundle(
+      make_input_arrays(kernel->buffers(), read_given_inputs(options, in, source).value_or_throw(), source, draw)
+          .value_or_throw());
   return out;
 }
 

@@ -41,14 +41,14 @@ TestCase replace_root(const TestCase& c, UOp root);
 
 // Returns the size of a case as numbers that are compared lexicographically: nodes; loops; opts, changed settings and
 // the fault's application; rare dtypes; magnitudes of constants and buffers; bytes of arrays.
-std::vector<double> size_of(const TestCase& c);
+std::vector<double> case_sizes_of(const TestCase& c);
 
 using Replacements = std::vector<std::pair<UOp, UOp>>;
 // Replaces the first node of each pair by the second. If the second node is below the first one and is itself replaced,
 // uses its replacement. With `ends_loops`, ENDs, REDUCEs and STOREs drop ranges that became constants.
 UOp replace_nodes(UOp root, const Replacements& pairs, bool ends_loops = true);
 
-OpSet ops_of(UOp root);
+OpSet ops_of_graph(UOp root);
 // Returns the nodes of the graph `root`, each with the number of nodes that it dominates (itself included), the largest
 // number first.
 std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
@@ -56,7 +56,7 @@ std::vector<std::pair<UOp, size_t>> nodes_by_dominated_count(UOp root);
 // Returns the test case with which a reduction of `in` begins. Its arrays are those of the options or a bundle, else
 // random; none if REF cannot run the kernel. If `runs_nowhere`, the case is only compiled, and needs no device. Throws
 // Failure for a linear list, or an invalid option, array or TGC_FAULT.
-TestCase initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
+TestCase make_initial_case(const Session& session, InputGraph& in, const RunOptions& options, bool runs_nowhere);
 
 // Returns the session without --opts, --from and --target, which each test case has itself, and without a receiver of
 // messages.

@@ -38,31 +38,31 @@ bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses) {
   });
 }
 
-ValidityChecks::ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
+ValidityChecker::ValidityChecker(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref)
     : initial_case_(copy_to_own_graph(given)),
-      variables_(std::move(variables)),
+      variable_values_(std::move(variables)),
       ref_options_(in_ref),
       has_stores_(stores_anything(given.root)),
       is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
 
-bool ValidityChecks::has_effect(const TestCase& c) const { return !has_stores_ || stores_anything(c.root); }
+bool ValidityChecker::has_effect(const TestCase& c) const { return !has_stores_ || stores_anything(c.root); }
 
-bool ValidityChecks::is_within_bounds(const TestCase& c) const {
+bool ValidityChecker::is_within_bounds(const TestCase& c) const {
   return !is_bounded_ || !is_ast(c) || !may_leave_any(c.root);
 }
 
-bool ValidityChecks::are_accesses_within(const TestCase& c) const {
+bool ValidityChecker::are_accesses_within(const TestCase& c) const {
   if (!has_access_outside(c)) return true;
   std::lock_guard guard(mutex_);
   if (!has_initial_access_outside_) has_initial_access_outside_ = has_access_outside(initial_case_);
   return *has_initial_access_outside_;
 }
 
-bool ValidityChecks::has_access_outside(const TestCase& c) const {
+bool ValidityChecker::has_access_outside(const TestCase& c) const {
   if (!may_leave_any(c.root)) return false;
   const Arrays inputs = arrays_from_bundle(c.inputs);
   auto done = catch_failures([&] {
-    const ReferenceRunner ref(inputs, variables_, ref_options_, input_distribution(c.root));
+    const ReferenceRunner ref(inputs, variable_values_, ref_options_, make_input_distribution(c.root));
     return std::move(ref.run_reference(c.root).value_or_throw());
   });
   return !done && done.diag().message.starts_with("out of bounds");

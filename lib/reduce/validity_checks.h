@@ -1,4 +1,4 @@
-// ValidityChecks: rejects candidates with an error that the initial case does not have, because this error could be
+// ValidityChecker: rejects candidates with an error that the initial case does not have, because this error could be
 // mistaken for the failure.
 #pragma once
 #include <mutex>
@@ -14,10 +14,10 @@ namespace tgc {
 // check. In an AST, an INDEX that is used as a value counts as a LOAD.
 bool may_leave_buffers(std::span<const UOp> nodes, OpSet accesses);
 
-class ValidityChecks {
+class ValidityChecker {
  public:
   // `given` is the initial case. `variables` and `in_ref` are used to run cases in REF.
-  ValidityChecks(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref);
+  ValidityChecker(const TestCase& given, VariableValues variables, const ExecuteOptions& in_ref);
 
   // Returns true if the case stores something, or if the initial case stores nothing.
   bool has_effect(const TestCase& c) const;
@@ -32,7 +32,7 @@ class ValidityChecks {
   bool has_access_outside(const TestCase& c) const;
 
   TestCase initial_case_;
-  VariableValues variables_;
+  VariableValues variable_values_;
   ExecuteOptions ref_options_;
   bool has_stores_, is_bounded_;
   mutable std::mutex mutex_;

@@ -71,14 +71,15 @@ bool has_each_anywhere(const PatternChoice& c) {
 }
 
 uint8_t near_position(size_t depth, size_t near, size_t i) {
-  if (i > 1 || depth > 1) return NearNodes::kFar;
-  if (depth == 0) return uint8_t(NearNodes::kA + i);
-  return near <= NearNodes::kB ? uint8_t(NearNodes::kA0 + 2 * (near - NearNodes::kA) + i) : uint8_t(NearNodes::kFar);
+  if (i > 1 || depth > 1) return NearSources::kFar;
+  if (depth == 0) return uint8_t(NearSources::kA + i);
+  return near <= NearSources::kB ? uint8_t(NearSources::kA0 + 2 * (near - NearSources::kA) + i)
+                                 : uint8_t(NearSources::kFar);
 }
 
 uint16_t pair_bit(size_t a, size_t b) {
-  for (size_t i = 0; i < NearNodes::kPositionPairs.size(); i++) {
-    auto [x, y] = NearNodes::kPositionPairs[i];
+  for (size_t i = 0; i < NearSources::kPositionPairs.size(); i++) {
+    auto [x, y] = NearSources::kPositionPairs[i];
     if ((a == x && b == y) || (a == y && b == x)) return uint16_t(1 << i);
   }
   return 0;
@@ -108,29 +109,29 @@ void BucketPrograms::assign_op_numbers() {
   for (MatchProgram& p : programs)
     p.needed_ops.for_each([&](Op op) { p.needed_op_bits |= uint32_t(1) << (op_numbers[size_t(op)] - 1); });
   num_classes = size_t(1) << n;
-  first_class = classes.fetch_add(num_classes);
+  first_dtype_class = classes.fetch_add(num_classes);
 }
 
 void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, size_t number) {
   OpSet need = early_reject(*rule.left);
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
-  MatchProgram program{&rule, uint32_t(steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
+  MatchProgram program{&rule, uint32_t(match_steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
                        need};
   struct Pending {
     const PatternChoice* node;
     uint8_t parent, child, depth;
     uint8_t near;
   };
-  std::vector<Pending> queue{{&chosen, 0, 0, 0, NearNodes::kFar}};
+  std::vector<Pending> queue{{&chosen, 0, 0, 0, NearSources::kFar}};
   std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
     const PatNode& n = *node->pattern;
-    TGC_CHECK(k < kMaxNodes && n.children.size() < kNumLengths - 1, "pattern too large");
+    TGC_CHECK(k < kMaxPatternNodes && n.children.size() < kNumLengths - 1, "pattern too large");
     MatchStep step{.parent = parent,
                    .child = child,
                    .destination_register = uint8_t(k),
-                   .checks = 0,
+                   .check_bits = 0,
                    .capture = n.capture,
                    .num_sources = uint8_t(n.children.size()),
                    .dtypes = n.dtypes.bits(),
@@ -140,27 +141,27 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
     // first sources, so the steps need not check them
     bool first_source = depth == 1 && child < kNumOpPositions,
          named_literal = n.has_arg && n.ops == OpSet(Op::CONST) && kind_of_const(n.arg) >= kNumOps;
-    if (depth > 0 && !n.ops.empty() && !first_source) step.checks |= MatchStep::kOps;
-    if (n.sources == PatNode::Sources::Exact && depth > 0) step.checks |= MatchStep::kExact;
-    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.checks |= MatchStep::kAtLeast;
-    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.checks |= MatchStep::kDtypes;
-    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.checks |= MatchStep::kArg;
+    if (depth > 0 && !n.ops.empty() && !first_source) step.check_bits |= MatchStep::kOps;
+    if (n.sources == PatNode::Sources::Exact && depth > 0) step.check_bits |= MatchStep::kExact;
+    if (n.sources == PatNode::Sources::Prefix && depth > 0) step.check_bits |= MatchStep::kAtLeast;
+    if (!n.dtypes.empty() && depth > 0 && !(first_source && child < 2)) step.check_bits |= MatchStep::kDtypes;
+    if ((n.has_arg || n.has_arg_ints) && !(first_source && named_literal)) step.check_bits |= MatchStep::kArg;
     if (n.capture >= 0) {
       uint64_t bit = uint64_t(1) << n.capture;
-      step.checks |= program.outer_captures & bit ? MatchStep::kSame : MatchStep::kCapture;
+      step.check_bits |= program.outer_captures & bit ? MatchStep::kSame : MatchStep::kCapture;
       if (program.outer_captures & bit) program.same_pairs |= pair_bit(bound_at[size_t(n.capture)], near);
       else bound_at[size_t(n.capture)] = near;
       program.outer_captures |= bit;
     }
     if (n.sources == PatNode::Sources::Each) {
-      step.checks |= MatchStep::kEach;
+      step.check_bits |= MatchStep::kEach;
       program.has_each = true;
     }
-    if (step.checks || !node->children.empty()) steps.push_back(step);
+    if (step.check_bits || !node->children.empty()) match_steps.push_back(step);
     for (size_t i = 0; i < node->children.size(); i++)
       queue.push_back({&node->children[i], uint8_t(k), uint8_t(i), uint8_t(depth + 1), near_position(depth, near, i)});
   }
-  program.num_steps = uint32_t(steps.size()) - program.first_step;
+  program.num_steps = uint32_t(match_steps.size()) - program.first_step;
   programs.push_back(program);
 }
 
@@ -186,7 +187,7 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   if (!n.ops.contains(Op::CONST)) return;
   if (n.has_arg && n.ops.size() == 1) return accept(kind_of_const(n.arg));
   accept(size_t(Op::CONST));
-  for (size_t kind = kNumOps; kind < kNumKinds; kind++) accept(kind);
+  for (size_t kind = kNumOps; kind < kNumNodeKinds; kind++) accept(kind);
 }
 
 // Return the pattern node for the root (at_root), for source `i` of the root (at_source), and for source `j` of source

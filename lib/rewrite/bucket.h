@@ -23,14 +23,14 @@ struct MatchStep {
   };
   uint8_t parent, child;         // loads source `child` of the node in register `parent`; register 0 holds the root
   uint8_t destination_register;
-  uint8_t checks;
+  uint8_t check_bits;
   int8_t capture;                // capture id, for the checks kCapture and kSame; else -1
   uint8_t num_sources;           // number of sources, for the checks kExact and kAtLeast
   uint32_t dtypes;
   OpSet ops;
   const pat::PatNode* pattern;
 };
-constexpr size_t kMaxNodes = 32;
+constexpr size_t kMaxPatternNodes = 32;
 
 // A program for one alternative of a rule, that is, for one order of commutative sources and one choice of each any_of.
 struct alignas(64) MatchProgram {
@@ -41,21 +41,22 @@ struct alignas(64) MatchProgram {
   bool has_each;
   // true if `needed_ops` must be checked, because the masks and steps do not imply it
   bool must_check_needed_ops;
-  // bit set of indices into NearNodes::kPositionPairs: the two nodes of these pairs must be the same
+  // bit set of indices into NearSources::kPositionPairs: the two nodes of these pairs must be the same
   uint16_t same_pairs = 0;
   OpSet needed_ops;             // ops that must occur among the sources (UPat.early_reject)
   uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
 
-// Classes of dtypes for the masks: DType::value_class(), which is kNoValue for a pointer; kAbsentDType for no source.
-constexpr size_t kNoValue = kNumScalars, kAbsentDType = kNoValue + 1, kNumDTypeClasses = kAbsentDType + 1;
+// Classes of dtypes for the masks: DType::value_class(), which is kPointerDType for a pointer; kAbsentDType for no
+// source.
+constexpr size_t kPointerDType = kNumScalars, kAbsentDType = kPointerDType + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 
 constexpr size_t kNumOpPositions = 3;      // the first 3 sources of a node have masks for their op
 constexpr size_t kNumDTypePositions = 2;   // the first 2 sources of a node have masks for their dtype
 constexpr size_t kNumNearPositions = 4;
 constexpr size_t kNumLengths = 9;          // classes of source counts: 0 to 7, and 8 or more
-constexpr size_t kAbsentKind = kNumKinds;
+constexpr size_t kAbsentKind = kNumNodeKinds;
 
 // Masks of 64 programs for one kind of node (a constant 0, an ADD, ...), one mask for each position where the node may
 // occur.
@@ -69,10 +70,10 @@ struct alignas(32) DTypeMasks {
 };
 
 // A node's first two sources (A, B) and the first two sources of each (A0, A1, B0, B1).
-struct NearNodes {
+struct NearSources {
   enum Position : uint8_t { kA, kB, kA0, kA1, kB0, kB1, kNumPositions, kFar = kNumPositions };
 
-  explicit NearNodes(UOp u);
+  explicit NearSources(UOp u);
   UOp nodes[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return nodes[position] ? nodes[position].node()->kind : kAbsentKind; }
   bool same_pairs(size_t pair) const { return nodes[kPositionPairs[pair].first] == nodes[kPositionPairs[pair].second]; }
@@ -82,7 +83,7 @@ struct NearNodes {
       {kB0, kB1}}};
 };
 
-inline NearNodes::NearNodes(UOp u) {
+inline NearSources::NearSources(UOp u) {
   for (size_t i = 0; i < std::min<size_t>(2, u.num_src()); i++) {
     UOp s = nodes[kA + i] = u.src(i);
     for (size_t j = 0; j < std::min<size_t>(2, s.num_src()); j++) nodes[kA0 + 2 * i + j] = s.src(j);
@@ -98,7 +99,7 @@ struct PatternChoice;
 struct BucketPrograms {
   std::vector<const Rule*> rules;
   std::vector<MatchProgram> programs;
-  std::vector<MatchStep> steps;
+  std::vector<MatchStep> match_steps;
   size_t num_mask_words;
   std::vector<uint64_t> length_masks;  // at index n * num_mask_words: the mask for n sources (8: 8 or more)
   std::vector<DTypeMasks> dtype_masks;
@@ -106,13 +107,13 @@ struct BucketPrograms {
   std::vector<uint64_t> near_programs;    // mask of the programs that use the masks in KindMasks::near
   // indexed by op: the number, from 1, of an op that occurs in the `needed_ops` of a program; 0 for other ops
   std::array<uint8_t, kNumOps> op_numbers = {};
-  size_t num_classes = 1;                       // number of values of class_of(): 2 ** (number of numbered ops)
-  // RuleStats::tries_by_index_[first_class + c] counts tries at nodes of class c
-  size_t first_class = 0;
+  size_t num_classes = 1;                       // number of values of op_class_of(): 2 ** (number of numbered ops)
+  // RuleStats::tries_by_index_[first_dtype_class + c] counts tries at nodes of class c
+  size_t first_dtype_class = 0;
 
   explicit BucketPrograms(std::vector<const Rule*> rules);
   // Returns the class of node `u`: the set of ops among its sources, as a bit set in which only numbered ops count.
-  uint32_t class_of(UOp u) const {
+  uint32_t op_class_of(UOp u) const {
     uint32_t bits = 0;
     for (UOp s : u.src()) bits |= uint32_t(1) << op_numbers[size_t(s.op())];
     return bits >> 1;
@@ -131,11 +132,11 @@ struct BucketPrograms {
 };
 
 // The rules for one root op. Their BucketPrograms are built on first use.
-struct Matcher::Bucket {
-  Bucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
-  ~Bucket() { delete programs_.load(); }
+struct Matcher::RuleBucket {
+  RuleBucket(Op root, const std::vector<const Rule*>& all) : root(root), all_rules(all) {}
+  ~RuleBucket() { delete bucket_programs_.load(); }
   const BucketPrograms& programs() const {
-    const BucketPrograms* made_programs = programs_.load(std::memory_order_acquire);
+    const BucketPrograms* made_programs = bucket_programs_.load(std::memory_order_acquire);
     return made_programs ? *made_programs : make_programs();
   }
 
@@ -145,16 +146,16 @@ struct Matcher::Bucket {
  private:
   const BucketPrograms& make_programs() const {
     std::lock_guard guard(making_mutex_);
-    if (!programs_.load(std::memory_order_relaxed)) {
+    if (!bucket_programs_.load(std::memory_order_relaxed)) {
       std::vector<const Rule*> rules;
       for (const Rule* rule : all_rules)
         if (rule->left->ops.contains(root)) rules.push_back(rule);
-      programs_.store(new BucketPrograms(std::move(rules)), std::memory_order_release);
+      bucket_programs_.store(new BucketPrograms(std::move(rules)), std::memory_order_release);
     }
-    return *programs_.load(std::memory_order_relaxed);
+    return *bucket_programs_.load(std::memory_order_relaxed);
   }
   mutable std::mutex making_mutex_;
-  mutable std::atomic<const BucketPrograms*> programs_{nullptr};
+  mutable std::atomic<const BucketPrograms*> bucket_programs_{nullptr};
 };
 
 }  // namespace tgc

@@ -11,17 +11,17 @@ constexpr uint64_t kEnd = uint64_t(1) << kPlaceBits;
 }  // namespace
 
 void DeferredFrames::clear() {
-  for (const Entry& e : entries_)  // a frame still waits only if an exception ended the previous rewrite
+  for (const FrameEntry& e : frame_entries_)  // a frame still waits only if an exception ended the previous rewrite
     if (e.node) waiting_entries_[e.node.id()] = 0;
-  entries_.clear(), near_frames_.clear(), far_frames_.clear(), next_round_frames_.clear();
+  frame_entries_.clear(), near_frames_.clear(), far_frames_.clear(), next_round_frames_.clear();
   current_entry_ = free_entry_ = 0, size_ = 0;
 }
 
 uint32_t DeferredFrames::new_entry() {
-  if (entries_.empty()) entries_.push_back({});
-  if (free_entry_) return std::exchange(free_entry_, entries_[free_entry_].next);
-  entries_.push_back({});
-  return uint32_t(entries_.size() - 1);
+  if (frame_entries_.empty()) frame_entries_.push_back({});
+  if (free_entry_) return std::exchange(free_entry_, frame_entries_[free_entry_].next);
+  frame_entries_.push_back({});
+  return uint32_t(frame_entries_.size() - 1);
 }
 
 void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
@@ -29,28 +29,29 @@ void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
   uint32_t at = new_entry();
   uint64_t room;
   auto look = [&] {
-    uint32_t next = entries_[current_entry_].next;
-    return room = (next ? entries_[next].ring_position : kEnd) - entries_[current_entry_].ring_position;
+    uint32_t next = frame_entries_[current_entry_].next;
+    return room = (next ? frame_entries_[next].ring_position : kEnd) - frame_entries_[current_entry_].ring_position;
   };
   if (look() < 2) make_room_after(current_entry_), look();
   // use little of the gap between the two position numbers, because the next frame is probably added after this one
-  uint64_t place = entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
+  uint64_t place = frame_entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waiting_entries_.size()) waiting_entries_.resize(waits_for.id() + 1 + waits_for.id() / 2);
-  uint32_t next = entries_[current_entry_].next;
-  entries_[at] = {frame, waits_for, place, current_entry_, next, std::exchange(waiting_entries_[waits_for.id()], at)};
-  entries_[current_entry_].next = entries_[next].prev = at;
+  uint32_t next = frame_entries_[current_entry_].next;
+  frame_entries_[at] = {frame,          waits_for, place,
+                        current_entry_, next,      std::exchange(waiting_entries_[waits_for.id()], at)};
+  frame_entries_[current_entry_].next = frame_entries_[next].prev = at;
   current_entry_ = at;
   size_++;
 }
 
 void DeferredFrames::unblock_frames(uint32_t& first) {
-  const uint64_t now = entries_[current_entry_].ring_position;
-  for (uint32_t i = std::exchange(first, 0); i; i = entries_[i].next_waiter) {
-    ReadyFrame ready{entries_[i].ring_position, i};
+  const uint64_t now = frame_entries_[current_entry_].ring_position;
+  for (uint32_t i = std::exchange(first, 0); i; i = frame_entries_[i].next_waiter) {
+    ReadyFrame ready{frame_entries_[i].ring_position, i};
     if (ready.ring_position > now) insert_ready_frame(ready);
     else next_round_frames_.push_back(ready);
-    entries_[i].node = {};
+    frame_entries_[i].node = {};
   }
 }
 
@@ -81,10 +82,10 @@ bool DeferredFrames::take_next_frame(RewriteFrame& next) {
   }
   uint32_t at = near_frames_.back().entry_index;
   near_frames_.pop_back();
-  Entry& e = entries_[at];
+  FrameEntry& e = frame_entries_[at];
   next = e.frame;
   current_entry_ = e.prev;
-  entries_[e.prev].next = e.next, entries_[e.next].prev = e.prev;
+  frame_entries_[e.prev].next = e.next, frame_entries_[e.next].prev = e.prev;
   e.next = std::exchange(free_entry_, at);
   size_--;
   return true;
@@ -99,15 +100,17 @@ void DeferredFrames::make_room_after(uint32_t at) {
   uint64_t count = 1;
   double density = 1;
   for (int bits = 1;; bits++) {
-    uint64_t low = entries_[at].ring_position >> bits << bits, length = uint64_t(1) << bits;
+    uint64_t low = frame_entries_[at].ring_position >> bits << bits, length = uint64_t(1) << bits;
     density *= kMaxDensity;
-    for (; first && entries_[entries_[first].prev].ring_position >= low; count++) first = entries_[first].prev;
-    for (uint32_t n; (n = entries_[last].next) && entries_[n].ring_position < low + length; count++) last = n;
+    for (; first && frame_entries_[frame_entries_[first].prev].ring_position >= low; count++)
+      first = frame_entries_[first].prev;
+    for (uint32_t n; (n = frame_entries_[last].next) && frame_entries_[n].ring_position < low + length; count++)
+      last = n;
     if (bits < kPlaceBits && double(count) > density * double(length)) continue;
-    for (uint64_t i = 0; i < count; i++, first = entries_[first].next)
-      entries_[first].ring_position = low + i * (length / count);
+    for (uint64_t i = 0; i < count; i++, first = frame_entries_[first].next)
+      frame_entries_[first].ring_position = low + i * (length / count);
     for (auto* frames : {&near_frames_, &far_frames_, &next_round_frames_})
-      for (ReadyFrame& ready : *frames) ready.ring_position = entries_[ready.entry_index].ring_position;
+      for (ReadyFrame& ready : *frames) ready.ring_position = frame_entries_[ready.entry_index].ring_position;
     return;
   }
 }

@@ -39,14 +39,14 @@ class DeferredFrames {
   // Calls mark_node_done(node) for every node that a frame waits for and for which is_done(node) is true.
   template <class IsDone>
   void recheck_blocked_frames(IsDone is_done) {
-    for (uint32_t i = entries_[0].next; i; i = entries_[i].next)
-      if (is_done(entries_[i].node)) mark_node_done(entries_[i].node);
+    for (uint32_t i = frame_entries_[0].next; i; i = frame_entries_[i].next)
+      if (is_done(frame_entries_[i].node)) mark_node_done(frame_entries_[i].node);
   }
   // Removes the next unblocked frame in ring order and stores it in `next`. Returns false if no frame is unblocked.
   bool take_next_frame(RewriteFrame& next);
 
  private:
-  struct Entry {
+  struct FrameEntry {
     RewriteFrame frame;
     UOp node;                 // the node that the frame waits for; empty if the frame is unblocked
     uint64_t ring_position;
@@ -65,7 +65,7 @@ class DeferredFrames {
   void make_room_after(uint32_t at);
   uint32_t new_entry();
 
-  std::vector<Entry> entries_;             // entry 0 is a sentinel where each round begins and ends
+  std::vector<FrameEntry> frame_entries_;  // entry 0 is a sentinel where each round begins and ends
   // index of the entry at the current position; new frames are inserted after it
   uint32_t current_entry_ = 0;
   uint32_t free_entry_ = 0;

@@ -24,7 +24,7 @@ struct Warnings {
   std::map<std::string, Expected> expected = {};
 
   Expected& of(const FaultSpec& spec) {
-    FaultSpec alone{spec.rule, spec.application, spec.kind};
+    FaultSpec alone{spec.rule, spec.application_number, spec.kind};
     return expected.try_emplace(alone.text(), Expected{alone}).first->second;
   }
 };
@@ -38,7 +38,7 @@ std::optional<FaultSpec>& fault_of_thread() {
   return fault;
 }
 
-// Ops whose nodes have a dtype but no value that changed_value could change.
+// Ops whose nodes have a dtype but no value that change_value could change.
 constexpr OpSet kNoValue = {Op::INDEX, Op::BUFFERIZE, Op::RANGE, Op::BUFFER, Op::BUFFER_VIEW};
 
 bool has_value(UOp u) {
@@ -63,8 +63,8 @@ std::optional<FaultSpec> parse_one(std::string_view text) {
   if (out.rule.empty()) return std::nullopt;
   if (size_t at = text.find('@'); at != text.npos) {
     const char* end = text.data() + text.size();
-    auto parsed = std::from_chars(text.data() + at + 1, end, out.application);
-    if (parsed.ec != std::errc() || parsed.ptr != end || out.application == 0) return std::nullopt;
+    auto parsed = std::from_chars(text.data() + at + 1, end, out.application_number);
+    if (parsed.ec != std::errc() || parsed.ptr != end || out.application_number == 0) return std::nullopt;
   }
   return out;
 }
@@ -73,7 +73,7 @@ std::optional<FaultSpec> parse_one(std::string_view text) {
 
 std::string FaultSpec::text() const {
   std::string out = kind == Kind::Kernel ? "" : std::string(kPlaces[size_t(kind)]) + ":";
-  out += rule + (application > 1 ? "@" + std::to_string(application) : "");
+  out += rule + (application_number > 1 ? "@" + std::to_string(application_number) : "");
   for (const FaultSpec& other : other_faults) out += "," + other.text();
   return out;
 }
@@ -111,7 +111,7 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind) {
   std::optional<FaultSpec> out;
   auto add = [&](const FaultSpec& one) {
     if (one.kind != kind) return;
-    FaultSpec alone{one.rule, one.application, one.kind};
+    FaultSpec alone{one.rule, one.application_number, one.kind};
     if (out) out->other_faults.push_back(std::move(alone));
     else out = std::move(alone);
   };
@@ -120,10 +120,10 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind) {
   return out;
 }
 
-UOp changed_value(UOp u) {
+UOp change_value(UOp u) {
   if (u.is(Op::STORE)) {
     std::vector<UOp> src(u.src().begin(), u.src().end());
-    UOp value = changed_value(src[1]);
+    UOp value = change_value(src[1]);
     if (!value) return {};
     src[1] = value;
     return u.with_src(src);
@@ -133,12 +133,12 @@ UOp changed_value(UOp u) {
   return dtypes::is_float(u.dtype()) ? u * Const(2.0) : u + Const(int64_t(1));
 }
 
-UOp changed_value_within(UOp u) {
+UOp change_some_value(UOp u) {
   bool is_value = has_value(u) && !u.in({Op::VECTORIZE});
-  if (UOp other = is_value ? changed_value(u) : UOp()) return other;
+  if (UOp other = is_value ? change_value(u) : UOp()) return other;
   std::vector<UOp> src(u.src().begin(), u.src().end());
   for (size_t i = src.size(); i-- > 0;) {
-    UOp other = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : changed_value_within(src[i]);
+    UOp other = src[i].in({Op::RANGE, Op::CONST, Op::DEVICE}) ? src[i] : change_some_value(src[i]);
     if (other == src[i]) continue;
     src[i] = other;
     return u.with_src(src);
@@ -166,21 +166,21 @@ void Fault::add(const FaultSpec& spec) {
   for (const FaultSpec& other : spec.other_faults) add(other);
 }
 
-UOp Fault::choose_result(const Hit& hit, UOp before, UOp after) {
+UOp Fault::choose_result(const RuleHit& hit, UOp before, UOp after) {
   for (SeededFault& one : seeded_faults_) {
     if (hit.rule->name != one.spec.rule) continue;
     std::lock_guard guard(warnings().lock);
     Expected& expected = warnings().of(one.spec);
     expected.most = std::max(expected.most, ++one.num_seen);
-    if (one.spec.kind == FaultSpec::Kind::Endless && one.num_seen >= one.spec.application) {
+    if (one.spec.kind == FaultSpec::Kind::Endless && one.num_seen >= one.spec.application_number) {
       expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
-    if (one.num_seen != one.spec.application) continue;
+    if (one.num_seen != one.spec.application_number) continue;
     expected.was_seeded = true;
-    if (UOp other = changed_value(after); other && !(other == before)) return other;
-    warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application) + " of " + one.spec.rule +
-                            " makes a node without a value (" + std::string(name_of(after.op())) +
+    if (UOp other = change_value(after); other && !(other == before)) return other;
+    warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application_number) + " of " +
+                            one.spec.rule + " makes a node without a value (" + std::string(name_of(after.op())) +
                             "): nothing is changed");
   }
   return after;
@@ -191,10 +191,10 @@ void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std
   std::lock_guard guard(warnings().lock);
   Expected& expected = warnings().of(fault_spec_);
   expected.most = std::max(expected.most, ++num_seen_results_);
-  if (num_seen_results_ != fault_spec_.application) return;
+  if (num_seen_results_ != fault_spec_.application_number) return;
   expected.was_seeded = true;
   for (UOp& u : result)
-    if (u) u = changed_value_within(u);
+    if (u) u = change_some_value(u);
 }
 
 namespace {
@@ -204,7 +204,7 @@ std::string never_came(const Expected& e) {
     case FaultSpec::Kind::Renderer: return e.spec.text() + " was in no node that was printed";
     case FaultSpec::Kind::Llvm: return e.spec.text() + " found no place in the code";
     default:
-      return "there was no application " + std::to_string(e.spec.application) + " of " + e.spec.rule +
+      return "there was no application " + std::to_string(e.spec.application_number) + " of " + e.spec.rule +
              (e.most ? ", only up to " + std::to_string(e.most) + " in a kernel" : "");
   }
 }

@@ -25,7 +25,8 @@ struct FaultSpec {
   enum class Kind : uint8_t { Kernel, Tensor, Renderer, Llvm, Endless, Shortcut };
 
   std::string rule;          // a rule, a shortcut, an LLVM fault (kLlvmFaults), or for Renderer: OP or RENDERER.OP
-  uint64_t application = 1;  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
+  // the N of "@N"; applications in a graph, also in nested rewrites, are numbered from 1
+  uint64_t application_number = 1;
   Kind kind = Kind::Kernel;
   // for a list A,B,...: the faults B,..., which have no `other_faults` themselves
   std::vector<FaultSpec> other_faults = {};
@@ -47,16 +48,16 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 // Returns a node with a different value than `u`: an integer plus 1, a float times 2 (0, infinity and NaN stay), a
 // negated bool. For a STORE, returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as
 // an address, a range or an END.
-UOp changed_value(UOp u);
-// Like changed_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
+UOp change_value(UOp u);
+// Like change_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
 // depth, except a CONST or a RANGE. Returns `u` if nothing can be changed.
-UOp changed_value_within(UOp u);
+UOp change_some_value(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.
 class Fault : public RewriteOverride {
  public:
   explicit Fault(const FaultSpec& spec);
-  UOp choose_result(const Hit& hit, UOp before, UOp after) override;
+  UOp choose_result(const RuleHit& hit, UOp before, UOp after) override;
 
  private:
   void add(const FaultSpec& spec);

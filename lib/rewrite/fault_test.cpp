@@ -11,8 +11,8 @@ namespace {
 using namespace pat;
 
 TEST_CASE("parse_fault: accepts RULE[@N], kinds and lists, and rejects other text") {
-  CHECK(parse_fault("add-zero")->application == 1);
-  CHECK(parse_fault("add-zero@12")->application == 12);
+  CHECK(parse_fault("add-zero")->application_number == 1);
+  CHECK(parse_fault("add-zero@12")->application_number == 12);
   CHECK(parse_fault("add-zero@12")->rule == "add-zero");
   CHECK(parse_fault("add-zero")->kind == FaultSpec::Kind::Kernel);
   CHECK(parse_fault("tensor:add-zero@2")->kind == FaultSpec::Kind::Tensor);
@@ -33,12 +33,12 @@ TEST_CASE("changed_value: changes integers, floats, bools and stored values, and
   Graph g;
   UOp i = g.variable("i", 0, 9, dtypes::int32);
   UOp f = i.cast(dtypes::float32);
-  CHECK(changed_value(i) == i + Const(int64_t(1)));
-  CHECK(changed_value(f) == f * Const(2.0));
-  CHECK(changed_value(i.lt(Const(int64_t(3)))) == i.lt(Const(int64_t(3))).logical_not());
+  CHECK(change_value(i) == i + Const(int64_t(1)));
+  CHECK(change_value(f) == f * Const(2.0));
+  CHECK(change_value(i.lt(Const(int64_t(3)))) == i.lt(Const(int64_t(3))).logical_not());
   UOp store = g.node(Op::STORE, dtypes::void_, {i, f});
-  CHECK(changed_value(store) == g.node(Op::STORE, dtypes::void_, {i, f * Const(2.0)}));
-  CHECK_FALSE(changed_value(g.node(Op::SINK, dtypes::void_, {store})));
+  CHECK(change_value(store) == g.node(Op::STORE, dtypes::void_, {i, f * Const(2.0)}));
+  CHECK_FALSE(change_value(g.node(Op::SINK, dtypes::void_, {store})));
 }
 
 const RuleSet& halves() {
@@ -60,7 +60,7 @@ TEST_CASE("fault: endless:RULE makes the rewrite endless") {
 
 struct Decline : RewriteOverride {
   explicit Decline(std::string_view rule) : rule(rule) {}
-  UOp choose_result(const Hit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
+  UOp choose_result(const RuleHit& hit, UOp, UOp after) override { return hit.rule->name == rule ? UOp() : after; }
   std::string_view rule;
 };
 

@@ -13,15 +13,15 @@ namespace tgc {
 void record_rule_events();
 
 namespace detail {
-inline std::atomic<bool> is_noting_rules = false;
+inline std::atomic<bool> is_recording_rules = false;
 enum class RuleEvent : uint8_t { Hit, Declined, Checked };
 void note_event(const Rule& rule, RuleEvent event);
 inline void note_if_recording(const Rule& rule, RuleEvent event) {
-  if (is_noting_rules.load(std::memory_order_relaxed)) [[unlikely]] note_event(rule, event);
+  if (is_recording_rules.load(std::memory_order_relaxed)) [[unlikely]] note_event(rule, event);
 }
 }  // namespace detail
 
-void note_rules(const std::vector<const Rule*>& rules);
+void note_tried_rules(const std::vector<const Rule*>& rules);
 
 // Records a hit: the rule replaced a node, returned bottom_up_gate(), or matched and may have changed its context.
 inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
@@ -34,9 +34,9 @@ inline void note_declined_rule(const Rule& rule) { detail::note_if_recording(rul
 inline void note_checked_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Checked); }
 
 // True if note_hit, note_declined_rule or note_checked_rule, respectively, was recorded for the rule.
-bool was_hit(const Rule& rule);
+bool was_rule_hit(const Rule& rule);
 bool has_declined(const Rule& rule);
-bool was_checked(const Rule& rule);
+bool was_rule_checked(const Rule& rule);
 
 // True if the rule may decline a node that its pattern matches: its last folding has guards or is a function.
 inline bool is_guarded(const Rule& rule) { return rule.may_decline; }

@@ -27,22 +27,22 @@ TEST_CASE("hits: hits and declines of a rule are recorded separately") {
   CHECK(is_guarded(guarded));
   CHECK(!is_guarded(algebra));
   auto try_on = [&](UOp u) {
-    Hit hit;
+    RuleHit hit;
     return set.matcher().rewrite(u, nullptr, nullptr, hit);
   };
   UOp v = g.variable("v", 0, 9), two = g.constant(dtypes::index, 2);
   set.matcher();
   auto tried = tried_rules();
-  CHECK(std::ranges::count(tried, guarded.id, &Rule::id) == 1);
+  CHECK(std::ranges::count(tried, guarded.rule_id, &Rule::rule_id) == 1);
   CHECK(!try_on(v + two));
-  CHECK((!was_hit(guarded) && !has_declined(guarded) && !was_hit(algebra)));
+  CHECK((!was_rule_hit(guarded) && !has_declined(guarded) && !was_rule_hit(algebra)));
 
   SUBCASE("the right side returns nothing") { CHECK(!try_on((v + two).alu(Op::NEG))); }
   SUBCASE("the right side returns the node itself") { CHECK(!try_on(v.alu(Op::NEG))); }
   CHECK(try_on(v + 0) == v);
-  CHECK((was_hit(algebra) && !has_declined(algebra)));
+  CHECK((was_rule_hit(algebra) && !has_declined(algebra)));
   CHECK(try_on(two.alu(Op::NEG)) == two);
-  CHECK(was_hit(guarded));
+  CHECK(was_rule_hit(guarded));
   CHECK(has_declined(guarded));
 }
 

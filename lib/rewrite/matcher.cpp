@@ -33,28 +33,28 @@ OpSet ops_below(const PatNode& n) {
 }  // namespace
 
 Matcher::Matcher(const std::vector<const Rule*>& rules) : rules_(rules), matcher_number_(next_matcher_number()) {
-  note_rules(rules);
+  note_tried_rules(rules);
   OpSet roots;
   for (const Rule* rule : rules) {
     roots = roots | rule->left->ops;
-    uses_context_ |= rule->uses_ctx;
-    changes_context_ |= rule->changes_ctx;
-    Requirement wanted{rule->left->ops, ops_below(*rule->left)};
-    if (std::ranges::find(requirements_, wanted) == requirements_.end()) requirements_.push_back(wanted);
+    is_context_used_ |= rule->is_ctx_used;
+    is_context_changed_ |= rule->is_ctx_changed;
+    OpRequirement wanted{rule->left->ops, ops_below(*rule->left)};
+    if (std::ranges::find(op_requirements_, wanted) == op_requirements_.end()) op_requirements_.push_back(wanted);
   }
-  roots.for_each([&](Op op) { buckets_[size_t(op)] = std::make_unique<const Bucket>(op, rules_); });
+  roots.for_each([&](Op op) { rule_buckets_[size_t(op)] = std::make_unique<const RuleBucket>(op, rules_); });
 }
 
 Matcher::~Matcher() = default;
 
 size_t Matcher::num_programs() const {
   size_t n = 0;
-  for (auto& b : buckets_) n += b ? b->programs().programs.size() : 0;
+  for (auto& b : rule_buckets_) n += b ? b->programs().programs.size() : 0;
   return n;
 }
 
 size_t Matcher::num_rules_for(Op op) const {
-  return buckets_[size_t(op)] ? buckets_[size_t(op)]->programs().rules.size() : 0;
+  return rule_buckets_[size_t(op)] ? rule_buckets_[size_t(op)]->programs().rules.size() : 0;
 }
 
 namespace {
@@ -108,7 +108,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
 }
 
 [[gnu::always_inline]] inline bool step_matches(const MatchStep& step, UOp u, UOp* captured) {
-  uint8_t c = step.checks;
+  uint8_t c = step.check_bits;
   if (c == MatchStep::kCapture) return captured[step.capture] = u, true;
   if ((c & MatchStep::kOps) && !u.in(step.ops)) return false;
   if ((c & MatchStep::kExact) && u.num_src() != step.num_sources) return false;
@@ -123,7 +123,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
 // Matches the sources of all nodes that `each` patterns matched. Captures outside of `each` patterns are already set.
 bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
   for (; step != end; ++step) {
-    if (!(step->checks & MatchStep::kEach)) continue;
+    if (!(step->check_bits & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->destination_register];
     // without sources, `u` would leave the captures of the pattern `source` unbound, so the match fails
@@ -137,7 +137,7 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
 [[gnu::always_inline]] inline bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
   union Registers {  // a union leaves the registers uninitialized, for speed
     Registers() {}
-    UOp at[kMaxNodes];
+    UOp at[kMaxPatternNodes];
   } regs;
   const MatchStep* begin = step;
   const MatchStep* end = step + program.num_steps;
@@ -167,14 +167,14 @@ OpSet ops_of_sources(UOp u) {
   for (size_t i = 0; i < kNumDTypePositions; i++)
     bits &= dtypes[(i < n ? dtype_class(src[i]) : kAbsentDType) * words].source[i];
   if (!(bits & code.near_programs[w])) return bits;
-  NearNodes near(u);
-  for (size_t i = 0; i < kNumNearPositions; i++) bits &= kinds[near.kind(NearNodes::kA0 + i) * words].near[i];
+  NearSources near(u);
+  for (size_t i = 0; i < kNumNearPositions; i++) bits &= kinds[near.kind(NearSources::kA0 + i) * words].near[i];
   return bits;
 }
 
 [[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same_pairs) return true;
-  NearNodes near(u);
+  NearSources near(u);
   for (uint32_t pairs = program.same_pairs; pairs; pairs &= pairs - 1)
     if (!near.same_pairs(size_t(std::countr_zero(pairs)))) return false;
   return true;
@@ -192,7 +192,7 @@ class NotCounted {
     return !p.must_check_needed_ops || ops_of_sources(u_).contains_all(p.needed_ops);
   }
   bool match(const MatchProgram&, auto run) { return run(); }
-  UOp call(const MatchProgram&, const Match&, auto run) { return run(); }
+  UOp call(const MatchProgram&, const PatternMatch&, auto run) { return run(); }
   void declined(const Rule& rule) { note_declined_rule(rule); }
 
  private:
@@ -206,10 +206,10 @@ class NotCounted {
 // are timed.
 class CountedMatch {
  public:
-  using Bucket = RuleStats::Bucket;
-  CountedMatch(RuleStats& stats, const Bucket& bucket, UOp u)
-      : stats_(stats), bucket_(bucket), have_(bucket.programs().class_of(u)), u_(u) {
-    stats.count_bucket_try(bucket, bucket.programs().first_class + have_);
+  using RuleBucket = RuleStats::RuleBucket;
+  CountedMatch(RuleStats& stats, const RuleBucket& bucket, UOp u)
+      : stats_(stats), bucket_(bucket), have_(bucket.programs().op_class_of(u)), u_(u) {
+    stats.count_bucket_try(bucket, bucket.programs().first_dtype_class + have_);
   }
   ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
     if (reached_ != kNone) stats_.count_bucket_stop(&bucket_, have_, reached_);
@@ -225,7 +225,7 @@ class CountedMatch {
     return matched;
   }
 
-  UOp call(const MatchProgram& p, const Match& match, auto run) {
+  UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
     reached_ = p.rule_index;
     RuleStats::Counters& calling = stats_.counters_of(*p.rule);
@@ -252,7 +252,7 @@ class CountedMatch {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   RuleStats& stats_;
-  const Bucket& bucket_;
+  const RuleBucket& bucket_;
   uint32_t have_, reached_ = kNone;
   UOp u_;
 };
@@ -265,7 +265,7 @@ class OverridePolicy {
   OverridePolicy(Count& count, RewriteOverride& replacer, UOp u) : count_(count), override_(replacer), u_(u) {}
   bool has_needed(const MatchProgram& p) const { return count_.has_needed(p); }
   bool match(const MatchProgram& p, auto run) { return count_.match(p, run); }
-  UOp call(const MatchProgram& p, const Match& match, auto run) {
+  UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
     UOp out = count_.call(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
     UOp replaced = override_.choose_result({p.rule, match.branch}, u_, out);
@@ -285,7 +285,7 @@ class OverridePolicy {
 
 template <class Count>
 [[gnu::always_inline]] inline UOp match(const BucketPrograms& code, UOp u, void* ctx, const char* ctx_type,
-                                        Hit& hit, Count count) {
+                                        RuleHit& hit, Count count) {
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
   for (size_t w = 0; w < code.num_mask_words; w++)
@@ -293,13 +293,14 @@ template <class Count>
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
       if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
-      if (!count.match(program, [&] { return run(program, code.steps.data() + program.first_step, u, captures.at); }))
+      if (!count.match(program,
+                       [&] { return run(program, code.match_steps.data() + program.first_step, u, captures.at); }))
         continue;
       hit.rule = &rule;  // set before the call, so that the message of an exception can name the rule
-      const Match match{u, captures.at, ctx, ctx_type};
+      const PatternMatch match{u, captures.at, ctx, ctx_type};
       UOp out = count.call(program, match, [&] { return apply_rule(rule, match); });
       bool made = out && !(out == u);
-      if (made || rule.changes_ctx) note_hit(rule);
+      if (made || rule.is_ctx_changed) note_hit(rule);
       if (made) return hit.branch = match.branch, out;
       count.declined(rule);
       if (out) done = &rule;
@@ -309,14 +310,14 @@ template <class Count>
 
 }  // namespace
 
-UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const {
-  const Bucket* bucket = buckets_[size_t(u.op())].get();
+UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, RuleHit& hit) const {
+  const RuleBucket* bucket = rule_buckets_[size_t(u.op())].get();
   return bucket ? match(bucket->programs(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
 }
 
-UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
+UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hit, RuleStats* stats,
                              RewriteOverride* rewrite_override) const {
-  const Bucket* bucket = buckets_[size_t(u.op())].get();
+  const RuleBucket* bucket = rule_buckets_[size_t(u.op())].get();
   if (!bucket) return {};
   const BucketPrograms& code = bucket->programs();
   auto go = [&](auto& count) {
@@ -370,9 +371,9 @@ const RemainingRules& RemainingRulesTable::make_remaining_rules(const Matcher& m
   RuleIds then = known;
   std::vector<const Rule*> rest;
   for (const Rule* rule : matcher.rules()) {
-    if (std::ranges::binary_search(known, rule->id)) continue;
+    if (std::ranges::binary_search(known, rule->rule_id)) continue;
     rest.push_back(rule);
-    if (!rule->uses_ctx) then.push_back(rule->id);
+    if (!rule->is_ctx_used) then.push_back(rule->rule_id);
   }
   std::ranges::sort(then);
   then.erase(std::unique(then.begin(), then.end()), then.end());

@@ -58,21 +58,21 @@ class Matcher {
 
   // Returns the result of the first rule that applies to `u`, and stores the rule in `hit`. Returns the empty UOp if no
   // rule applies (PatternMatcher.rewrite). `ctx_type` is the type_key of the object that `ctx` points to.
-  UOp rewrite(UOp u, void* ctx, const char* ctx_type, Hit& hit) const;
+  UOp rewrite(UOp u, void* ctx, const char* ctx_type, RuleHit& hit) const;
   // Like rewrite, but counts tries and hits in `stats` and lets `rewrite_override` choose results; either may be null.
-  UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, Hit& hit, RuleStats* stats,
+  UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hit, RuleStats* stats,
                       RewriteOverride* rewrite_override) const;
 
   // True if a rule reads the rewrite's context. If no rule does, the result for a node is the same in every rewrite.
-  bool uses_context() const { return uses_context_; }
+  bool is_context_used() const { return is_context_used_; }
   // True if a rule may change the rewrite's context. Then the order of the rewrites can change the result.
-  bool changes_context() const { return changes_context_; }
+  bool is_context_changed() const { return is_context_changed_; }
   const std::vector<const Rule*>& rules() const { return rules_; }
   // index of this matcher among all matchers of the process
   uint32_t matcher_number() const { return matcher_number_; }
   // True if a rule may apply to some node of a graph that contains only these ops.
   bool may_apply(OpSet ops) const {
-    return std::ranges::any_of(requirements_, [&](const Requirement& r) {
+    return std::ranges::any_of(op_requirements_, [&](const OpRequirement& r) {
       return r.root_ops.intersects(ops) && ops.contains_all(r.below_ops);
     });
   }
@@ -80,26 +80,27 @@ class Matcher {
   const RemainingRules& remaining_rules_after(uint16_t tried) const {
     return remaining_rules_.remaining_rules_for(*this, tried);
   }
-  bool has_rules_for(Op op) const { return buckets_[size_t(op)] != nullptr; }
+  bool has_rules_for(Op op) const { return rule_buckets_[size_t(op)] != nullptr; }
   size_t num_programs() const;
   size_t num_rules_for(Op op) const;
 
  private:
   friend class RuleStats;
-  struct Bucket;
+  struct RuleBucket;
 
-  struct Requirement {
+  struct OpRequirement {
     // the rule can match only a root with an op in `root_ops` and all ops of `below_ops` among the nodes under it
     OpSet root_ops, below_ops;
-    friend bool operator==(const Requirement&, const Requirement&) = default;
+    friend bool operator==(const OpRequirement&, const OpRequirement&) = default;
   };
 
   std::vector<const Rule*> rules_;
   const uint32_t matcher_number_;
-  std::vector<Requirement> requirements_;
+  std::vector<OpRequirement> op_requirements_;
   RemainingRulesTable remaining_rules_;
-  std::array<std::unique_ptr<const Bucket>, kNumOps> buckets_;  // indexed by the root's op; null if it has no rule
-  bool uses_context_ = false, changes_context_ = false;
+  // indexed by the root's op; null if it has no rule
+  std::array<std::unique_ptr<const RuleBucket>, kNumOps> rule_buckets_;
+  bool is_context_used_ = false, is_context_changed_ = false;
 };
 
 }  // namespace tgc

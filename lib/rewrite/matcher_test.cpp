@@ -12,7 +12,7 @@ namespace {
 using namespace pat;
 
 std::string hit(const RuleSet& set, UOp u, UOp* made = nullptr) {
-  Hit hit;
+  RuleHit hit;
   UOp out = set.matcher().rewrite(u, nullptr, nullptr, hit);
   if (made) *made = out;
   return out ? std::string(hit.rule->name) : "";
@@ -93,7 +93,7 @@ TEST_CASE("matcher: patterns restrict dtypes, args and number of sources") {
       rule("zero", x * 0, x),
       rule("exactly-one", node(Op::SINK, x), x),
       rule("at-least-two", any_len(Op::SINK, x, y), y),
-      rule("no-source", leaf(Op::SINK).as(root), with(root, [](UOp root) { return root.graph().noop(); })),
+      rule("no-source", leaf_node(Op::SINK).as(root), with(root, [](UOp root) { return root.graph().noop(); })),
       rule("all-const", each(Op::GROUP, node(Op::CONST)).as(root), with(root, [](UOp root) { return root.src(0); })),
       rule("arg", node(Op::GEP, x).arg(Arg(3)), x),
   });
@@ -128,10 +128,10 @@ TEST_CASE("matcher: RuleStats counts attempts and hits") {
   static const RuleSet set("test", {rule("one", x + c, c), rule("two", x + y, y)});
   Terms t;
   RuleStats stats;
-  Hit applied;
+  RuleHit applied;
   CHECK(set.matcher().rewrite_watched(t.a + t.b, nullptr, nullptr, applied, &stats, nullptr));
   CHECK(set.matcher().rewrite_watched(t.a + t.two, nullptr, nullptr, applied, &stats, nullptr));
-  uint32_t one = set.rules()[0]->id, two = set.rules()[1]->id;
+  uint32_t one = set.rules()[0]->rule_id, two = set.rules()[1]->rule_id;
   auto counted = stats.counters_by_rule();
   CHECK(counted[one].num_hits == 1);
   CHECK(counted[one].num_attempts == 2);
@@ -140,8 +140,8 @@ TEST_CASE("matcher: RuleStats counts attempts and hits") {
 }
 
 TEST_CASE("patterns are printed as text") {
-  CHECK(to_text(*node_of((x + c0) < c1)) == "((x + c0) < c1)");
-  CHECK(to_text(*node_of(x * 0)) == "(x * 0)");
+  CHECK(pattern_text(*pattern_node_of((x + c0) < c1)) == "((x + c0) < c1)");
+  CHECK(pattern_text(*pattern_node_of(x * 0)) == "(x * 0)");
 }
 
 using namespace tgc;

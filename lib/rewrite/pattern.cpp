@@ -33,7 +33,7 @@ void* allocate_permanently(size_t size, size_t align) {
   return arena().allocate(size, align);
 }
 
-std::span<const char* const> copy_names(std::initializer_list<const char*> names) {
+std::span<const char* const> copy_name_list(std::initializer_list<const char*> names) {
   std::lock_guard guard(lock());
   return arena().copy(std::span(names.begin(), names.size()));
 }
@@ -46,12 +46,12 @@ const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> c
 }
 
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make({.sources = PatNode::Sources::Exact, .form = name}, operands);
+  return make({.sources = PatNode::Sources::Exact, .form_name = name}, operands);
 }
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make({.sources = PatNode::Sources::Exact, .form = name, .is_function = true}, operands);
+  return make({.sources = PatNode::Sources::Exact, .form_name = name, .is_function = true}, operands);
 }
-const PatNode* make_word(std::string_view word) { return make({.form = word}); }
+const PatNode* make_word(std::string_view word) { return make({.form_name = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
@@ -116,18 +116,18 @@ std::string dtype_names(DTypeSet set) {
 
 std::string joined(std::span<const PatNode* const> children, const char* separator) {
   std::string out;
-  for (size_t i = 0; i < children.size(); i++) out += (i ? separator : "") + to_text(*children[i]);
+  for (size_t i = 0; i < children.size(); i++) out += (i ? separator : "") + pattern_text(*children[i]);
   return out;
 }
 
 }  // namespace
 
-std::string to_text(const PatNode& n) {
+std::string pattern_text(const PatNode& n) {
   if (n.has_alternatives) return "(" + joined(n.children, " or ") + ")";
-  if (n.form == "-")
-    return n.children.size() == 1 ? "-" + to_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
-  if (!n.form.empty())
-    return std::string(n.form) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
+  if (n.form_name == "-")
+    return n.children.size() == 1 ? "-" + pattern_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
+  if (!n.form_name.empty())
+    return std::string(n.form_name) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
   bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
   bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;
   std::string out;
@@ -138,7 +138,7 @@ std::string to_text(const PatNode& n) {
   } else {
     std::string_view infix = n.ops.size() == 1 ? infix_symbol(n.ops.first()) : "";
     if (!infix.empty() && n.children.size() == 2) {
-      out = "(" + to_text(*n.children[0]) + " " + std::string(infix) + " " + to_text(*n.children[1]) + ")";
+      out = "(" + pattern_text(*n.children[0]) + " " + std::string(infix) + " " + pattern_text(*n.children[1]) + ")";
     } else {
       bool is_cast = n.ops == OpSet{Op::CAST} && n.children.size() == 1;
       out = is_cast ? "cast" : n.ops.empty() ? "_" : op_names(n.ops);

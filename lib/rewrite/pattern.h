@@ -7,7 +7,7 @@
 //   x + y, x < y, ...    match a node of this op; a commutative op matches in both orders, the written order first
 //   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
 //   any_len(op, x)       matches an op whose first sources match these patterns
-//   leaf(op)             matches an op without sources
+//   leaf_node(op)             matches an op without sources
 //   each(op, x)          matches an op with any number of sources, all of which match x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
 //   any_of(p, q), or_casted(p), or_after(p)    match one of several alternatives, which are tried in order
@@ -34,7 +34,7 @@ const char* type_key() {
 }
 
 // A successful match, the input of a right side: the matched node, the captured nodes, and the rewrite's context.
-struct Match {
+struct PatternMatch {
   UOp root;
   const UOp* captured;
   void* ctx;
@@ -64,8 +64,8 @@ struct PatNode {
   OpSet early_reject = {};       // ops that must occur among the sources, if stated explicitly (UPat's early_reject)
   // The word that listings print for this node, such as "fold" or the name of a function; only on right sides and in
   // guards. If `sources` is Any, the word is printed alone, else as word(children...); "-" is printed as an operator.
-  std::string_view form = {};
-  bool is_function = false;      // `form` names a C++ function that builds nodes
+  std::string_view form_name = {};
+  bool is_function = false;      // `form_name` names a C++ function that builds nodes
 };
 
 const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
@@ -74,9 +74,10 @@ const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> c
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands);
 const PatNode* make_word(std::string_view word);
-// Allocates memory that is never freed, for data that rule tables refer to. copy_names copies `names` into such memory.
+// Allocates memory that is never freed, for data that rule tables refer to. copy_name_list copies `names` into such
+// memory.
 void* allocate_permanently(size_t size, size_t align);
-std::span<const char* const> copy_names(std::initializer_list<const char*> names);
+std::span<const char* const> copy_name_list(std::initializer_list<const char*> names);
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands);
 const PatNode* make_const(Const value, DTypeSet dtypes);
 
@@ -93,7 +94,7 @@ template <uint64_t Bound>
 class Pat;
 
 template <class Self>
-struct Expr {
+struct PatternExpr {
   auto pat() const { return Pat<Self::kBoundCaptures>(self().node()); }
   template <class Capture>
   auto as(Capture name) const { return pat().as(name); }
@@ -108,21 +109,21 @@ struct Expr {
 };
 
 template <class T>
-concept Expression = std::derived_from<T, Expr<T>>;
+concept Expression = std::derived_from<T, PatternExpr<T>>;
 template <class T>
 concept PatLike = Expression<T> && T::kIsPattern;
 template <class T>
-concept Literal = std::is_arithmetic_v<T>;
+concept LiteralType = std::is_arithmetic_v<T>;
 template <class T>
-concept Term = Expression<T> || Literal<T>;
+concept ExprTerm = Expression<T> || LiteralType<T>;
 template <class T>
-concept Number = Expression<T> && T::kIsNumber;
+concept NumberExpr = Expression<T> && T::kIsNumber;
 template <class T>
-concept Buildable = requires(const T& t, const Match& m) { { t.build(m) } -> std::same_as<UOp>; };
+concept BuildableExpr = requires(const T& t, const PatternMatch& m) { { t.build(m) } -> std::same_as<UOp>; };
 
 // A pattern that only left sides may use, such as any_of(p, q) or p.of(dtypes::ints): no node can be built from it.
 template <uint64_t Bound>
-class Pat : public Expr<Pat<Bound>> {
+class Pat : public PatternExpr<Pat<Bound>> {
  public:
   static constexpr uint64_t kBoundCaptures = Bound;
   static constexpr bool kIsPattern = true;
@@ -155,7 +156,7 @@ class Pat : public Expr<Pat<Bound>> {
 
 // A name, such as x, that a pattern binds to the matched node. If `Constant` is true, it matches CONST and VCONST only.
 template <int Id, bool Constant = false>
-struct Capture : Expr<Capture<Id, Constant>> {
+struct Capture : PatternExpr<Capture<Id, Constant>> {
   static constexpr int kCaptureId = Id;
   static constexpr uint64_t kBoundCaptures = uint64_t(1) << Id;
   static constexpr bool kIsPattern = true;
@@ -175,29 +176,29 @@ struct Capture : Expr<Capture<Id, Constant>> {
     copy.ops = {Op::CONST};
     return Pat<kBoundCaptures>(make(copy));
   }
-  UOp build(const Match& m) const { return m.captured[Id]; }
-  Const value(const Match& m) const
+  UOp build(const PatternMatch& m) const { return m.captured[Id]; }
+  Const value(const PatternMatch& m) const
     requires(Constant)
   {
     return m.captured[Id].arg().to_const();
   }
 };
 
-struct LiteralNumber : Expr<LiteralNumber> {
+struct LiteralNumber : PatternExpr<LiteralNumber> {
   explicit LiteralNumber(Const v) : number(v) {}
   static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kIsPattern = false;  // a number alone is not a pattern, but it can be an operand in one
   static constexpr bool kIsNumber = true;
   const PatNode* node() const { return make_const(number, {}); }
-  Const value(const Match&) const { return number; }
+  Const value(const PatternMatch&) const { return number; }
   Const number;
 };
-template <Literal T>
-LiteralNumber expr(T value) { return LiteralNumber(Const(value)); }
+template <LiteralType T>
+LiteralNumber to_expr(T value) { return LiteralNumber(Const(value)); }
 template <Expression T>
-T expr(T e) { return e; }
+T to_expr(T e) { return e; }
 template <class T>
-using ExprOf = decltype(expr(std::declval<T>()));
+using ExprOf = decltype(to_expr(std::declval<T>()));
 
 // The names that patterns may bind; their order has no meaning. name_of_capture returns the text of a name.
 #define TGC_CAPTURES(X)                                                                                                \
@@ -223,14 +224,14 @@ TGC_CONST_CAPTURES(X)
 #undef X
 
 template <PatLike T>
-const PatNode* node_of(T p) { return p.node(); }
+const PatNode* pattern_node_of(T p) { return p.node(); }
 
 // The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
 template <Op kOp>
-struct Fixed {
+struct FixedOp {
   static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kHasKnownOp = true;
-  static constexpr Op op(const Match&) { return kOp; }
+  static constexpr Op op(const PatternMatch&) { return kOp; }
   template <class... Operands>
   static const PatNode* node(Operands... operands) {
     // operator- builds x * -1 or x + -y, not a NEG or SUB, so this pattern node is only for printing, as "-"
@@ -241,11 +242,11 @@ struct Fixed {
 struct AnyOp {
   static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kHasKnownOp = true;
-  Op fixed;
-  Op op(const Match&) const { return fixed; }
-  const PatNode* word() const { return make_word(name_of(fixed)); }
+  Op fixed_op;
+  Op op(const PatternMatch&) const { return fixed_op; }
+  const PatNode* word() const { return make_word(name_of(fixed_op)); }
   template <class... Operands>
-  const PatNode* node(Operands... operands) const { return make_alu(fixed, {operands...}); }
+  const PatNode* node(Operands... operands) const { return make_alu(fixed_op, {operands...}); }
 };
 
 template <Expression E>
@@ -255,16 +256,16 @@ const PatNode* node_beside(const E& e, const PatNode* other) {
 }
 // Builds the node of operand `e`; a number becomes a constant with the dtype of `other`.
 template <Expression E>
-UOp build_beside(const E& e, UOp other, const Match& m) {
-  if constexpr (Number<E>) return other.const_like(e.value(m));
+UOp build_beside(const E& e, UOp other, const PatternMatch& m) {
+  if constexpr (NumberExpr<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
-// Calls use(a, b) with the pattern nodes of the operands (with_nodes) or with the nodes built from them (with_built).
-// At most one operand may be a number.
+// Calls use(a, b) with the pattern nodes of the operands (call_with_nodes) or with the nodes built from them
+// (call_with_uops). At most one operand may be a number.
 template <Expression A, Expression B, class Use>
-auto with_nodes(const A& a, const B& b, Use use) {
-  static_assert(!Number<A> || !Number<B>, "an operand must be a node: a number alone has no dtype");
-  if constexpr (Number<A>) {
+auto call_with_nodes(const A& a, const B& b, Use use) {
+  static_assert(!NumberExpr<A> || !NumberExpr<B>, "an operand must be a node: a number alone has no dtype");
+  if constexpr (NumberExpr<A>) {
     const PatNode* other = b.node();
     return use(node_beside(a, other), other);
   } else {
@@ -273,8 +274,8 @@ auto with_nodes(const A& a, const B& b, Use use) {
   }
 }
 template <Expression A, Expression B, class Use>
-auto with_built(const A& a, const B& b, const Match& m, Use use) {
-  if constexpr (Number<A>) {
+auto call_with_uops(const A& a, const B& b, const PatternMatch& m, Use use) {
+  if constexpr (NumberExpr<A>) {
     UOp other = b.build(m);
     return use(build_beside(a, other, m), other);
   } else {
@@ -283,7 +284,7 @@ auto with_built(const A& a, const B& b, const Match& m, Use use) {
   }
 }
 template <class... Es>
-constexpr bool kAllMatch = ((Es::kIsPattern || std::same_as<Es, LiteralNumber>) && ...);
+constexpr bool kAreAllPatterns = ((Es::kIsPattern || std::same_as<Es, LiteralNumber>) && ...);
 
 // Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs. Support
 // NEG and LOG2, and ADD, SUB, MUL, IDIV and MOD; throw a Failure for any other op.
@@ -291,49 +292,49 @@ Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 
 template <class OpOf, Expression A>
-struct Alu1 : Expr<Alu1<OpOf, A>> {
+struct Alu1 : PatternExpr<Alu1<OpOf, A>> {
   [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] A a;
   Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures;
   static constexpr bool kIsPattern = OpOf::kHasKnownOp && A::kIsPattern;
   const PatNode* node() const { return op_of.node(a.node()); }
-  UOp build(const Match& m) const
-    requires Buildable<A>
+  UOp build(const PatternMatch& m) const
+    requires BuildableExpr<A>
   {
     UOp x = a.build(m);
-    if constexpr (std::same_as<OpOf, Fixed<Op::NEG>>) return -x;
+    if constexpr (std::same_as<OpOf, FixedOp<Op::NEG>>) return -x;
     else return x.alu(op_of.op(m));
   }
-  Const value(const Match& m) const { return fold_unary(op_of.op(m), a.value(m)); }
+  Const value(const PatternMatch& m) const { return fold_unary(op_of.op(m), a.value(m)); }
 };
 
 template <class OpOf, Expression A, Expression B>
-struct Alu2 : Expr<Alu2<OpOf, A, B>> {
+struct Alu2 : PatternExpr<Alu2<OpOf, A, B>> {
   [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] A a;
   [[no_unique_address]] B b;
   Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures | B::kBoundCaptures;
-  static constexpr bool kIsPattern = OpOf::kHasKnownOp && kAllMatch<A, B>;
+  static constexpr bool kIsPattern = OpOf::kHasKnownOp && kAreAllPatterns<A, B>;
   const PatNode* node() const {
-    return with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
+    return call_with_nodes(a, b, [&](auto* x, auto* y) { return op_of.node(x, y); });
   }
-  UOp build(const Match& m) const
-    requires((Buildable<A> || Number<A>) && (Buildable<B> || Number<B>))
+  UOp build(const PatternMatch& m) const
+    requires((BuildableExpr<A> || NumberExpr<A>) && (BuildableExpr<B> || NumberExpr<B>))
   {
-    if constexpr (!std::same_as<OpOf, Fixed<Op::SUB>>)
-      return with_built(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
-    else if constexpr (Number<B>) return a.build(m) - b.value(m);  // node - number adds the negated number
-    else return with_built(a, b, m, [](UOp x, UOp y) { return x - y; });
+    if constexpr (!std::same_as<OpOf, FixedOp<Op::SUB>>)
+      return call_with_uops(a, b, m, [&](UOp x, UOp y) { return x.alu(op_of.op(m), y); });
+    else if constexpr (NumberExpr<B>) return a.build(m) - b.value(m);  // node - number adds the negated number
+    else return call_with_uops(a, b, m, [](UOp x, UOp y) { return x - y; });
   }
-  Const value(const Match& m) const { return fold_binary(op_of.op(m), a.value(m), b.value(m)); }
+  Const value(const PatternMatch& m) const { return fold_binary(op_of.op(m), a.value(m), b.value(m)); }
 };
 
 #define TGC_PAT_BINARY(symbol, OP)                                \
-  template <Term A, Term B>                                       \
+  template <ExprTerm A, ExprTerm B>                                       \
     requires(Expression<A> || Expression<B>)                      \
-  auto symbol(A a, B b) { return Alu2(Fixed<Op::OP>(), expr(a), expr(b)); }
+  auto symbol(A a, B b) { return Alu2(FixedOp<Op::OP>(), to_expr(a), to_expr(b)); }
 TGC_PAT_BINARY(operator+, ADD)
 TGC_PAT_BINARY(operator*, MUL)
 TGC_PAT_BINARY(operator/, IDIV)
@@ -352,7 +353,7 @@ TGC_PAT_BINARY(operator-, SUB)  // only right sides may use the binary and the u
 
 #define TGC_PAT_UNARY(name, OP) \
   template <Expression A>       \
-  auto name(A a) { return Alu1(Fixed<Op::OP>(), a); }
+  auto name(A a) { return Alu1(FixedOp<Op::OP>(), a); }
 TGC_PAT_UNARY(reciprocal, RECIPROCAL)
 TGC_PAT_UNARY(exp2, EXP2)
 TGC_PAT_UNARY(log2, LOG2)
@@ -361,9 +362,9 @@ TGC_PAT_UNARY(trunc, TRUNC)
 TGC_PAT_UNARY(operator-, NEG)
 #undef TGC_PAT_UNARY
 
-template <Expression A, Term B>
+template <Expression A, ExprTerm B>
 auto fdiv(A a, B b) {  // a * (1 / b); with a literal, only a pattern
-  if constexpr (Literal<B>)
+  if constexpr (LiteralType<B>)
     return Pat<A::kBoundCaptures>(
         make_alu(Op::MUL, {a.node(), make_alu(Op::RECIPROCAL, {make_const(Const(b), a.node()->dtypes)})}));
   else return a * reciprocal(b);
@@ -372,48 +373,50 @@ template <Expression A>
 auto logical_not(A a) { return a != true; }
 
 template <Expression C, Expression Y, Expression N>
-struct Where : Expr<Where<C, Y, N>> {
+struct Where : PatternExpr<Where<C, Y, N>> {
   [[no_unique_address]] C cond;
   [[no_unique_address]] Y yes;
   [[no_unique_address]] N no;
   Where(C cond, Y yes, N no) : cond(cond), yes(yes), no(no) {}
   static constexpr uint64_t kBoundCaptures = C::kBoundCaptures | Y::kBoundCaptures | N::kBoundCaptures;
-  static constexpr bool kIsPattern = kAllMatch<C, Y, N>;
+  static constexpr bool kIsPattern = kAreAllPatterns<C, Y, N>;
   const PatNode* node() const {
-    return with_nodes(yes, no, [&](auto* y, auto* n) { return make_alu(Op::WHERE, {cond.node(), y, n}); });
+    return call_with_nodes(yes, no, [&](auto* y, auto* n) { return make_alu(Op::WHERE, {cond.node(), y, n}); });
   }
-  UOp build(const Match& m) const
-    requires(Buildable<C> && (Buildable<Y> || Number<Y>) && (Buildable<N> || Number<N>))
+  UOp build(const PatternMatch& m) const
+    requires(BuildableExpr<C> && (BuildableExpr<Y> || NumberExpr<Y>) && (BuildableExpr<N> || NumberExpr<N>))
   {
     UOp test = cond.build(m);
-    return with_built(yes, no, m, [&](UOp y, UOp n) { return test.where(y, n); });
+    return call_with_uops(yes, no, m, [&](UOp y, UOp n) { return test.where(y, n); });
   }
 };
-template <Expression C, Term Y, Term N>
+template <Expression C, ExprTerm Y, ExprTerm N>
   requires(Expression<Y> || Expression<N>)
-auto where(C cond, Y yes, N no) { return Where(cond, expr(yes), expr(no)); }
+auto where(C cond, Y yes, N no) { return Where(cond, to_expr(yes), to_expr(no)); }
 
 template <PatLike T>
 auto alu(OpSet ops, T a) { return Alu1(AnyOp{ops.first()}, a); }
-template <Term A, Term B>
+template <ExprTerm A, ExprTerm B>
   requires(Expression<A> || Expression<B>)
-auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, expr(a), expr(b)); }
+auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, to_expr(a), to_expr(b)); }
 
 inline Pat<0> anything() { return Pat<0>(make({})); }
 inline Pat<0> node(OpSet ops) { return Pat<0>(make({.ops = ops})); }
-inline Pat<0> leaf(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNode::Sources::Exact})); }
+inline Pat<0> leaf_node(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNode::Sources::Exact})); }
 template <PatLike... Ts>
   requires(sizeof...(Ts) > 0)
 auto node(OpSet ops, Ts... sources) {
-  return Pat<(Ts::kBoundCaptures | ...)>(make({.ops = ops, .sources = PatNode::Sources::Exact}, {node_of(sources)...}));
+  return Pat<(Ts::kBoundCaptures | ...)>(
+      make({.ops = ops, .sources = PatNode::Sources::Exact}, {pattern_node_of(sources)...}));
 }
 template <PatLike... Ts>
 auto any_len(OpSet ops, Ts... first) {
-  return Pat<(Ts::kBoundCaptures | ...)>(make({.ops = ops, .sources = PatNode::Sources::Prefix}, {node_of(first)...}));
+  return Pat<(Ts::kBoundCaptures | ...)>(
+      make({.ops = ops, .sources = PatNode::Sources::Prefix}, {pattern_node_of(first)...}));
 }
 template <PatLike T>
 auto each(OpSet ops, T source) {
-  return Pat<T::kBoundCaptures>(make({.ops = ops, .sources = PatNode::Sources::Each}, {node_of(source)}));
+  return Pat<T::kBoundCaptures>(make({.ops = ops, .sources = PatNode::Sources::Each}, {pattern_node_of(source)}));
 }
 // Matches a cast to any dtype or, with `dtypes`, to one of these dtypes.
 template <PatLike T>
@@ -426,7 +429,7 @@ inline Pat<0> constant(Const value, DType dtype) { return Pat<0>(make_const(valu
 template <PatLike A, PatLike... Ts>
 auto any_of(A first, Ts... rest) {
   return Pat<(A::kBoundCaptures & ... & Ts::kBoundCaptures)>(
-      make({.has_alternatives = true}, {node_of(first), node_of(rest)...}));
+      make({.has_alternatives = true}, {pattern_node_of(first), pattern_node_of(rest)...}));
 }
 template <PatLike T>
 auto or_casted(T p) { return any_of(p, cast(p)); }
@@ -438,6 +441,6 @@ template <PatLike T, class Name>
 auto or_after(T p, Name name) { return any_of(p.as(name), any_len(Op::AFTER, p).as(name)); }
 
 // Returns the pattern as text, "((x + c0) < c1)", for listings.
-std::string to_text(const PatNode& node);
+std::string pattern_text(const PatNode& node);
 
 }  // namespace tgc::pat

@@ -39,7 +39,7 @@ class Rewriter {
  public:
   // `results` must have no valid results (a new epoch), or only results of earlier rewrites with the same rules.
   Rewriter(Graph& graph, const RuleSet& rules, const RewriteOptions& options, FastPaths paths, RewriteState& state,
-           Workspace& workspace, Where& results)
+           RewriteWorkspace& workspace, Where& results)
       : graph_(of_our_release(graph)),
         ctx_(options.ctx),
         name_(name_of(options, rules)),
@@ -74,10 +74,10 @@ class Rewriter {
   static constexpr size_t kHitsPerCheck = 64;
 
   void fit() { results_.fit_graph(graph_); }
-  bool is_done(UOp u) const { return results_.of(u).mark == results_.epoch_number; }
+  bool is_done(UOp u) const { return results_.of(u).slot_mark == results_.epoch_number; }
   UOp result_of(UOp u) const {
     const RewriteSlot& slot = results_.of(u);
-    return slot.mark == results_.epoch_number ? UOp(slot.result) : UOp();
+    return slot.slot_mark == results_.epoch_number ? UOp(slot.result) : UOp();
   }
   void set_result(UOp u, UOp result) {
     results_.at(u).set(result.node(), results_.epoch_number);
@@ -106,7 +106,7 @@ class Rewriter {
 
   void push(UOp n, UOp new_n, Stage stage) { workspace_.stack.push_back({n, new_n, stage}); }
   void queue(UOp u, RewriteSlot& slot) {
-    slot.mark = run_;
+    slot.slot_mark = run_;
     push(u, u, kEnter);
   }
 
@@ -152,7 +152,7 @@ class Rewriter {
     }
     fit();
     if (!out) return out;
-    workspace_.recent_hits[workspace_.num_hits++ % Workspace::kMaxRecentHits] = {tried_.rule, u};
+    workspace_.recent_hits[workspace_.num_hits++ % RewriteWorkspace::kMaxRecentHits] = {tried_.rule, u};
     if (workspace_.num_hits % kHitsPerCheck == 0) throw_if_late();
     return out;
   }
@@ -163,7 +163,7 @@ class Rewriter {
           "  in stage '" + std::string(name_) + "', rule " + describe(*tried_.rule) + ", at\n" + describe(u);
   }
 
-  [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, Hit& hit) {
+  [[gnu::noinline]] UOp observed(const Matcher& matcher, UOp u, RuleHit& hit) {
     using Clock = std::chrono::steady_clock;
     auto size = uint32_t(graph_.size());
     auto begin = reports_events_ ? Clock::now() : Clock::time_point();
@@ -177,7 +177,7 @@ class Rewriter {
   UOp apply_bottom_up(UOp u) {
     workspace_.bottom_up.fit_graph(graph_);
     const RewriteSlot& known = workspace_.bottom_up[u.id()];
-    if (known.mark == workspace_.num_rewrites) return UOp(known.result);
+    if (known.slot_mark == workspace_.num_rewrites) return UOp(known.result);
     UOp out = apply(*bpm_, u);
     workspace_.bottom_up.at(u.id()).set(out.node(), workspace_.num_rewrites);
     return out;
@@ -210,7 +210,7 @@ class Rewriter {
     for (size_t i = new_n.num_src(); i-- > 0;) {
       UOp s = new_n.src(i);
       RewriteSlot& slot = results_.at(s);
-      if (slot.mark != run_ && slot.mark != results_.epoch_number) queue(s, slot);
+      if (slot.slot_mark != run_ && slot.slot_mark != results_.epoch_number) queue(s, slot);
     }
     check_limit(workspace_.stack.size());
     if (workspace_.stack.size() > before + 1) return;
@@ -222,7 +222,7 @@ class Rewriter {
     bool changed = false;
     for (UOp s : new_n.src()) {
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark != results_.epoch_number) return postpone(n, new_n, kRebuild, s);
+      if (slot.slot_mark != results_.epoch_number) return postpone(n, new_n, kRebuild, s);
       changed |= slot.result != s.node();
     }
     if (changed) return rebuilt(n, new_n);
@@ -266,7 +266,7 @@ class Rewriter {
   void run_depth_first(UOp root) {
     if (!bpm_ && is_left_alone(root)) return set_result(root, root);
     begin(root);
-    while (!workspace_.visits.empty()) advance(workspace_.visits.back());
+    while (!workspace_.node_visits.empty()) advance(workspace_.node_visits.back());
   }
 
   void begin(UOp n) {
@@ -277,7 +277,7 @@ class Rewriter {
     visit(n, now, 0);
   }
 
-  [[gnu::always_inline]] void advance(Workspace::Visit& v) {
+  [[gnu::always_inline]] void advance(RewriteWorkspace::NodeVisit& v) {
     if (v.next_source == kWaits) return finish(v, result_of(v.replacement));
     const uint32_t epoch_number = results_.epoch_number;
     bool changed = false;
@@ -285,7 +285,7 @@ class Rewriter {
     for (size_t i = v.next_source; i < src.size(); i++) {
       UOp s = src[i];
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark == epoch_number) {
+      if (slot.slot_mark == epoch_number) {
         changed |= slot.result != s.node();
       } else if (!bpm_ && is_left_alone(s)) {
         results_.at(s).set(s.node(), epoch_number);
@@ -306,7 +306,7 @@ class Rewriter {
 
   // Continues the visit `v` with `next`, which is `v.replacement` with rewritten sources. Rewriting these sources again
   // would not change them, so only the rules for `next` itself remain.
-  void go_on_with(Workspace::Visit& v, UOp next) {
+  void go_on_with(RewriteWorkspace::NodeVisit& v, UOp next) {
     if (UOp r = result_of(next)) return finish(v, r);
     mark_begun(next);
     UOp now = next;
@@ -326,8 +326,8 @@ class Rewriter {
 
   void mark_begun(UOp n) {
     RewriteSlot& slot = results_.at(n);
-    if (slot.mark == run_) endless("a node is made of itself", n);
-    slot.mark = run_;
+    if (slot.slot_mark == run_) endless("a node is made of itself", n);
+    slot.slot_mark = run_;
   }
 
   bool bottom_up(UOp& now) { return !bpm_ || !bpm_->has_rules_for(now.op()) || bottom_up_to_fixed_point(now); }
@@ -340,13 +340,13 @@ class Rewriter {
   }
 
   [[gnu::always_inline]] void visit(UOp n, UOp now, uint32_t next) {
-    workspace_.visits.push_back({n, now, next, false});
-    check_limit(workspace_.visits.size());
+    workspace_.node_visits.push_back({n, now, next, false});
+    check_limit(workspace_.node_visits.size());
   }
 
-  void finish(const Workspace::Visit& v, UOp result) {
+  void finish(const RewriteWorkspace::NodeVisit& v, UOp result) {
     set_result(v.node, result);
-    workspace_.visits.pop_back();
+    workspace_.node_visits.pop_back();
   }
 
   UOp with_results(UOp u) {
@@ -378,16 +378,16 @@ class Rewriter {
   bool uses_negative_cache_;
   bool in_order_;
   size_t limit_;
-  Workspace& workspace_;
+  RewriteWorkspace& workspace_;
   Where& results_;
   uint32_t run_ = 0;
-  Hit tried_;
+  RuleHit tried_;
 };
 
 // Returns the table of results that rewrites with these rules share; null for bottom-up rules, for rules that use a
 // context, and on the first call for a rule set in a graph.
 TableResults* kept_results(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
-  if (options.bottom_up || options.bpm || rules.matcher().uses_context()) return nullptr;
+  if (options.bottom_up || options.bpm || rules.matcher().is_context_used()) return nullptr;
   uint32_t number = rules.matcher().matcher_number();
   if (number >= state.known_results.size()) state.known_results.resize(2 * number + 64);
   auto& known = state.known_results[number];
@@ -403,9 +403,10 @@ TableResults* kept_results(RewriteState& state, const RuleSet& rules, const Rewr
 // a ShortcutTrial requests and, if there is only an observer that counts, the depth-first order.
 FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const RewriteOptions& options) {
   constexpr size_t kWorthRemembering = 32;  // with fewer rules, the negative cache saves no time
-  auto quick = [&](const Shortcut& what) { return state.choose_way(what).way == ShortcutWay::Quick; };
+  auto quick = [&](const Shortcut& what) { return state.choose_way(what).chosen_way == ShortcutWay::Quick; };
   bool one_set = !options.bottom_up && !options.bpm;
-  bool shows_order = rules.matcher().changes_context() || (options.bpm && options.bpm->matcher().changes_context());
+  bool shows_order =
+      rules.matcher().is_context_changed() || (options.bpm && options.bpm->matcher().is_context_changed());
   bool only_counted = state.observer && state.observer->is_counting_only && !state.rewrite_override &&
                       !state.trial;  // then take the depth-first order: it gives the same counts
   return {quick(kKnownResults) ? kept_results(state, rules, options) : nullptr,
@@ -416,12 +417,12 @@ FastPaths choose_fast_paths(RewriteState& state, const RuleSet& rules, const Rew
 template <class Use>
 auto with_rewriter(Graph& graph, RewriteState& state, const RuleSet& rules, const RewriteOptions& options,
                    FastPaths paths, Use use) {
-  LentWorkspace workspace(state);
+  PooledWorkspace workspace(state);
   auto with_results_in = [&](auto& results) {
     Rewriter rewriter(graph, rules, options, paths, state, *workspace, results);
     return use(rewriter);
   };
-  return paths.known ? with_results_in(*paths.known) : with_new_results(state, *workspace, with_results_in);
+  return paths.known ? with_results_in(*paths.known) : run_with_new_results(state, *workspace, with_results_in);
 }
 
 bool applies_nowhere(const Graph& graph, const RuleSet& rules, const RewriteOptions& options) {
@@ -479,6 +480,6 @@ void try_rules_on_each(std::span<const UOp> nodes, const RuleSet& rules, const R
 }
 
 void set_observer(Graph& graph, RewriteObserver* observer) { graph.extension<RewriteState>().observer = observer; }
-RewriteObserver* observer_of(Graph& graph) { return graph.extension<RewriteState>().observer; }
+RewriteObserver* rewrite_observer_of(Graph& graph) { return graph.extension<RewriteState>().observer; }
 
 }  // namespace tgc

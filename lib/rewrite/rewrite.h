@@ -18,12 +18,13 @@ class ContextRef {
   ContextRef() = default;
   template <class T>
     requires(!std::is_same_v<std::remove_const_t<T>, ContextRef>)
-  ContextRef(T& object) : ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_key_(type_key<T>()) {}
-  void* ptr() const { return ptr_; }
+  ContextRef(T& object)
+      : context_ptr_(const_cast<void*>(static_cast<const void*>(&object))), type_key_(type_key<T>()) {}
+  void* ptr() const { return context_ptr_; }
   const char* type() const { return type_key_; }
 
  private:
-  void* ptr_ = nullptr;
+  void* context_ptr_ = nullptr;
   const char* type_key_ = nullptr;
 };
 
@@ -82,11 +83,11 @@ class RewriteObserver {
   virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
   // `num_nodes_before` is the number of nodes in the graph before the rules were tried: nodes with ids from
   // `num_nodes_before` on are new. `time_ns` is the duration in nanoseconds; 0 if it was not measured.
-  struct Cost {
+  struct RuleCost {
     uint32_t num_nodes_before;
     uint64_t time_ns;
   };
-  virtual void apply_rule(const Hit& /*hit*/, UOp /*before*/, UOp /*after*/, Cost /*cost*/) {}
+  virtual void apply_rule(const RuleHit& /*hit*/, UOp /*before*/, UOp /*after*/, RuleCost /*cost*/) {}
   virtual void rebuild_node(UOp /*before*/, UOp /*after*/) {}  // `after` is `before` with its rewritten sources
   virtual void gate_node(UOp /*node*/) {}                      // a rule returned bottom_up_gate() for the node
   // `result` is empty if an exception ended the rewrite
@@ -95,7 +96,7 @@ class RewriteObserver {
   bool is_counting_only = false;    // true: rewrites only fill `rule_stats` and call none of the functions above
 };
 void set_observer(Graph& graph, RewriteObserver* observer);
-RewriteObserver* observer_of(Graph& graph);
+RewriteObserver* rewrite_observer_of(Graph& graph);
 
 // Returns a text for messages that shows the node `u` and its sources down to `depth` levels, one node per line. A long
 // text is cut.

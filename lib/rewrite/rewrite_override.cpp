@@ -14,12 +14,12 @@ RewriteOverride* rewrite_override_of(Graph& graph) { return graph.extension<Rewr
 UninstrumentedScope::UninstrumentedScope(Graph& graph) : graph_(graph) {
   auto& state = graph.extension<RewriteState>();
   observer_ = std::exchange(state.observer, nullptr);
-  override_ = std::exchange(state.rewrite_override, nullptr);
+  rewrite_override_ = std::exchange(state.rewrite_override, nullptr);
   was_uninstrumented_ = std::exchange(state.is_uninstrumented, true);
 }
 UninstrumentedScope::~UninstrumentedScope() {
   auto& state = graph_.extension<RewriteState>();
-  state.observer = observer_, state.rewrite_override = override_, state.is_uninstrumented = was_uninstrumented_;
+  state.observer = observer_, state.rewrite_override = rewrite_override_, state.is_uninstrumented = was_uninstrumented_;
 }
 
 const SubstituteContext* substitution_of(Graph& graph) {

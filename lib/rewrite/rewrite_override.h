@@ -14,7 +14,7 @@ class RewriteOverride {
   virtual ~RewriteOverride() = default;
   // Returns the result of this application: `after` (the node that the rule made), another node, or the empty UOp. The
   // empty UOp makes the rule decline; then the next rule is tried.
-  virtual UOp choose_result(const Hit& hit, UOp before, UOp after) = 0;
+  virtual UOp choose_result(const RuleHit& hit, UOp before, UOp after) = 0;
 };
 
 // Sets the graph's only RewriteOverride; null removes it. The override must outlive the rewrites.
@@ -32,7 +32,7 @@ class UninstrumentedScope {
  private:
   Graph& graph_;
   RewriteObserver* observer_;
-  RewriteOverride* override_;
+  RewriteOverride* rewrite_override_;
   bool was_uninstrumented_;
 };
 

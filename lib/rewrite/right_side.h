@@ -70,23 +70,23 @@ template <class... Es>
 constexpr uint64_t kBoundCapturesOf = (uint64_t(0) | ... | Es::kBoundCaptures);
 
 template <Expression E>
-struct Fold : Expr<Fold<E>> {
+struct Fold : PatternExpr<Fold<E>> {
   [[no_unique_address]] E argument;
   explicit Fold(E argument) : argument(argument) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures;
   static constexpr bool kIsPattern = false, kIsNumber = true;
   const PatNode* node() const { return make_form("fold", {argument.node()}); }
-  Const value(const Match& m) const { return argument.value(m); }
+  Const value(const PatternMatch& m) const { return argument.value(m); }
 };
 template <Expression E>
 auto fold(E argument) { return Fold(argument); }
 
 template <auto F, class... Names>
-struct NumberOf : Expr<NumberOf<F, Names...>> {
+struct NumberOf : PatternExpr<NumberOf<F, Names...>> {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
   static constexpr bool kIsPattern = false, kIsNumber = true;
   const PatNode* node() const { return make_form(kFunctionName<F>, {Names::node()...}); }
-  Const value(const Match& m) const { return F(m.captured[Names::kCaptureId]...); }
+  Const value(const PatternMatch& m) const { return F(m.captured[Names::kCaptureId]...); }
 };
 template <auto F, class... Names>
 auto fold(Names...) { return NumberOf<F, Names...>(); }
@@ -107,7 +107,7 @@ TGC_FACT(count)
 #undef TGC_FACT
 
 template <auto F, Expression... Es>
-struct NumberFunction : Expr<NumberFunction<F, Es...>> {
+struct NumberFunction : PatternExpr<NumberFunction<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   explicit NumberFunction(Es... es) : operands(es...) {}
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
@@ -115,7 +115,7 @@ struct NumberFunction : Expr<NumberFunction<F, Es...>> {
   const PatNode* node() const {
     return std::apply([](auto&... es) { return make_form(kFunctionName<F>, {es.node()...}); }, operands);
   }
-  Const value(const Match& m) const {
+  Const value(const PatternMatch& m) const {
     return std::apply([&](auto&... es) { return F(es.value(m)...); }, operands);
   }
 };
@@ -127,9 +127,9 @@ Const ceil(Const a);
 Const floor(Const a);
 }  // namespace number
 #define TGC_NUMBER_BINARY(name)                                                  \
-  template <Term A, Term B>                                                      \
+  template <ExprTerm A, ExprTerm B>                                                      \
     requires(Expression<A> || Expression<B>)                                     \
-  auto name(A a, B b) { return NumberFunction<number::name, ExprOf<A>, ExprOf<B>>(expr(a), expr(b)); }
+  auto name(A a, B b) { return NumberFunction<number::name, ExprOf<A>, ExprOf<B>>(to_expr(a), to_expr(b)); }
 TGC_NUMBER_BINARY(floor_div)
 TGC_NUMBER_BINARY(floor_mod)
 TGC_NUMBER_BINARY(true_div)
@@ -139,80 +139,80 @@ auto ceil(E argument) { return NumberFunction<number::ceil, E>(argument); }
 template <Expression E>
 auto floor(E argument) { return NumberFunction<number::floor, E>(argument); }
 
-struct DTypeIs {
+struct GivenDType {
   DType dtype;
   static constexpr uint64_t kBoundCaptures = 0;
-  DType of(const Match&) const { return dtype; }
+  DType of(const PatternMatch&) const { return dtype; }
   const PatNode* node() const { return make_word(dtype.repr()); }
 };
 template <class Name>
-struct DTypeOf {
+struct CaptureDType {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
-  static DType of(const Match& m) { return m.captured[Name::kCaptureId].dtype(); }
+  static DType of(const PatternMatch& m) { return m.captured[Name::kCaptureId].dtype(); }
   static const PatNode* node() { return make_form("dtype_of", {Name::node()}); }
 };
 template <class Name>
-struct ElementDTypeOf {
+struct CaptureElementDType {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
-  static DType of(const Match& m) { return m.captured[Name::kCaptureId].dtype().scalar(); }
+  static DType of(const PatternMatch& m) { return m.captured[Name::kCaptureId].dtype().scalar(); }
   static const PatNode* node() { return make_form("element_dtype_of", {Name::node()}); }
 };
 template <auto F, class... Names>
-struct DTypeBy {
+struct ComputedDType {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
-  static DType of(const Match& m) { return F(m.captured[Names::kCaptureId]...); }
+  static DType of(const PatternMatch& m) { return F(m.captured[Names::kCaptureId]...); }
   static const PatNode* node() { return make_form(kFunctionName<F>, {Names::node()...}); }
 };
 template <class Name>
-auto dtype_of(Name) { return DTypeOf<Name>(); }
+auto dtype_of(Name) { return CaptureDType<Name>(); }
 template <class Name>
-auto element_dtype_of(Name) { return ElementDTypeOf<Name>(); }
+auto element_dtype_of(Name) { return CaptureElementDType<Name>(); }
 template <auto F, class... Names>
-auto dtype_by(Names...) { return DTypeBy<F, Names...>(); }
-inline DTypeIs dtype_expr(DType d) { return {d}; }
+auto dtype_by(Names...) { return ComputedDType<F, Names...>(); }
+inline GivenDType dtype_expr(DType d) { return {d}; }
 template <class D>
 D dtype_expr(D d) { return d; }
 template <class D>
 using DTypeExprOf = decltype(dtype_expr(std::declval<D>()));
 
 template <class Name>
-struct OpOf {
+struct CaptureOp {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static constexpr bool kHasKnownOp = false;
-  static Op op(const Match& m) { return m.captured[Name::kCaptureId].op(); }
+  static Op op(const PatternMatch& m) { return m.captured[Name::kCaptureId].op(); }
   static const PatNode* word() { return make_form("op_of", {Name::node()}); }
   template <class... Operands>
   static const PatNode* node(Operands... operands) { return make_form("alu", {word(), operands...}); }
 };
 template <class Name>
-auto op_of(Name) { return OpOf<Name>(); }
+auto op_of(Name) { return CaptureOp<Name>(); }
 template <class Name, Expression A>
-auto alu(OpOf<Name> op, A a) { return Alu1(op, a); }
-template <class Name, Term A, Term B>
-auto alu(OpOf<Name> op, A a, B b) { return Alu2(op, expr(a), expr(b)); }
+auto alu(CaptureOp<Name> op, A a) { return Alu1(op, a); }
+template <class Name, ExprTerm A, ExprTerm B>
+auto alu(CaptureOp<Name> op, A a, B b) { return Alu2(op, to_expr(a), to_expr(b)); }
 
 template <class D>
-auto value_of(const D& dtype_or_op, const Match& m)
+auto value_of(const D& dtype_or_op, const PatternMatch& m)
   requires(!Expression<D>)
 {
   return dtype_or_op.of(m);
 }
 template <Expression E>
-auto value_of(const E& argument, const Match& m) {
-  if constexpr (Number<E>) return argument.value(m);
+auto value_of(const E& argument, const PatternMatch& m) {
+  if constexpr (NumberExpr<E>) return argument.value(m);
   else return argument.build(m);
 }
 
 template <class F, class... Operands>
-struct Form : Expr<Form<F, Operands...>> {
+struct BuildForm : PatternExpr<BuildForm<F, Operands...>> {
   [[no_unique_address]] std::tuple<Operands...> operands;
-  explicit Form(Operands... operands) : operands(operands...) {}
+  explicit BuildForm(Operands... operands) : operands(operands...) {}
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Operands...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([](auto&... operand) { return make_form(F::kName, {operand.node()...}); }, operands);
   }
-  UOp build(const Match& m) const {
+  UOp build(const PatternMatch& m) const {
     return std::apply(
         [&](auto&... operand) {
           return std::apply([](auto... v) { return F::make(v...); }, std::tuple{value_of(operand, m)...});
@@ -221,39 +221,39 @@ struct Form : Expr<Form<F, Operands...>> {
   }
 };
 template <Expression E, class D>
-struct Cast : Expr<Cast<E, D>> {
+struct Cast : PatternExpr<Cast<E, D>> {
   [[no_unique_address]] E argument;
   [[no_unique_address]] D to;
   Cast(E argument, D to) : argument(argument), to(to) {}
   static constexpr uint64_t kBoundCaptures = E::kBoundCaptures | D::kBoundCaptures;
-  static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, DTypeIs>;
+  static constexpr bool kIsPattern = E::kIsPattern && std::same_as<D, GivenDType>;
   const PatNode* node() const {
     if constexpr (kIsPattern) return cast(argument, DTypeSet{to.dtype.scalar_kind()}).node();
     else return make_form("cast", {argument.node(), to.node()});
   }
-  UOp build(const Match& m) const { return argument.build(m).cast(to.of(m)); }
+  UOp build(const PatternMatch& m) const { return argument.build(m).cast(to.of(m)); }
 };
 template <Expression E, class D>
   requires(!std::same_as<D, DTypeSet>)
 auto cast(E argument, D to) { return Cast<E, DTypeExprOf<D>>(argument, dtype_expr(to)); }
 
-struct ConstLike {
+struct ConstLikeForm {
   static constexpr char kName[] = "const_like";
   static UOp make(UOp like, Const v) { return like.const_like(v); }
   static UOp make(UOp like, UOp constant) { return const_like_arg(like, constant.arg()); }
 };
-template <Expression E, Term V>
-auto const_like(E like, V value) { return Form<ConstLike, E, ExprOf<V>>(like, expr(value)); }
+template <Expression E, ExprTerm V>
+auto const_like(E like, V value) { return BuildForm<ConstLikeForm, E, ExprOf<V>>(like, to_expr(value)); }
 
-struct WithSrc {
+struct WithSrcForm {
   static constexpr char kName[] = "with_src";
   template <class... Sources>
   static UOp make(UOp u, Sources... src) { return u.with_src({src...}); }
 };
 template <class Name, Expression... Es>
-auto with_src(Name u, Es... src) { return Form<WithSrc, Name, Es...>(u, src...); }
+auto with_src(Name u, Es... src) { return BuildForm<WithSrcForm, Name, Es...>(u, src...); }
 
-struct WithFirstSrc {
+struct WithFirstSrcForm {
   static constexpr char kName[] = "with_first_src";
   static UOp make(UOp u, UOp first) { return make(u, first, u.dtype()); }
   static UOp make(UOp u, UOp first, DType dtype) {
@@ -262,20 +262,20 @@ struct WithFirstSrc {
   }
 };
 template <class Name, Expression E>
-auto with_first_src(Name u, E first) { return Form<WithFirstSrc, Name, E>(u, first); }
+auto with_first_src(Name u, E first) { return BuildForm<WithFirstSrcForm, Name, E>(u, first); }
 template <class Name, Expression E, class D>
 auto with_first_src(Name u, E first, D dtype) {
-  return Form<WithFirstSrc, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype));
+  return BuildForm<WithFirstSrcForm, Name, E, DTypeExprOf<D>>(u, first, dtype_expr(dtype));
 }
 
-struct WithDType {
+struct WithDTypeForm {
   static constexpr char kName[] = "with_dtype";
   static UOp make(UOp u, DType dtype) { return u.with_dtype(dtype); }
 };
 template <Expression E, class D>
-auto with_dtype(E u, D dtype) { return Form<WithDType, E, DTypeExprOf<D>>(u, dtype_expr(dtype)); }
+auto with_dtype(E u, D dtype) { return BuildForm<WithDTypeForm, E, DTypeExprOf<D>>(u, dtype_expr(dtype)); }
 
-struct Replace {
+struct ReplaceForm {
   static constexpr char kName[] = "replace";
   template <class... Sources>
   static UOp make(UOp u, DType dtype, Sources... src) {
@@ -285,42 +285,42 @@ struct Replace {
 };
 template <class Name, class D, Expression... Es>
 auto replace(Name u, D dtype, Es... src) {
-  return Form<Replace, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...);
+  return BuildForm<ReplaceForm, Name, DTypeExprOf<D>, Es...>(u, dtype_expr(dtype), src...);
 }
 
-struct Broadcast {
+struct BroadcastForm {
   static constexpr char kName[] = "broadcast";
-  static UOp make(UOp x, Const count) { return x.broadcast(int64_t(count.raw())); }
+  static UOp make(UOp x, Const count) { return x.broadcast(int64_t(count.raw_bits())); }
 };
-template <Expression E, Number N>
-auto broadcast(E x, N count) { return Form<Broadcast, E, N>(x, count); }
+template <Expression E, NumberExpr N>
+auto broadcast(E x, N count) { return BuildForm<BroadcastForm, E, N>(x, count); }
 
-struct AluOfThree {
+struct TernaryAluForm {
   static constexpr char kName[] = "alu";
   static UOp make(Op op, UOp a, UOp b, UOp c) { return a.alu(op, b, c); }
 };
-struct OpIs {
+struct GivenOp {
   Op op;
   static constexpr uint64_t kBoundCaptures = 0;
-  Op of(const Match&) const { return op; }
+  Op of(const PatternMatch&) const { return op; }
   const PatNode* node() const { return make_word(name_of(op)); }
 };
 template <Expression A, Expression B, Expression C>
-auto alu(Op op, A a, B b, C c) { return Form<AluOfThree, OpIs, A, B, C>(OpIs{op}, a, b, c); }
+auto alu(Op op, A a, B b, C c) { return BuildForm<TernaryAluForm, GivenOp, A, B, C>(GivenOp{op}, a, b, c); }
 
-template <class OpOf, class D, Expression... Es>
-struct Uop : Expr<Uop<OpOf, D, Es...>> {
-  [[no_unique_address]] OpOf op_of;
+template <class CaptureOp, class D, Expression... Es>
+struct Uop : PatternExpr<Uop<CaptureOp, D, Es...>> {
+  [[no_unique_address]] CaptureOp op_of;
   [[no_unique_address]] D dtype;
   [[no_unique_address]] std::tuple<Es...> sources;
-  Uop(OpOf op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
-  static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | kBoundCapturesOf<D, Es...>;
+  Uop(CaptureOp op_of, D dtype, Es... sources) : op_of(op_of), dtype(dtype), sources(sources...) {}
+  static constexpr uint64_t kBoundCaptures = CaptureOp::kBoundCaptures | kBoundCapturesOf<D, Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
     return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
                       sources);
   }
-  UOp build(const Match& m) const {
+  UOp build(const PatternMatch& m) const {
     return std::apply([&](auto&... es) {
       std::array<UOp, sizeof...(Es)> built{es.build(m)...};
       return m.root.graph().node(op_of.op(m), dtype.of(m), UOpSpan(std::span<const UOp>(built)));
@@ -332,44 +332,44 @@ auto uop(Op op, D dtype, Es... sources) {
   return Uop<AnyOp, DTypeExprOf<D>, Es...>(AnyOp{op}, dtype_expr(dtype), sources...);
 }
 template <class Name, class D, Expression... Es>
-auto uop(OpOf<Name> op, D dtype, Es... sources) {
-  return Uop<OpOf<Name>, DTypeExprOf<D>, Es...>(op, dtype_expr(dtype), sources...);
+auto uop(CaptureOp<Name> op, D dtype, Es... sources) {
+  return Uop<CaptureOp<Name>, DTypeExprOf<D>, Es...>(op, dtype_expr(dtype), sources...);
 }
 inline auto noop() { return uop(Op::NOOP, dtypes::void_); }
 
 template <class R, class First, class... Rest>
 First first_parameter(R (*)(First, Rest...));
 template <auto F, class... Es>
-constexpr bool kTakesContext =
-    !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<Match>()))...>;
+constexpr bool kIsContextTaken =
+    !std::invocable<decltype(F), decltype(std::declval<Es>().build(std::declval<PatternMatch>()))...>;
 template <auto F>
 using ContextOf = std::remove_reference_t<decltype(first_parameter(+F))>;
 [[noreturn]] void throw_wrong_context(std::string_view function);
 
 template <class Ctx>
-Ctx& context_of(const Match& m, std::string_view function) {
+Ctx& rule_context_of(const PatternMatch& m, std::string_view function) {
   if (m.ctx_type != type_key<Ctx>() && !(std::is_const_v<Ctx> && m.ctx_type == type_key<std::remove_const_t<Ctx>>()))
     throw_wrong_context(function);
   return *static_cast<Ctx*>(m.ctx);
 }
 
 template <auto F, Expression... Es>
-struct With : Expr<With<F, Es...>> {
+struct With : PatternExpr<With<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
   std::span<const char* const> names = {};
   explicit With(Es... es) : operands(es...) {}
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form = kLambdaText, .is_function = true});
+    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form_name = kLambdaText, .is_function = true});
     else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);
   }
-  UOp build(const Match& m) const {
+  UOp build(const PatternMatch& m) const {
     return std::apply([&](auto&... es) {
       return std::apply([&](auto... nodes) {
-        if constexpr (kTakesContext<F, Es...>) {
+        if constexpr (kIsContextTaken<F, Es...>) {
           using Ctx = ContextOf<F>;
-          return taken(m, F(context_of<Ctx>(m, kFunctionName<F>), nodes...));
+          return taken(m, F(rule_context_of<Ctx>(m, kFunctionName<F>), nodes...));
         } else {
           return taken(m, F(nodes...));
         }
@@ -379,13 +379,13 @@ struct With : Expr<With<F, Es...>> {
   // States the names of all foldings of the function, for listings. The function must return a FoldingResult.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
-    out.names = copy_names(all);
+    out.names = copy_name_list(all);
     return out;
   }
 
  private:
-  static UOp taken(const Match&, UOp out) { return out; }
-  static UOp taken(const Match& m, FoldingResult out) { return m.branch = out.branch, out.node; }
+  static UOp taken(const PatternMatch&, UOp out) { return out; }
+  static UOp taken(const PatternMatch& m, FoldingResult out) { return m.branch = out.branch, out.node; }
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
@@ -406,30 +406,30 @@ template <class Ctx, class... Args>
 auto with_ctx(Args... args) { return with(args...); }
 
 template <bool kWanted, auto F, class... Names>
-struct Guard {
+struct RuleGuard {
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Names...>;
-  static bool holds(const Match& m) { return F(m.captured[Names::kCaptureId]...) == kWanted; }
+  static bool holds(const PatternMatch& m) { return F(m.captured[Names::kCaptureId]...) == kWanted; }
   static const PatNode* node() {
     const PatNode* call = make_form(kFunctionName<F>, {Names::node()...});
     return kWanted ? call : make_form("not", {call});
   }
 };
 template <auto F, class... Names>
-auto when(Names...) { return Guard<true, F, Names...>(); }
+auto when(Names...) { return RuleGuard<true, F, Names...>(); }
 template <auto F, class... Names>
-auto unless(Names...) { return Guard<false, F, Names...>(); }
+auto unless(Names...) { return RuleGuard<false, F, Names...>(); }
 
 template <Expression R, class... Guards>
-struct Branch {
+struct RuleBranch {
   const char* name;
   [[no_unique_address]] R right;
   static constexpr uint64_t kBoundCaptures = R::kBoundCaptures | kBoundCapturesOf<Guards...>;
   static constexpr bool kHasGuards = sizeof...(Guards) > 0;
-  static bool holds(const Match& m) { return (Guards::holds(m) && ...); }
+  static bool holds(const PatternMatch& m) { return (Guards::holds(m) && ...); }
   static std::vector<const PatNode*> guards() { return {Guards::node()...}; }
-  static std::vector<bool (*)(const Match&)> tests() { return {Guards::holds...}; }
+  static std::vector<bool (*)(const PatternMatch&)> tests() { return {Guards::holds...}; }
 };
 template <Expression R, class... Guards>
-auto branch(const char* name, R right, Guards...) { return Branch<R, Guards...>{name, right}; }
+auto branch(const char* name, R right, Guards...) { return RuleBranch<R, Guards...>{name, right}; }
 
 }  // namespace tgc::pat

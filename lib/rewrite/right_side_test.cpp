@@ -29,12 +29,12 @@ FoldingResult by_sign(UOp x, UOp c) {
 struct Tried {
   UOp made;
   std::string text, kind;
-  Hit hit;
+  RuleHit hit;
 };
 template <class... Right>
 Tried on_sum(UOp u, ContextRef ctx, Right... right) {
   RuleSet set("test", {rule("sum", (x + c).as(root), right...)});
-  Tried out{.text = right_text(*set.rules()[0]), .kind = std::string(name_of(right_kind(*set.rules()[0])))};
+  Tried out{.text = right_text(*set.rules()[0]), .kind = std::string(name_of(right_side_kind(*set.rules()[0])))};
   out.made = set.matcher().rewrite(u, ctx.ptr(), ctx.type(), out.hit);
   return out;
 }
@@ -130,9 +130,9 @@ TEST_CASE("right sides: RuleStats counts hits per branch") {
   Sum t;
   static const RuleSet set("test", {rule("sum", x + c, branch("even", x, when<is_even>(c)), branch("odd", c))});
   RuleStats stats;
-  Hit hit;
+  RuleHit hit;
   for (int n : {1, 2, 4}) set.matcher().rewrite_watched(t.v + Const(n), nullptr, nullptr, hit, &stats, nullptr);
-  const auto counted = stats.counters_by_rule()[set.rules()[0]->id];
+  const auto counted = stats.counters_by_rule()[set.rules()[0]->rule_id];
   CHECK(counted.num_hits == 3);
   CHECK(counted.branch_hit_counts == decltype(counted.branch_hit_counts){{"odd", 1}, {"even", 2}});
 }

@@ -30,35 +30,36 @@ void pat::throw_wrong_context(std::string_view function) {
 
 RuleSet::RuleSet(std::string_view name, std::initializer_list<Rule> rules) : RuleSet(name, std::vector<Rule>(rules)) {}
 
-RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : name_(name) {
+RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : set_name_(name) {
   for (Rule& rule : rules) {
     TGC_CHECK(!rule.left->ops.empty(), "rule " + describe(rule) + " has no op at its root");
-    rule.id = rule_count++;
-    rule.rule_set_name = name_;
+    rule.rule_id = rule_count++;
+    rule.rule_set_name = set_name_;
     owned_rules_.push_back(std::make_unique<const Rule>(rule));
-    rules_.push_back(owned_rules_.back().get());
+    all_rules_.push_back(owned_rules_.back().get());
   }
   std::lock_guard guard(registry().lock);
   auto& all = registry().rules;
   if (all.size() < rule_count) all.resize(rule_count);
-  for (auto& rule : owned_rules_) all[rule->id] = rule.get();
+  for (auto& rule : owned_rules_) all[rule->rule_id] = rule.get();
 }
 
 RuleSet::RuleSet(std::string_view name, std::initializer_list<const RuleSet*> parts)
     : RuleSet(name, std::vector<const RuleSet*>(parts)) {}
 
-RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts) : name_(name) {
-  for (const RuleSet* part : parts) rules_.insert(rules_.end(), part->rules_.begin(), part->rules_.end());
+RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts) : set_name_(name) {
+  for (const RuleSet* part : parts)
+    all_rules_.insert(all_rules_.end(), part->all_rules_.begin(), part->all_rules_.end());
 }
 
 RuleSet::~RuleSet() {
   std::lock_guard guard(registry().lock);
-  for (auto& rule : owned_rules_) registry().rules[rule->id] = nullptr;
+  for (auto& rule : owned_rules_) registry().rules[rule->rule_id] = nullptr;
 }
 
 const Matcher& RuleSet::make_matcher() const {
   std::call_once(matcher_once_, [&] {
-    owned_matcher_ = std::make_unique<const Matcher>(rules_);
+    owned_matcher_ = std::make_unique<const Matcher>(all_rules_);
     matcher_.store(owned_matcher_.get(), std::memory_order_release);
   });
   return *owned_matcher_;
@@ -66,9 +67,9 @@ const Matcher& RuleSet::make_matcher() const {
 
 uint32_t num_rules() { return rule_count; }
 
-const Rule* rule_of(uint32_t id) {
+const Rule* rule_of_id(uint32_t rule_id) {
   std::lock_guard guard(registry().lock);
-  return id < registry().rules.size() ? registry().rules[id] : nullptr;
+  return rule_id < registry().rules.size() ? registry().rules[rule_id] : nullptr;
 }
 
 std::string_view short_file_name(std::string_view file) {
@@ -88,24 +89,24 @@ bool any_form(const PatNode& n, Found found) {
 }
 }  // namespace
 
-std::vector<Folding> foldings_of(const Rule& rule) {
-  return rule.list ? rule.list(rule) : std::vector<Folding>{{"", nullptr}};
+std::vector<RuleFolding> foldings_of(const Rule& rule) {
+  return rule.list ? rule.list(rule) : std::vector<RuleFolding>{{"", nullptr}};
 }
 
 std::vector<std::string_view> named_branches(const Rule& rule) {
   std::vector<std::string_view> out;
-  for (const Folding& f : foldings_of(rule)) {
+  for (const RuleFolding& f : foldings_of(rule)) {
     if (!f.name.empty()) out.push_back(f.name);
     out.insert(out.end(), f.case_names.begin(), f.case_names.end());
   }
   return out;
 }
 
-RightKind right_kind(const Rule& rule) {
+RightKind right_side_kind(const Rule& rule) {
   auto holds = [foldings = foldings_of(rule)](auto found) {
-    return std::ranges::any_of(foldings, [&](const Folding& f) { return !f.right || any_form(*f.right, found); });
+    return std::ranges::any_of(foldings, [&](const RuleFolding& f) { return !f.right || any_form(*f.right, found); });
   };
-  if (holds([](const PatNode& n) { return n.form == pat::kLambdaText; })) return RightKind::Lambda;
+  if (holds([](const PatNode& n) { return n.form_name == pat::kLambdaText; })) return RightKind::Lambda;
   return holds([](const PatNode& n) { return n.is_function; }) ? RightKind::Function : RightKind::Algebra;
 }
 
@@ -114,19 +115,19 @@ std::string_view name_of(RightKind kind) {
   return kNames[int(kind)];
 }
 
-std::string right_text(const Folding& folding) {
-  return folding.right ? pat::to_text(*folding.right) : std::string(pat::kLambdaText);
+std::string right_text(const RuleFolding& folding) {
+  return folding.right ? pat::pattern_text(*folding.right) : std::string(pat::kLambdaText);
 }
 
-std::string guard_text(const Folding& folding) {
+std::string guard_text(const RuleFolding& folding) {
   std::string out;
-  for (const PatNode* guard : folding.guards) out += (out.empty() ? "" : " and ") + pat::to_text(*guard);
+  for (const PatNode* guard : folding.guards) out += (out.empty() ? "" : " and ") + pat::pattern_text(*guard);
   return out;
 }
 
 std::string right_text(const Rule& rule) {
   std::string out;
-  for (const Folding& folding : foldings_of(rule)) {
+  for (const RuleFolding& folding : foldings_of(rule)) {
     if (!out.empty()) out += " | ";
     if (!folding.name.empty()) out += std::string(folding.name) + ": ";
     out += right_text(folding);

@@ -42,14 +42,14 @@ struct Rule;
 using AnyFunction = void (*)();
 
 // A folding is one of a rule's alternative right sides. A rule with a single right side has one unnamed folding.
-struct Folding {
+struct RuleFolding {
   std::string_view name;
   const pat::PatNode* right;  // the right side; null for a check of lib/spec, which has no right side
   std::vector<const pat::PatNode*> guards = {};
   std::span<const char* const> case_names = {};  // names of the foldings among which the right side's function chooses
   // The parts of `Rule::call`, for mutants of rules (lib/prove/mutants.h): whether each guard holds, and the result.
-  std::vector<bool (*)(const Match&)> guard_tests = {};
-  UOp (*build_result)(const Rule& rule, const Match& match) = nullptr;
+  std::vector<bool (*)(const PatternMatch&)> guard_tests = {};
+  UOp (*build_result)(const Rule& rule, const PatternMatch& match) = nullptr;
 };
 
 struct Rule {
@@ -57,23 +57,23 @@ struct Rule {
   std::string_view file;
   uint32_t line;
   const pat::PatNode* left;
-  UOp (*call)(const Rule& rule, const Match& match);  // returns the rule's result; the empty UOp to decline
+  UOp (*call)(const Rule& rule, const PatternMatch& match);  // returns the rule's result; the empty UOp to decline
   AnyFunction function = nullptr;                     // the function that checks a node, in a rule of lib/spec
   const void* right = nullptr;                        // the right side; `call` and `list` know its C++ type
-  std::vector<Folding> (*list)(const Rule& rule) = nullptr;
+  std::vector<RuleFolding> (*list)(const Rule& rule) = nullptr;
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
-  bool uses_ctx = false, changes_ctx = false;
-  uint32_t id = 0;                      // index among all rules of the process, assigned when the rule's set is made
+  bool is_ctx_used = false, is_ctx_changed = false;
+  uint32_t rule_id = 0;                 // index among all rules of the process, assigned when the rule's set is made
   std::string_view rule_set_name = {};
 };
 
 // The rule that applied to a node, and the name of its folding (null if the folding has no name).
-struct Hit {
+struct RuleHit {
   const Rule* rule = nullptr;
   const char* branch = nullptr;
 };
 
-inline UOp apply_rule(const Rule& rule, const Match& match) { return rule.call(rule, match); }
+inline UOp apply_rule(const Rule& rule, const PatternMatch& match) { return rule.call(rule, match); }
 
 // A rule's name, file and line; implicitly captures the caller's source location.
 struct RuleName {
@@ -89,12 +89,12 @@ struct RuleName {
 namespace detail {
 
 template <pat::Expression R, class... Guards>
-auto branches_of(R right, Guards...) { return std::tuple(pat::Branch<R, Guards...>{nullptr, right}); }
+auto branches_of(R right, Guards...) { return std::tuple(pat::RuleBranch<R, Guards...>{nullptr, right}); }
 template <class R, class... Gs, class... More>
-auto branches_of(pat::Branch<R, Gs...> first, More... more) { return std::tuple(first, more...); }
+auto branches_of(pat::RuleBranch<R, Gs...> first, More... more) { return std::tuple(first, more...); }
 
 template <class... Branches>
-UOp call_branches(const Rule& rule, const Match& m) {
+UOp call_branches(const Rule& rule, const PatternMatch& m) {
   return std::apply([&](const Branches&... branch) {
     UOp out;
     (void)((branch.holds(m) && (m.branch = branch.name, out = branch.right.build(m))) || ...);
@@ -102,42 +102,42 @@ UOp call_branches(const Rule& rule, const Match& m) {
   }, *static_cast<const std::tuple<Branches...>*>(rule.right));
 }
 template <class R>
-std::span<const char* const> cases_of(const R& right) {
+std::span<const char* const> case_names_of(const R& right) {
   if constexpr (requires { right.names; }) return right.names;
   else return {};
 }
 template <size_t I, class... Branches>
-UOp build_branch(const Rule& rule, const Match& m) {
+UOp build_branch(const Rule& rule, const PatternMatch& m) {
   auto& branch = std::get<I>(*static_cast<const std::tuple<Branches...>*>(rule.right));
   return m.branch = branch.name, branch.right.build(m);
 }
 template <class... Branches>
-std::vector<Folding> list_branches(const Rule& rule) {
-  auto of = [](UOp (*build)(const Rule&, const Match&), const auto& branch) {
-    return Folding{branch.name ? branch.name : "", branch.right.node(), branch.guards(), cases_of(branch.right),
-                   branch.tests(), build};
+std::vector<RuleFolding> list_branches(const Rule& rule) {
+  auto of = [](UOp (*build)(const Rule&, const PatternMatch&), const auto& branch) {
+    return RuleFolding{branch.name ? branch.name : "", branch.right.node(), branch.guards(),
+                       case_names_of(branch.right),    branch.tests(),      build};
   };
   return [&]<size_t... I>(std::index_sequence<I...>) {
     auto& branches = *static_cast<const std::tuple<Branches...>*>(rule.right);
-    return std::vector<Folding>{of(build_branch<I, Branches...>, std::get<I>(branches))...};
+    return std::vector<RuleFolding>{of(build_branch<I, Branches...>, std::get<I>(branches))...};
   }(std::index_sequence_for<Branches...>());
 }
 
 template <class R>
 struct CallTraits {  // the primary template is for a right side that is not a function
-  static constexpr bool kMayDecline = false, kUsesCtx = false, kChangesCtx = false;
+  static constexpr bool kMayDecline = false, kIsCtxUsed = false, kIsCtxChanged = false;
 };
 template <auto F, class... Es>
 struct CallTraits<pat::With<F, Es...>> {
-  static constexpr bool kMayDecline = true, kUsesCtx = pat::kTakesContext<F, Es...>;
-  static constexpr bool kChangesCtx = [] {
-    if constexpr (kUsesCtx) return !std::is_const_v<pat::ContextOf<F>>;
+  static constexpr bool kMayDecline = true, kIsCtxUsed = pat::kIsContextTaken<F, Es...>;
+  static constexpr bool kIsCtxChanged = [] {
+    if constexpr (kIsCtxUsed) return !std::is_const_v<pat::ContextOf<F>>;
     else return false;
   }();
 };
 
 template <class... Branches>
-Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches...> branches) {
+Rule rule_with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches...> branches) {
   using All = std::tuple<Branches...>;
   static_assert(std::is_trivially_destructible_v<All>);
   using Last = std::tuple_element_t<sizeof...(Branches) - 1, All>;
@@ -149,8 +149,8 @@ Rule with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches.
           .right = new (pat::allocate_permanently(sizeof(All), alignof(All))) All(branches),
           .list = list_branches<Branches...>,
           .may_decline = Last::kHasGuards || CallTraits<decltype(Last::right)>::kMayDecline,
-          .uses_ctx = (CallTraits<decltype(Branches::right)>::kUsesCtx || ...),
-          .changes_ctx = (CallTraits<decltype(Branches::right)>::kChangesCtx || ...)};
+          .is_ctx_used = (CallTraits<decltype(Branches::right)>::kIsCtxUsed || ...),
+          .is_ctx_changed = (CallTraits<decltype(Branches::right)>::kIsCtxChanged || ...)};
 }
 
 }  // namespace detail
@@ -161,7 +161,7 @@ Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
   static_assert((pat::kBoundCapturesOf<Right, More...> & ~L::kBoundCaptures) == 0,
                 "the right side uses a name that the left side does not bind");
-  return detail::with_branches(name, left.node(), branches);
+  return detail::rule_with_branches(name, left.node(), branches);
 }
 // An ordered list of rules and the matcher compiled from it. Sets never change.
 class RuleSet {
@@ -175,27 +175,27 @@ class RuleSet {
   RuleSet& operator=(const RuleSet&) = delete;
   ~RuleSet();
 
-  std::string_view name() const { return name_; }
-  const std::vector<const Rule*>& rules() const { return rules_; }
+  std::string_view name() const { return set_name_; }
+  const std::vector<const Rule*>& rules() const { return all_rules_; }
   const Matcher& matcher() const {  // compiled on first use
     const Matcher* made = matcher_.load(std::memory_order_acquire);
     return made ? *made : make_matcher();
   }
 
  private:
-  std::string_view name_;
+  std::string_view set_name_;
   std::vector<std::unique_ptr<const Rule>> owned_rules_;
-  std::vector<const Rule*> rules_;
+  std::vector<const Rule*> all_rules_;
   const Matcher& make_matcher() const;
   mutable std::once_flag matcher_once_;
   mutable std::unique_ptr<const Matcher> owned_matcher_;
   mutable std::atomic<const Matcher*> matcher_ = nullptr;
 };
 
-// num_rules() is greater than the id of every rule made so far. rule_of returns the rule with this id; null if there is
-// none or if the rule's set was destroyed.
+// num_rules() is greater than the id of every rule made so far. rule_of_id returns the rule with this id; null if there
+// is none or if the rule's set was destroyed.
 uint32_t num_rules();
-const Rule* rule_of(uint32_t id);
+const Rule* rule_of_id(uint32_t rule_id);
 
 // Returns the part of `file` from passes/, renderers/ or lib/ on: "passes/symbolic/simple.cpp"; else `file`.
 std::string_view short_file_name(std::string_view file);
@@ -206,14 +206,14 @@ std::string describe(const Rule& rule);
 // Kind of a rule's right side: an expression without functions that make nodes, one with such a named function, or one
 // with a lambda. A check of lib/spec counts as a lambda.
 enum class RightKind : uint8_t { Algebra, Function, Lambda };
-RightKind right_kind(const Rule& rule);
+RightKind right_side_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
-std::vector<Folding> foldings_of(const Rule& rule);
+std::vector<RuleFolding> foldings_of(const Rule& rule);
 std::vector<std::string_view> named_branches(const Rule& rule);  // the names of the foldings that have names
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
-std::string right_text(const Folding& folding);
-std::string guard_text(const Folding& folding);
+std::string right_text(const RuleFolding& folding);
+std::string guard_text(const RuleFolding& folding);
 // Returns all foldings of the rule in one line, such as "x", "(x // ca) when products_match(ca, c, cb)", "true: c when
 // truthy(c) | false: x" or "fold_divmod(d) [cancel | gcd]".
 std::string right_text(const Rule& rule);

@@ -18,11 +18,11 @@ std::vector<const Shortcut*>& list() {
 }  // namespace
 
 Shortcut::Shortcut(std::string_view name, std::string_view saves, const char* file, uint32_t line)
-    : name(name), saved_work(saves), file(short_file_name(file)), line(line) {
+    : name(name), saved_work_text(saves), file(short_file_name(file)), line(line) {
   list().push_back(this);
 }
 
-std::vector<const Shortcut*> shortcuts() {
+std::vector<const Shortcut*> all_shortcuts() {
   auto out = list();
   std::ranges::sort(out, {}, [](const Shortcut* s) { return std::tuple(s->file, s->line); });
   return out;

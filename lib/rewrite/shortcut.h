@@ -4,7 +4,8 @@
 // rewrite.cpp is an exception. Both paths must return the same nodes; shortcuts_test.cpp compares the paths.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
-//   UOp g = shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... nullopt if the fast path does not apply ... },
+//   UOp g = run_shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... nullopt if the fast path does not apply ...
+// },
 //                    [&] { return gcd(all).simplify(); });
 #pragma once
 #include <cstdint>
@@ -28,13 +29,13 @@ class Shortcut {
            uint32_t line = __builtin_LINE());
   Shortcut(const Shortcut&) = delete;
 
-  std::string_view name, saved_work;
+  std::string_view name, saved_work_text;
   std::string_view file;
   uint32_t line;
 };
 
 // Returns all shortcuts, sorted by file and line.
-std::vector<const Shortcut*> shortcuts();
+std::vector<const Shortcut*> all_shortcuts();
 
 enum class ShortcutWay : uint8_t { Quick, Faithful };
 
@@ -45,7 +46,7 @@ class ShortcutTrial {
   // Returns Quick (the fast path) or Faithful (the rules). `usual` is the choice without a trial. If the fast path does
   // not apply to a graph, the rules are applied even if choose_way() returns Quick.
   virtual ShortcutWay choose_way(const Shortcut& /*what*/, ShortcutWay usual) { return usual; }
-  // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
+  // Receives the result of a shortcut and the `chosen_way` that computed it. May change the result, to seed a fault.
   virtual void report_made_nodes(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.
@@ -55,7 +56,7 @@ ShortcutTrial* trial_of(Graph& graph);
 namespace detail {
 
 struct ShortcutChoice {
-  ShortcutWay way;
+  ShortcutWay chosen_way;
   ShortcutTrial* trial;
 };
 ShortcutChoice choose_way(Graph& graph, const Shortcut& what);
@@ -64,15 +65,15 @@ inline std::span<UOp> as_span(UOp& u) { return {&u, 1}; }
 inline std::span<UOp> as_span(std::vector<UOp>& list) { return list; }
 
 template <class Result>
-Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay way, Result result) {
-  if (trial) [[unlikely]] trial->report_made_nodes(what, way, as_span(result));
+Result report_result(ShortcutTrial* trial, const Shortcut& what, ShortcutWay chosen_way, Result result) {
+  if (trial) [[unlikely]] trial->report_made_nodes(what, chosen_way, as_span(result));
   return result;
 }
 
 template <class Quick, class Faithful>
 auto run_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful faithful) {
   using Result = std::invoke_result_t<Faithful>;
-  if (choice.way == ShortcutWay::Quick) {
+  if (choice.chosen_way == ShortcutWay::Quick) {
     if constexpr (std::is_same_v<std::invoke_result_t<Quick>, Result>) {
       return report_result(choice.trial, what, ShortcutWay::Quick, quick());
     } else {
@@ -88,7 +89,7 @@ auto run_way(ShortcutChoice choice, const Shortcut& what, Quick quick, Faithful 
 // Returns quick(), or faithful() if the graph has an observer or RewriteOverride; a ShortcutTrial may choose otherwise.
 // quick() may return nullopt, and must then have changed nothing; then the result is that of faithful().
 template <class Quick, class Faithful>
-auto shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
+auto run_shortcut(const Shortcut& what, Graph& graph, Quick quick, Faithful faithful) {
   return detail::run_way(detail::choose_way(graph, what), what, quick, faithful);
 }
 

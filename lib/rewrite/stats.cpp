@@ -19,7 +19,7 @@ void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
   counters_of(rule).num_attempts += attempts;
 }
 
-RuleStats::BucketStop& RuleStats::find_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+RuleStats::BucketStop& RuleStats::find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule) {
   size_t mask = bucket_stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
   for (; bucket_stops_[slot].bucket; slot = (slot + 1) & mask)
     if (BucketStop& s = bucket_stops_[slot];
@@ -29,7 +29,7 @@ RuleStats::BucketStop& RuleStats::find_bucket_stop(const Bucket* bucket, uint32_
   return bucket_stops_[slot] = {bucket, node_class, last_rule, 0};
 }
 
-void RuleStats::count_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule) {
+void RuleStats::count_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule) {
   find_bucket_stop(bucket, node_class, last_rule).num_tries++;
   if (num_used_stops_ * 2 < bucket_stops_.size()) return;
   std::vector<BucketStop> old(bucket_stops_.size() * 2);
@@ -41,7 +41,7 @@ void RuleStats::count_bucket_stop(const Bucket* bucket, uint32_t node_class, uin
 
 std::vector<RuleCounters> RuleStats::counters_by_rule() {
   double scale = double(now_ns() - start_ns_) / double(std::max<uint64_t>(1, now_ticks() - start_ticks_));
-  std::vector<RuleCounters> out(counters_.begin(), counters_.end());
+  std::vector<RuleCounters> out(rule_counters_.begin(), rule_counters_.end());
   out.resize(num_rules());
   // adds `count` to the attempts of those rules of a bucket that have number `from` or higher and may match a node of
   // class `node_class`
@@ -50,15 +50,15 @@ std::vector<RuleCounters> RuleStats::counters_by_rule() {
     for (const MatchProgram& p : code.programs) {
       if (p.rule_index < next || (p.needed_op_bits & ~node_class)) continue;
       next = p.rule_index + 1;
-      out[p.rule->id].num_attempts += count;
+      out[p.rule->rule_id].num_attempts += count;
     }
   };
   std::sort(tried_buckets_.begin(), tried_buckets_.end());
   tried_buckets_.erase(std::unique(tried_buckets_.begin(), tried_buckets_.end()), tried_buckets_.end());
-  for (const Bucket* bucket : tried_buckets_) {
+  for (const RuleBucket* bucket : tried_buckets_) {
     const BucketPrograms& code = bucket->programs();
-    for (uint32_t c = 0; c < code.num_classes && code.first_class + c < tries_by_index_.size(); c++)
-      if (uint64_t count = tries_by_index_[code.first_class + c]) add(code, c, 0, count);
+    for (uint32_t c = 0; c < code.num_classes && code.first_dtype_class + c < tries_by_index_.size(); c++)
+      if (uint64_t count = tries_by_index_[code.first_dtype_class + c]) add(code, c, 0, count);
   }
   for (const BucketStop& s : bucket_stops_)
     // the negated unsigned number wraps around, so adding it subtracts

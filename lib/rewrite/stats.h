@@ -33,7 +33,7 @@ class RuleStats {
   // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
   void add_counts(const Rule& rule, uint64_t hits, uint64_t attempts);
 
-  using Bucket = Matcher::Bucket;
+  using RuleBucket = Matcher::RuleBucket;
 
  private:
   friend class CountedMatch;
@@ -43,26 +43,26 @@ class RuleStats {
   };
   // number of tries of a bucket that ended at rule number `last_rule` of the bucket, which applied or threw
   struct BucketStop {
-    const Bucket* bucket;
+    const RuleBucket* bucket;
     uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
     uint64_t num_tries;
   };
-  BucketStop& find_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
-  void count_bucket_stop(const Bucket* bucket, uint32_t node_class, uint32_t last_rule);
+  BucketStop& find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
+  void count_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
   // Counts one try to match a node with a bucket's rules. `at` is first_class + class_of(the node) of its
   // BucketPrograms.
-  void count_bucket_try(const Bucket& bucket, size_t at) {
+  void count_bucket_try(const RuleBucket& bucket, size_t at) {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
     if (tries_by_index_[at]++ == 0) tried_buckets_.push_back(&bucket);
   }
   Counters& counters_of(const Rule& rule) {
-    if (rule.id >= counters_.size()) counters_.resize(num_rules());
-    return counters_[rule.id];
+    if (rule.rule_id >= rule_counters_.size()) rule_counters_.resize(num_rules());
+    return rule_counters_[rule.rule_id];
   }
 
-  std::vector<Counters> counters_;
+  std::vector<Counters> rule_counters_;
   std::vector<uint64_t> tries_by_index_;
-  std::vector<const Bucket*> tried_buckets_;
+  std::vector<const RuleBucket*> tried_buckets_;
   std::vector<BucketStop> bucket_stops_;      // a hash table with open addressing, whose size is a power of two
   size_t num_used_stops_ = 0;
   uint32_t num_matches_ = 0;

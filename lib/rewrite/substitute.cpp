@@ -48,7 +48,7 @@ template <class Where>
 class Substituter {
  public:
   Substituter(Graph& graph, const SubstituteContext& replacements, std::string_view name, const RewriteState& state,
-              Workspace& workspace, Where& results)
+              RewriteWorkspace& workspace, Where& results)
       : graph_(graph),
         replacements_(replacements),
         stats_(state.observer ? state.observer->rule_stats : nullptr),
@@ -68,13 +68,13 @@ class Substituter {
     results_.fit_graph(graph_);
     run_ = ++results_.last_epoch_number;
     begin(root);
-    while (!workspace_.visits.empty()) advance(workspace_.visits.back());
+    while (!workspace_.node_visits.empty()) advance(workspace_.node_visits.back());
     return UOp(results_.of(root).result);
   }
 
  private:
-  using Visit = Workspace::Visit;
-  // Visit::next_source of a visit that waits for the result of Visit::replacement
+  using NodeVisit = RewriteWorkspace::NodeVisit;
+  // NodeVisit::next_source of a visit that waits for the result of NodeVisit::replacement
   static constexpr uint32_t kWaits = UINT32_MAX;
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
@@ -86,15 +86,15 @@ class Substituter {
 
   void visit(UOp n, UOp now) {
     RewriteSlot& slot = results_.at(n);
-    if (slot.mark == run_) [[unlikely]] fail_endless_rewrite(workspace_, name_, "a node is made of itself", n);
-    slot.mark = run_;
-    workspace_.visits.push_back({n, now, 0, false});
-    if (workspace_.visits.size() > limit_) [[unlikely]]
+    if (slot.slot_mark == run_) [[unlikely]] fail_endless_rewrite(workspace_, name_, "a node is made of itself", n);
+    slot.slot_mark = run_;
+    workspace_.node_visits.push_back({n, now, 0, false});
+    if (workspace_.node_visits.size() > limit_) [[unlikely]]
       fail_endless_rewrite(workspace_, name_,
                            "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
   }
 
-  void advance(Visit& v) {
+  void advance(NodeVisit& v) {
     const uint32_t epoch_number = results_.epoch_number;
     if (v.next_source == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
     bool changed = v.has_changed_source;
@@ -103,7 +103,7 @@ class Substituter {
       UOp s = src[i];
       if (s.id() < oldest_) continue;
       const RewriteSlot& slot = results_.of(s);
-      if (slot.mark == epoch_number) {
+      if (slot.slot_mark == epoch_number) {
         changed |= slot.result != s.node();
         continue;
       }
@@ -115,7 +115,7 @@ class Substituter {
     UOp made = with_results(v.replacement);
     if (observer_) [[unlikely]] observer_->rebuild_node(v.replacement, made);
     const RewriteSlot& known = results_.of(made);
-    if (known.mark == epoch_number) return finish(v, UOp(known.result));
+    if (known.slot_mark == epoch_number) return finish(v, UOp(known.result));
     UOp now = last_replacement(made);
     if (now == made) return finish(v, made);
     v.replacement = made;
@@ -123,9 +123,9 @@ class Substituter {
     visit(made, now);
   }
 
-  void finish(const Visit& v, UOp result) {
+  void finish(const NodeVisit& v, UOp result) {
     results_.at(v.node).set(result.node(), results_.epoch_number);
-    workspace_.visits.pop_back();
+    workspace_.node_visits.pop_back();
   }
 
   UOp find(UOp u) {
@@ -161,7 +161,7 @@ class Substituter {
   uint32_t oldest_;  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change
   std::string_view name_;
   size_t limit_;
-  Workspace& workspace_;
+  RewriteWorkspace& workspace_;
   Where& results_;
   uint32_t run_ = 0;
   uint64_t looked_up_ = 0, replaced_ = 0;
@@ -177,8 +177,8 @@ UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules, st
   if (rules) return graph_rewrite(u, *rules, options);
   auto& state = graph.extension<RewriteState>();
   RewriteReporter scope(state, u, substitute_rules(), options);
-  LentWorkspace workspace(state);
-  return scope.finish_rewrite(with_new_results(state, *workspace, [&](auto& results) {
+  PooledWorkspace workspace(state);
+  return scope.finish_rewrite(run_with_new_results(state, *workspace, [&](auto& results) {
     return Substituter(graph, ctx, name_of(options, substitute_rules()), state, *workspace, results).run(u);
   }));
 }

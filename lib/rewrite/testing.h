@@ -50,7 +50,7 @@ class RuleTest {
                            << (got ? describe(got) : "    nothing") << "\nnot\n"
                            << describe(to));
     CHECK(got == to);
-    if (got == to) mark_fired(rule);
+    if (got == to) mark_rule_fired(rule);
   }
   void check_branch(std::string_view rule, std::string_view branch, UOp from, UOp to, ContextRef ctx = {},
                     const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
@@ -61,7 +61,7 @@ class RuleTest {
                            << (got ? describe(got) : "    nothing"));
     CHECK(taken == branch);
     CHECK((got && got.simplify() == to.simplify()));
-    if (got && taken == branch) mark_fired(rule);
+    if (got && taken == branch) mark_rule_fired(rule);
   }
   void check_declines(std::string_view rule, UOp from, ContextRef ctx = {}, const char* file = __builtin_FILE(),
                       int line = __builtin_LINE()) {
@@ -74,7 +74,7 @@ class RuleTest {
   void check_noted_rule(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
     check_declines(rule, from, ctx, file, line);
-    if (last_hit_.rule) mark_fired(rule);
+    if (last_hit_.rule) mark_rule_fired(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));
     CHECK(last_hit_.rule != nullptr);
   }
@@ -100,7 +100,7 @@ class RuleTest {
       for (const Rule* r : set->rules()) {
         if (!fired_names_.count(std::string(r->name))) missing += "\n  " + tgc::describe(*r);
         for (std::string_view branch : named_branches(*r))
-          if (!fired_names_.count(with_branch(r->name, branch)))
+          if (!fired_names_.count(name_with_branch(r->name, branch)))
             missing += "\n  " + tgc::describe(*r) + ", branch " + std::string(branch);
       }
     INFO("rules without a check:" << missing);
@@ -121,12 +121,12 @@ class RuleTest {
     last_hit_ = {};
     return it->second->rewrite(u, ctx.ptr(), ctx.type(), last_hit_);
   }
-  static std::string with_branch(std::string_view rule, std::string_view branch) {
+  static std::string name_with_branch(std::string_view rule, std::string_view branch) {
     return std::string(rule) + ": " + std::string(branch);
   }
-  void mark_fired(std::string_view name) {
+  void mark_rule_fired(std::string_view name) {
     fired_names_.insert(std::string(name));
-    if (last_hit_.branch) fired_names_.insert(with_branch(name, last_hit_.branch));
+    if (last_hit_.branch) fired_names_.insert(name_with_branch(name, last_hit_.branch));
     note_checked_rule(*last_hit_.rule);
   }
 
@@ -134,7 +134,7 @@ class RuleTest {
   std::map<std::string, std::unique_ptr<const Matcher>> matchers_;
   std::set<std::string>
       fired_names_;
-  Hit last_hit_;
+  RuleHit last_hit_;
 };
 
 }  // namespace tgc

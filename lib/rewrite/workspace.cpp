@@ -11,14 +11,14 @@ namespace {
 // Returns the rule applications of one turn of the cycle: from the last application back to the previous one to the
 // same node. If `start` is set, the visit of `start` led to `start` again, so the nodes of the visit stack from `start`
 // on form the cycle; then only applications to these nodes are returned.
-std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
-  auto hit_before = [&](size_t k) { return w.recent_hits[(w.num_hits - 1 - k) % Workspace::kMaxRecentHits]; };
+std::vector<RewriteWorkspace::RewriteHit> last_cycle(const RewriteWorkspace& w, UOp start) {
+  auto hit_before = [&](size_t k) { return w.recent_hits[(w.num_hits - 1 - k) % RewriteWorkspace::kMaxRecentHits]; };
   std::vector<UOp> visited;
-  for (size_t i = w.visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));)
-    visited.push_back(w.visits[i].node);
-  std::vector<Workspace::Hit> out;
-  for (size_t k = 0; k < std::min(w.num_hits, Workspace::kMaxRecentHits); k++) {
-    Workspace::Hit hit = hit_before(k);
+  for (size_t i = w.node_visits.size(); start && i-- > 0 && (visited.empty() || !(visited.back() == start));)
+    visited.push_back(w.node_visits[i].node);
+  std::vector<RewriteWorkspace::RewriteHit> out;
+  for (size_t k = 0; k < std::min(w.num_hits, RewriteWorkspace::kMaxRecentHits); k++) {
+    RewriteWorkspace::RewriteHit hit = hit_before(k);
     if (k > 0 && hit.node == hit_before(0).node) break;
     if (visited.empty() || std::find(visited.begin(), visited.end(), hit.node) != visited.end())
       out.insert(out.begin(), hit);
@@ -28,7 +28,7 @@ std::vector<Workspace::Hit> last_cycle(const Workspace& w, UOp start) {
 
 }  // namespace
 
-void fail_endless_rewrite(const Workspace& w, std::string_view stage, std::string_view why, UOp start) {
+void fail_endless_rewrite(const RewriteWorkspace& w, std::string_view stage, std::string_view why, UOp start) {
   constexpr size_t kShown = 4;
   Diag diag{"stage '" + std::string(stage) + "' does not end: " + std::string(why)};
   diag.context = "  the rules that alternate:";

@@ -18,17 +18,17 @@ namespace tgc {
 // A sparse table indexed by node id. All pages that were never written are one shared page of zeros. A
 // default-constructed T must be all zeros.
 template <class T>
-class Pages {
+class PagedTable {
  public:
-  const T& operator[](uint32_t id) const { return pages_[id >> kIndexBits][id & kIndexMask]; }
+  const T& operator[](uint32_t id) const { return table_pages_[id >> kIndexBits][id & kIndexMask]; }
   T& at(uint32_t id) {
-    T*& page = pages_[id >> kIndexBits];
+    T*& page = table_pages_[id >> kIndexBits];
     if (page == zero_page()) [[unlikely]] page = add_page();
     return page[id & kIndexMask];
   }
   // Grows the table to cover all nodes of the graph. Call it whenever nodes may have been made.
   void fit_graph(Graph& graph) {
-    if (graph.size() > pages_.size() << kIndexBits) [[unlikely]] add_pages_for(graph);
+    if (graph.size() > table_pages_.size() << kIndexBits) [[unlikely]] add_pages_for(graph);
   }
 
  private:
@@ -38,22 +38,22 @@ class Pages {
     return const_cast<T*>(kZeros);  // the caller only reads from this page
   }
   [[gnu::noinline]] void add_pages_for(Graph& graph) {
-    arena_ = &graph.arena();
-    pages_.resize((graph.size() >> kIndexBits) + 16, zero_page());
+    graph_arena_ = &graph.arena();
+    table_pages_.resize((graph.size() >> kIndexBits) + 16, zero_page());
   }
   [[gnu::noinline]] T* add_page() {
-    void* page = arena_->allocate(sizeof(T) << kIndexBits, alignof(T));
+    void* page = graph_arena_->allocate(sizeof(T) << kIndexBits, alignof(T));
     return static_cast<T*>(std::memset(page, 0, sizeof(T) << kIndexBits));
   }
 
-  Arena* arena_ = nullptr;  // the graph's arena; the table lives as long as the graph
-  std::vector<T*> pages_;
+  Arena* graph_arena_ = nullptr;  // the graph's arena; the table lives as long as the graph
+  std::vector<T*> table_pages_;
 };
 
 // The rewriter's fields in a node; all code accesses them through this class.
 struct NodeNotes {
-  static RewriteSlot& slot_of_result(UOp u) { return u.node()->note.result_slot_; }
-  static uint16_t& negative_set(UOp u) { return u.node()->note.tried_; }
+  static RewriteSlot& slot_of_result(UOp u) { return u.node()->node_note.result_slot_; }
+  static uint16_t& negative_set(UOp u) { return u.node()->node_note.tried_set_; }
 };
 
 // A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` determines whether a
@@ -65,7 +65,7 @@ struct NodeNotes {
 //
 // Each run has a new run number. Runs with the same rules may share an epoch number, and so their results; otherwise,
 // each rewrite takes a new epoch number.
-struct Results {
+struct RewriteResults {
   uint32_t epoch_number = 0;
   uint32_t last_epoch_number = 0;  // the last number used for an epoch or a run
 
@@ -73,30 +73,30 @@ struct Results {
 };
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only one rewrite at a time uses them.
-struct NodeResults : Results {
+struct NodeResults : RewriteResults {
   const RewriteSlot& of(UOp u) const { return NodeNotes::slot_of_result(u); }
   RewriteSlot& at(UOp u) { return NodeNotes::slot_of_result(u); }
   void fit_graph(Graph&) {}
 };
 
 // Result slots in a table indexed by node id, for nested rewrites and for kept results.
-struct TableResults : Results {
-  const RewriteSlot& of(UOp u) const { return slots_[u.id()]; }
-  RewriteSlot& at(UOp u) { return slots_.at(u.id()); }
-  void fit_graph(Graph& graph) { slots_.fit_graph(graph); }
+struct TableResults : RewriteResults {
+  const RewriteSlot& of(UOp u) const { return result_slots_[u.id()]; }
+  RewriteSlot& at(UOp u) { return result_slots_.at(u.id()); }
+  void fit_graph(Graph& graph) { result_slots_.fit_graph(graph); }
 
  private:
-  Pages<RewriteSlot> slots_;
+  PagedTable<RewriteSlot> result_slots_;
 };
 
 // The stacks and tables of one rewrite. A nested rewrite uses another workspace.
-struct Workspace {
-  struct Hit {
+struct RewriteWorkspace {
+  struct RewriteHit {
     const Rule* rule;
     UOp node;
   };
   // An entry of the work stack that the depth-first order uses.
-  struct Visit {
+  struct NodeVisit {
     UOp node;
     UOp replacement;
     // index of the next source to visit; UINT32_MAX if the visit waits for the result of `replacement`
@@ -106,14 +106,14 @@ struct Workspace {
   static constexpr size_t kMaxRecentHits = 32;
 
   TableResults results;          // the result slots, if another rewrite uses those in the nodes
-  Pages<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
+  PagedTable<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
   uint32_t num_rewrites = 0;
 
   InlineStack<RewriteFrame, 128> stack;
   DeferredFrames deferred_frames;
-  InlineStack<Visit, 128> visits;
+  InlineStack<NodeVisit, 128> node_visits;
   std::vector<UOp> sources;
-  Hit recent_hits[kMaxRecentHits];
+  RewriteHit recent_hits[kMaxRecentHits];
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
   template <class ResultOf>
@@ -126,10 +126,11 @@ struct Workspace {
 
 // Throws a Failure for a rewrite in `stage` that does not end. The message has the reason `why`, the rules that
 // alternate, and the nodes that they rewrote last, limited to the visit of `start` if it is set.
-[[noreturn]] void fail_endless_rewrite(const Workspace& w, std::string_view stage, std::string_view why, UOp start);
+[[noreturn]] void fail_endless_rewrite(const RewriteWorkspace& w, std::string_view stage, std::string_view why,
+                                       UOp start);
 
 struct RewriteState {
-  std::vector<std::unique_ptr<Workspace>> workspace_pool;
+  std::vector<std::unique_ptr<RewriteWorkspace>> workspace_pool;
   // Results that later rewrites with the same rules reuse. The rules must not use a context, so that their result for a
   // node is always the same.
   struct KnownMatcher {
@@ -195,11 +196,11 @@ class RewriteReporter {
 
 // Takes a workspace from the graph's pool (or makes one if the pool is empty), and puts it into the pool when this
 // object is destroyed.
-class LentWorkspace {
+class PooledWorkspace {
  public:
-  explicit LentWorkspace(RewriteState& state) : state_(state) {
+  explicit PooledWorkspace(RewriteState& state) : state_(state) {
     if (state.workspace_pool.empty()) {
-      workspace_ = std::make_unique_for_overwrite<Workspace>();
+      workspace_ = std::make_unique_for_overwrite<RewriteWorkspace>();
     } else {
       workspace_ = std::move(state.workspace_pool.back());
       state.workspace_pool.pop_back();
@@ -207,30 +208,30 @@ class LentWorkspace {
     workspace_->num_rewrites++;
     workspace_->num_hits = 0;
   }
-  LentWorkspace(const LentWorkspace&) = delete;
-  ~LentWorkspace() {
+  PooledWorkspace(const PooledWorkspace&) = delete;
+  ~PooledWorkspace() {
     workspace_->stack.clear();
-    workspace_->visits.clear();
+    workspace_->node_visits.clear();
     state_.workspace_pool.push_back(std::move(workspace_));
   }
-  Workspace& operator*() { return *workspace_; }
-  Workspace* operator->() { return workspace_.get(); }
+  RewriteWorkspace& operator*() { return *workspace_; }
+  RewriteWorkspace* operator->() { return workspace_.get(); }
 
  private:
   RewriteState& state_;
-  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<RewriteWorkspace> workspace_;
 };
 
 // Reserves the result slots in the nodes and begins a new epoch. Converts to false if another rewrite uses the slots.
-class LentNodes {
+class LentNodeSlots {
  public:
-  explicit LentNodes(RewriteState& state) : state_(state), has_slots_(!state.are_node_results_lent) {
+  explicit LentNodeSlots(RewriteState& state) : state_(state), has_slots_(!state.are_node_results_lent) {
     if (!has_slots_) return;
     state.are_node_results_lent = true;
     state.node_results.begin_epoch();
   }
-  LentNodes(const LentNodes&) = delete;
-  ~LentNodes() {
+  LentNodeSlots(const LentNodeSlots&) = delete;
+  ~LentNodeSlots() {
     if (has_slots_) state_.are_node_results_lent = false;
   }
   explicit operator bool() const { return has_slots_; }
@@ -243,8 +244,8 @@ class LentNodes {
 
 // Returns use(results) in a new epoch. `results` are the slots in the nodes or, if those are in use, the workspace's.
 template <class Use>
-auto with_new_results(RewriteState& state, Workspace& workspace, Use use) {
-  if (LentNodes nodes(state); nodes) return use(*nodes);
+auto run_with_new_results(RewriteState& state, RewriteWorkspace& workspace, Use use) {
+  if (LentNodeSlots nodes(state); nodes) return use(*nodes);
   workspace.results.begin_epoch();
   return use(workspace.results);
 }

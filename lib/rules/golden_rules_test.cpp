@@ -16,14 +16,14 @@ namespace {
 // Compiles the record's graph to its source; a tensor graph to its schedule. Returns the error if a step fails.
 std::optional<std::string> refusal(const GoldenRecord& record, const Settings& settings) {
   auto error_of = [](const auto& result) { return result ? std::nullopt : std::optional(result.diag().text()); };
-  auto in = load_text(settings, InputKind::Pyrender, record.ast, record.id);
+  auto in = load_graph_text(settings, InputKind::Pyrender, record.ast, record.id);
   if (!in) return error_of(in);
   in->is_tensor_graph = record.target.empty();
   auto c = Compilation::begin(std::move(*in), {.target = record.target});
   if (!c) return error_of(c);
   if (c->is_tensor_graph()) return error_of(c->schedule());
   if (auto error = error_of(c->list())) return error;
-  if (auto error = error_of(c->row_output(row_of(OutputKind::LaunchFacts)))) return error;
+  if (auto error = error_of(c->row_output(get_stage_row(OutputKind::LaunchFacts)))) return error;
   return record.source_error ? std::nullopt : error_of(c->source());
 }
 

@@ -15,7 +15,7 @@ std::string file_name(const Rule& rule) {
 }
 
 std::string algebra(const Rule& rule) {
-  return std::string(rule.name) + ": " + pat::to_text(*rule.left) + " -> " + right_text(rule);
+  return std::string(rule.name) + ": " + pat::pattern_text(*rule.left) + " -> " + right_text(rule);
 }
 
 bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
@@ -24,9 +24,9 @@ bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->op
 // of `ops`, unless `ops` is empty.
 std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
-  for (uint32_t id = 0; id < stats.size(); id++)
-    if (const Rule* rule = stats[id].num_attempts ? rule_of(id) : nullptr; rule && is_about(*rule, ops))
-      out.emplace_back(rule, stats[id]);
+  for (uint32_t rule_id = 0; rule_id < stats.size(); rule_id++)
+    if (const Rule* rule = stats[rule_id].num_attempts ? rule_of_id(rule_id) : nullptr; rule && is_about(*rule, ops))
+      out.emplace_back(rule, stats[rule_id]);
   std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.second.total_ns < b.second.total_ns; });
   return out;
 }
@@ -75,9 +75,9 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
   std::vector<bool> seen(num_rules());
   for (const RuleSet* set : sets)
     for (const Rule* rule : set->rules()) {
-      if (seen[rule->id] || !is_about(*rule, ops)) continue;
-      seen[rule->id] = true;
-      if (rule->id < stats.size() && stats[rule->id].num_hits) continue;
+      if (seen[rule->rule_id] || !is_about(*rule, ops)) continue;
+      seen[rule->rule_id] = true;
+      if (rule->rule_id < stats.size() && stats[rule->rule_id].num_hits) continue;
       out += std::string(short_file_name(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
     }
   return out;
@@ -93,8 +93,8 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
     RuleCounters total;
     std::vector<bool> is_written(num_rules());
     auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
-      if (is_written[rule.id] || !is_about(rule, ops)) return;
-      is_written[rule.id] = true;
+      if (is_written[rule.rule_id] || !is_about(rule, ops)) return;
+      is_written[rule.rule_id] = true;
       json.object([&] {
         json.member("name", rule.name).member("set", rule.rule_set_name).member("file", short_file_name(rule));
         json.member("line", rule.line).member("tinygrad", tinygrad_source(rule));

@@ -39,7 +39,7 @@ namespace {
                                                               X(full_spec)
 
 // Adds the rule sets of tinygrad's renderer classes: one per class, but two for AMDLLVMRenderer (RDNA3 and CDNA).
-void add_renderer_sets(std::vector<CatalogSet>& out) {
+void add_renderer_sets(std::vector<CatalogRuleSet>& out) {
   static std::deque<std::string> names;
   auto add = [&](const std::string& target_name, std::string name) {
     auto target = parse_target(target_name, Settings());
@@ -104,7 +104,7 @@ std::string op_list(OpSet ops) {
   return out;
 }
 
-bool wanted(const CatalogRule& r, const PatternListing& listing) {
+bool wanted(const CatalogRule& r, const PatternListOptions& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
@@ -113,7 +113,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
     std::vector<std::vector<std::string_view>> out;
     auto of = [&](const Rule* r) -> auto& {
       if (out.size() < num_rules()) out.resize(num_rules());
-      return out[r->id];
+      return out[r->rule_id];
     };
     for (std::string_view variant : kVariants)
       for_each_stage(settings_of(variant), [&](std::string_view stage, std::string_view, const RuleSet& set) {
@@ -143,14 +143,14 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
 
 CatalogRule entry(const Rule* rule) {
   const auto& stages = stages_by_rule();
-  return {rule, rule->id < stages.size() ? stages[rule->id] : std::vector<std::string_view>()};
+  return {rule, rule->rule_id < stages.size() ? stages[rule->rule_id] : std::vector<std::string_view>()};
 }
 
 }  // namespace
 
-const std::vector<CatalogSet>& rule_catalog() {
-  static const std::vector<CatalogSet> catalog = [] {
-    std::vector<CatalogSet> out{
+const std::vector<CatalogRuleSet>& rule_catalog() {
+  static const std::vector<CatalogRuleSet> catalog = [] {
+    std::vector<CatalogRuleSet> out{
 #define X(name) {#name, &name()},
         TGC_RULE_SETS(X)
 #undef X
@@ -172,13 +172,13 @@ std::vector<CatalogRule> catalog_rules() {
   std::vector<bool> seen;
   auto add = [&](const RuleSet& set) {
     for (const Rule* r : set.rules()) {
-      if (seen.size() <= r->id) seen.resize(num_rules());
-      if (seen[r->id]) continue;
-      seen[r->id] = true;
+      if (seen.size() <= r->rule_id) seen.resize(num_rules());
+      if (seen[r->rule_id]) continue;
+      seen[r->rule_id] = true;
       out.push_back(entry(r));
     }
   };
-  for (const CatalogSet& s : rule_catalog()) add(*s.rule_set);
+  for (const CatalogRuleSet& s : rule_catalog()) add(*s.rule_set);
   for (std::string_view variant : kVariants)
     for_each_stage(settings_of(variant), [&](std::string_view, std::string_view, const RuleSet& set) { add(set); });
   for_each_inner_set([&](std::string_view, const RuleSet& set) { add(set); });
@@ -198,8 +198,8 @@ std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleS
   return out;
 }
 
-std::vector<StageCount> stage_rule_counts() {
-  std::vector<StageCount> out;
+std::vector<StageRuleCount> count_stage_rules() {
+  std::vector<StageRuleCount> out;
   for_each_stage({}, [&](std::string_view stage, std::string_view target, const RuleSet& set) {
     out.push_back({stage, target, set.rules().size()});
   });
@@ -208,7 +208,7 @@ std::vector<StageCount> stage_rule_counts() {
 
 constexpr size_t kMaxStages = 8;  // if a rule is in more stages, the listing shows only their number
 
-std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
+std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListOptions& listing) {
   std::string out;
   std::string_view set, inside;
   size_t shown = 0, name_width = 0;
@@ -224,13 +224,13 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
     }
     if (r.rule->rule_set_name != set) {
       set = r.rule->rule_set_name;
-      out += (listing.use_color ? "\x1b[1m" : "") + std::string(set) + (listing.use_color ? "\x1b[0m" : "") + "\n";
+      out += (listing.uses_color ? "\x1b[1m" : "") + std::string(set) + (listing.uses_color ? "\x1b[0m" : "") + "\n";
     }
     std::string name(r.rule->name), source(tinygrad_source(*r.rule)), verdict(rule_verdict(*r.rule)), stages;
     name.resize(name_width, ' ');
     for (std::string_view s : r.stages) stages += (stages.empty() ? "" : ", ") + std::string(s);
     if (r.stages.size() > kMaxStages) stages = std::to_string(r.stages.size()) + " stages";
-    out += "  " + name + "  " + pat::to_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
+    out += "  " + name + "  " + pat::pattern_text(*r.rule->left) + " -> " + right_text(*r.rule) + "  " +
            op_list(r.rule->left->ops) + "  " + std::string(short_file_name(*r.rule)) + ":" +
            std::to_string(r.rule->line) + (source.empty() ? "" : " (" + source + ")") +
            (verdict.empty() ? "" : "  " + verdict) + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
@@ -238,18 +238,18 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   return out + counted(shown, "rule") + "\n";
 }
 
-std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing) {
+std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListOptions& listing) {
   return json_object([&](JsonWriter& json) {
-    auto write_branch = [&](std::string_view name, const std::string& right, const Folding& f) {
+    auto write_branch = [&](std::string_view name, const std::string& right, const RuleFolding& f) {
       json.object([&] { json.member("name", name).member("right", right).member("guard", guard_text(f)); });
     };
     auto write_rule = [&](const CatalogRule& r) {
       const Rule& rule = *r.rule;
       json.member("name", rule.name).member("set", rule.rule_set_name).member("stages", r.stages);
       json.key("ops").array([&] { rule.left->ops.for_each([&](Op op) { json.value(name_of(op)); }); });
-      json.member("pattern", pat::to_text(*rule.left)).member("result", right_text(rule));
-      json.member("kind", name_of(right_kind(rule))).key("branches").array([&] {
-        for (const Folding& f : foldings_of(rule)) {
+      json.member("pattern", pat::pattern_text(*rule.left)).member("result", right_text(rule));
+      json.member("kind", name_of(right_side_kind(rule))).key("branches").array([&] {
+        for (const RuleFolding& f : foldings_of(rule)) {
           if (f.case_names.empty()) write_branch(f.name, right_text(f), f);
           for (const char* name : f.case_names) write_branch(name, "", f);
         }
@@ -263,11 +263,11 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
         if (wanted(r, listing)) json.object([&] { write_rule(r); });
     });
     json.key("sets").array([&] {
-      for (const CatalogSet& s : rule_catalog())
+      for (const CatalogRuleSet& s : rule_catalog())
         json.object([&] { json.member("name", s.name).member("rules", s.rule_set->rules().size()); });
     });
     json.key("stages").array([&] {
-      for (const StageCount& c : stage_rule_counts())
+      for (const StageRuleCount& c : count_stage_rules())
         json.object([&] { json.member("name", c.stage).member("target", c.target).member("rules", c.num_rules); });
     });
   });
@@ -307,8 +307,8 @@ std::string_view rule_verdict(const Rule& rule) {
   auto it = verdicts().find({rule.rule_set_name, rule.name});
   if (it == verdicts().end()) return {};
   size_t number = 0;  // index of `rule` among the set's rules of this name
-  for (uint32_t id = rule.id; id-- > 0;) {
-    const Rule* earlier = rule_of(id);
+  for (uint32_t rule_id = rule.rule_id; rule_id-- > 0;) {
+    const Rule* earlier = rule_of_id(rule_id);
     if (!earlier || earlier->rule_set_name != rule.rule_set_name) break;
     number += earlier->name == rule.name;
   }

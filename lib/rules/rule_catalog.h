@@ -9,13 +9,13 @@
 
 namespace tgc {
 
-struct CatalogSet {
+struct CatalogRuleSet {
   std::string_view name;
   const RuleSet* rule_set;
 };
 
 // Returns the rule sets of the pipeline and of lib/spec that have a name in tinygrad.
-const std::vector<CatalogSet>& rule_catalog();
+const std::vector<CatalogRuleSet>& rule_catalog();
 
 struct CatalogRule {
   const Rule* rule;
@@ -33,19 +33,19 @@ std::vector<CatalogRule> catalog_rules();
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside = {});
 
 // The number of rules that a stage has on a target with default settings. `target` is empty for tensor graph stages.
-struct StageCount {
+struct StageRuleCount {
   std::string_view stage, target;
   size_t num_rules;
 };
-std::vector<StageCount> stage_rule_counts();
+std::vector<StageRuleCount> count_stage_rules();
 
-struct PatternListing {
+struct PatternListOptions {
   OpSet ops;            // list only rules with one of these ops at their root; if empty, list all rules
-  bool use_color = false;
+  bool uses_color = false;
 };
 // Lists the rules under the names of their sets, one per line:
 //   name   left -> right   root ops   file:line (file:line in tinygrad)   verdict of `tgc prove --rules`   [stages]
-std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListing& listing);
+std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternListOptions& listing);
 // Returns the rules as JSON:
 //   {"rules":[{"name","set","stages","ops","pattern","result","kind","branches":[{"name","right","guard"}],
 //              "file","line","tinygrad","verdict","inside"}],
@@ -54,7 +54,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
 // "lambda"), and "tinygrad" the rule's file and line in tinygrad. "branches" are the rule's foldings: most rules have
 // one, without a name. "right" is empty if the rule's C++ function chooses the folding. "inside" is the rule's nested
 // set, and missing if there is none.
-std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListing& listing);
+std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListOptions& listing);
 
 // Returns what `tgc prove --rules` found for a rule: "proven", "conditional", "refuted", "instances", "structural" or
 // "unknown"; "" for a rule that is not in the table rule_verdicts.def, such as the rules of lib/spec.

@@ -34,19 +34,19 @@ TEST_CASE("patterns: every rule has a name, a place and a stage that uses it, or
 
 TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart from those made for one target") {
   std::set<uint32_t> listed;
-  for (const CatalogSet& s : rule_catalog())
-    for (const Rule* r : s.rule_set->rules()) listed.insert(r->id);
+  for (const CatalogRuleSet& s : rule_catalog())
+    for (const Rule* r : s.rule_set->rules()) listed.insert(r->rule_id);
   std::set<std::string> others;
   auto check_set = [&](const RuleSet& set) {
     for (const Rule* r : set.rules())
-      if (!listed.contains(r->id)) others.insert(std::string(r->name) + " " + std::string(short_file_name(*r)));
+      if (!listed.contains(r->rule_id)) others.insert(std::string(r->name) + " " + std::string(short_file_name(*r)));
   };
   for (const StageRow& row : stage_rows()) {
     for (std::string_view name : known_targets()) {
       Graph graph;
       auto target = parse_target(name, graph.settings());
       REQUIRE(target);
-      if (const RuleSet* set = rules_of(row, *target, graph)) check_set(*set);
+      if (const RuleSet* set = rules_of_row(row, *target, graph)) check_set(*set);
     }
     std::span<const RuleSetFunction> inside;
     if (row.kernel) inside = row.kernel->nested_rule_sets;
@@ -65,13 +65,13 @@ TEST_CASE("patterns: a named rule set has every rule that a stage applies, apart
 
 TEST_CASE("patterns: the documented rule counts match the rule sets and explain differences from tinygrad") {
   std::map<std::string, std::string> sets;
-  for (const CatalogSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.rule_set->rules().size());
+  for (const CatalogRuleSet& s : rule_catalog()) sets[std::string(s.name)] = std::to_string(s.rule_set->rules().size());
   std::map<std::pair<std::string, std::string>, std::string> stages;
-  for (const StageCount& s : stage_rule_counts())
+  for (const StageRuleCount& s : count_stage_rules())
     stages[{std::string(s.stage), std::string(s.target)}] = std::to_string(s.num_rules);
   bool by_stage = false;
   size_t rows = 0;
-  for (const std::string& line : test_lines("rule_counts.md")) {
+  for (const std::string& line : read_test_lines("rule_counts.md")) {
     by_stage |= line.starts_with("## Kernel stages");
     auto cells = cells_of(line);
     if (cells.size() < 4 || cells[0] == "matcher" || cells[0] == "stage") continue;
@@ -109,7 +109,7 @@ TEST_CASE("patterns: three quarters of the symbolic rules, decompositions, index
     bool counts = file.starts_with("passes/symbolic/");
     for (std::string_view name : {"decompositions.cpp", "index_dtype.cpp", "expander.cpp"})
       counts |= file == "passes/kernel/" + std::string(name);
-    if (counts) count[right_kind(*r.rule)]++;
+    if (counts) count[right_side_kind(*r.rule)]++;
   }
   CHECK(count[RightKind::Algebra] * 4 >= (count[RightKind::Algebra] + count[RightKind::Function]) * 3);
   CHECK(count[RightKind::Lambda] == 0);

@@ -90,14 +90,14 @@ int most_bits(DType dtype, Sizes sizes) {
 
 }  // namespace
 
-void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes) {
+void lower_array_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes) {
   for (bool changes = true; changes;) {
     changes = false;
     for (size_t k = kernels.size(); k-- > 0;) changes |= lower_sizes_of(kernels[k], sizes);
   }
 }
 
-ProgramSizes sizes_of(const TensorProgram& program) {
+ProgramSizes program_sizes_of(const TensorProgram& program) {
   ProgramSizes out;
   out.array_sizes.resize(program.memories.size(), Sizes::All);
   for (size_t i = 0; i < program.memories.size(); i++) {
@@ -111,11 +111,11 @@ ProgramSizes sizes_of(const TensorProgram& program) {
     out.kernels.push_back({k.ast, {}});
     for (size_t m : k.memories) out.kernels.back().array_numbers.push_back(out.whole_arrays[m]);
   }
-  lower_sizes(out.kernels, out.array_sizes);
+  lower_array_sizes(out.kernels, out.array_sizes);
   return out;
 }
 
-std::vector<double> constants_of(std::span<const ScheduledKernel> kernels) {
+std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernels) {
   std::vector<double> out;
   for (const ScheduledKernel& k : kernels)
     for (UOp u : toposort(k.ast)) {

@@ -26,10 +26,10 @@ enum class Sizes : uint8_t {
 
 // Lowers the Sizes of each array as far as the kernels need it. A limit of an array also holds for the arrays that its
 // values are computed from, but Sizes::Rounded ends at comparisons.
-void lower_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
+void lower_array_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
 
 // Returns the distinct finite constants of the kernels, except those of the dtypes bool and index.
-std::vector<double> constants_of(std::span<const ScheduledKernel> kernels);
+std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernels);
 
 struct ProgramSizes {
   std::vector<ScheduledKernel> kernels;
@@ -37,7 +37,7 @@ struct ProgramSizes {
   std::vector<Sizes> array_sizes;    // indexed by the numbers in `whole_arrays`
 };
 // An array with a part of another dtype, or on several devices, has Sizes::Usual.
-ProgramSizes sizes_of(const TensorProgram& program);
+ProgramSizes program_sizes_of(const TensorProgram& program);
 
 // Fills `array` with values of these sizes, many of them near the `constants` or powers of two. Another `turn` gives
 // other values. Returns false, and changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty

@@ -18,10 +18,10 @@ Sizes sizes_of_data1(const std::string& dtype, const std::string& to, const std:
       "a = UOp(Ops.DEFINE_GLOBAL, " + dtype + ".ptr(8), (), 1).index(i)\n"
       "b = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 2)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, " + to + ".ptr(8), (), 0).index(i, ptr=True).store(" + value + ").end(i).sink()\n";
-  const InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  const InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   const std::vector<ScheduledKernel> kernels{{in.root, {0, 1, 2}}};
   std::vector<Sizes> sizes{stored, Sizes::All, Sizes::All};
-  lower_sizes(kernels, sizes);
+  lower_array_sizes(kernels, sizes);
   return sizes[1];
 }
 

@@ -237,15 +237,15 @@ class Prover {
     } else {
       if (answer.find("(error") != answer.npos) throw Failure("Z3 does not accept the expression: " + answer);
       const bool is_exact = translator_.is_exact(a.index) && (!a.gate || translator_.is_exact(a.gate));
-      OutOfBounds failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
+      OutOfBoundsAccess failure{u, position, render(a.index, false), a.gate ? render(a.gate, false) : "", a.width, size,
                           answer.starts_with("sat") && is_exact, {}};
       if (answer.starts_with("sat")) counterexample(failure, a, index);
-      out_.failures.push_back(std::move(failure));
+      out_.failed_accesses.push_back(std::move(failure));
     }
     (void)session_->ask_z3("(pop)\n");
   }
 
-  void counterexample(OutOfBounds& failure, const Access& a, const std::string& index) {
+  void counterexample(OutOfBoundsAccess& failure, const Access& a, const std::string& index) {
     std::vector<std::pair<std::string, std::string>> asked;
     for (auto& [called, name] : translator_.variables()) {
       auto id = uint32_t(std::stoul(name.substr(1)));
@@ -270,7 +270,7 @@ class Prover {
 
 }  // namespace
 
-std::string OutOfBounds::text() const {
+std::string OutOfBoundsAccess::text() const {
   std::string unit = is_address(access) ? " bytes" : " elements";
   std::string out = (is_proven ? "out of bounds: " : "not proven to stay in bounds: ") + std::string("the access to ") +
                     std::string(name_of(without_after(access.src(0)).op())) + " " +
@@ -285,7 +285,7 @@ std::string OutOfBounds::text() const {
   return out + ": index " + node_values.back().second;
 }
 
-Result<BoundsProof> prove_bounds(std::span<const UOp> nodes) {
+Result<BoundsProof> prove_access_bounds(std::span<const UOp> nodes) {
   if (nodes.empty()) return BoundsProof();
   return catch_failures([&] { return Prover(nodes).run(); });
 }

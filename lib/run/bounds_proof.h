@@ -10,9 +10,9 @@
 
 namespace tgc {
 
-struct OutOfBounds {
+struct OutOfBoundsAccess {
   UOp access;
-  size_t position = 0;     // index in the nodes that prove_bounds() checked
+  size_t node_index = 0;   // index in the nodes that prove_access_bounds() checked
   std::string index, gate;  // infix texts; `gate` is "" if the access has no condition
   // number of elements accessed at once; of bytes if the INDEX is an address (PTX)
   int64_t num_accessed = 1;
@@ -26,12 +26,12 @@ struct OutOfBounds {
 
 struct BoundsProof {
   size_t num_accesses = 0, num_by_bounds = 0, num_by_z3 = 0;
-  std::vector<OutOfBounds> failures;
+  std::vector<OutOfBoundsAccess> failed_accesses;
 };
 
 // Checks the INDEX nodes of `nodes` (a graph in toposort order, or a linear list), except those into images, into
 // anything else than a buffer with a size, and with a vector or Invalid as index. Fails if libz3 is needed and missing,
 // or if it rejects an expression.
-Result<BoundsProof> prove_bounds(std::span<const UOp> nodes);
+Result<BoundsProof> prove_access_bounds(std::span<const UOp> nodes);
 
 }  // namespace tgc

@@ -25,7 +25,7 @@ BoundsProof prove(const std::string& size, const std::string& index, const std::
           (gate.empty() ? "" : ", g") + ", ptr=True)\nast = at.store(UOp.const(dtypes.float, 1.0)).end(r0, r1).sink()";
   auto root = read_pyrender(graph, text, "test");
   REQUIRE_MESSAGE(root.ok(), root.diag().text());
-  auto proof = prove_bounds(toposort(*root));
+  auto proof = prove_access_bounds(toposort(*root));
   REQUIRE_MESSAGE(proof.ok(), proof.diag().text());
   CHECK(proof->num_accesses == 1);
   return *proof;
@@ -54,8 +54,8 @@ TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
 TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
   BoundsProof p = prove("100", "r0*" + n(8) + "+r1");
-  REQUIRE(p.failures.size() == 1);
-  const OutOfBounds& f = p.failures[0];
+  REQUIRE(p.failed_accesses.size() == 1);
+  const OutOfBoundsAccess& f = p.failed_accesses[0];
   CHECK(f.is_proven);
   REQUIRE(f.node_values.size() == 3);
   int r0 = std::stoi(f.node_values[0].second), r1 = std::stoi(f.node_values[1].second),
@@ -65,11 +65,11 @@ TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {
   CHECK((index >= 100 && r0 < 16 && r1 < 8));
   CHECK(f.text().find("of 100 elements at [r0*8+r1]") != std::string::npos);
   p = prove("128", "r0-r1");
-  REQUIRE(p.failures.size() == 1);
-  CHECK(std::stoi(p.failures[0].node_values.back().second) < 0);
+  REQUIRE(p.failed_accesses.size() == 1);
+  CHECK(std::stoi(p.failed_accesses[0].node_values.back().second) < 0);
   p = prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(17));
-  REQUIRE(p.failures.size() == 1);
-  CHECK(p.failures[0].node_values.back().second == "16");
+  REQUIRE(p.failed_accesses.size() == 1);
+  CHECK(p.failed_accesses[0].node_values.back().second == "16");
 }
 
 TEST_CASE("prove_bounds proves no access wrong that depends on an op without an exact form") {
@@ -82,9 +82,9 @@ TEST_CASE("prove_bounds proves no access wrong that depends on an op without an 
       "second = buf.index(odd+r0-r0, ptr=True).store(UOp.const(dtypes.float, 2.0))\n"
       "ast = UOp.sink(first.end(r0), second.end(r0))";
   const UOp root = read_pyrender(graph, text, "test").value_or_throw();
-  const BoundsProof proof = prove_bounds(toposort(root)).value_or_throw();
-  REQUIRE(proof.failures.size() == 2);
-  for (const OutOfBounds& f : proof.failures) CHECK(!f.is_proven);
+  const BoundsProof proof = prove_access_bounds(toposort(root)).value_or_throw();
+  REQUIRE(proof.failed_accesses.size() == 2);
+  for (const OutOfBoundsAccess& f : proof.failed_accesses) CHECK(!f.is_proven);
 }
 
 }  // namespace

@@ -43,11 +43,11 @@ size_t devices_of(UOp u) {
   }
   for (UOp s : u.src())
     if (s.is(Op::DEVICE) && s.arg().is_tuple()) return s.arg().items().size();
-  const Arg device = import::field_of(u.arg(), "device");
+  const Arg device = import::field_of_record(u.arg(), "device");
   return device.is_tuple() ? device.items().size() : 1;
 }
 
-Argument argument_of(UOp u, size_t device) {
+CallArgument argument_of(UOp u, size_t device) {
   const int64_t itemsize = u.dtype().itemsize();
   int64_t begin = 0, elements = -1;
   for (; !u.in({Op::BUFFER, Op::PARAM}); u = u.src(0)) {
@@ -76,15 +76,15 @@ Argument argument_of(UOp u, size_t device) {
 
 }  // namespace
 
-void Memory::write_piece(const MemoryPiece& p) {
+void MemoryContents::write_piece(const MemoryPiece& p) {
   split_piece_at(p.begin), split_piece_at(p.end);
-  auto first = pieces_.lower_bound(p.begin);
-  while (first != pieces_.end() && first->first < p.end) first = pieces_.erase(first);
-  pieces_[p.begin] = p;
+  auto first = memory_pieces_.lower_bound(p.begin);
+  while (first != memory_pieces_.end() && first->first < p.end) first = memory_pieces_.erase(first);
+  memory_pieces_[p.begin] = p;
 }
 
-Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
-  Pieces out;
+MemoryPieces MemoryContents::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
+  MemoryPieces out;
   auto add = [&](MemoryPiece p) {
     if (p.begin >= p.end) return;
     const bool continues =
@@ -94,9 +94,9 @@ Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
     else out.push_back({p.begin - begin, p.end - begin, p.content, p.content == kUndefinedContent ? 0 : p.offset});
   };
   int64_t at = begin;
-  auto it = pieces_.upper_bound(begin);
-  if (it != pieces_.begin()) --it;
-  for (; it != pieces_.end() && it->first < end; ++it) {
+  auto it = memory_pieces_.upper_bound(begin);
+  if (it != memory_pieces_.begin()) --it;
+  for (; it != memory_pieces_.end() && it->first < end; ++it) {
     MemoryPiece p = it->second;
     if (p.end <= at) continue;
     add({at, std::min(p.begin, end), initial, at});
@@ -108,17 +108,17 @@ Pieces Memory::read_pieces(int64_t begin, int64_t end, int64_t initial) const {
   return out;
 }
 
-void Memory::split_piece_at(int64_t at) {
-  auto it = pieces_.upper_bound(at);
-  if (it == pieces_.begin()) return;
+void MemoryContents::split_piece_at(int64_t at) {
+  auto it = memory_pieces_.upper_bound(at);
+  if (it == memory_pieces_.begin()) return;
   MemoryPiece& p = (--it)->second;
   if (p.begin >= at || p.end <= at) return;
-  pieces_[at] = {at, p.end, p.content, p.offset + at - p.begin};
+  memory_pieces_[at] = {at, p.end, p.content, p.offset + at - p.begin};
   p.end = at;
 }
 
 template <class Work>
-void Simulator::for_each_kernel(UOp list, Work work) {
+void CallSimulator::for_each_kernel(UOp list, Work work) {
   for (size_t k = 0; k < list.num_src(); k++) {
     UOp call = list.src(k);
     if (!call.is(Op::CALL) || !call.num_src()) throw Failure("the list has a node that is no call");
@@ -126,9 +126,9 @@ void Simulator::for_each_kernel(UOp list, Work work) {
     size_t devices = 1;
     for (UOp a : call.src().subspan(1))
       if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, devices_of(a));
-    const KernelBody& body = body_of(call.src(0), arguments.size());
+    const KernelBody& body = kernel_body_of(call.src(0), arguments.size());
     for (size_t d = 0; d < devices; d++) {
-      Event e{.call_index = k, .device = d, .body_number = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
+      KernelEvent e{.call_index = k, .device = d, .body_number = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
       for (size_t i = 0; i < arguments.size(); i++) {
         e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
         e.is_argument_written.push_back(body.accesses[i].is_written);
@@ -138,8 +138,8 @@ void Simulator::for_each_kernel(UOp list, Work work) {
   }
 }
 
-const Simulator::KernelBody& Simulator::body_of(UOp root, size_t arguments) {
-  auto [it, is_new] = bodies_.try_emplace(root.id());
+const CallSimulator::KernelBody& CallSimulator::kernel_body_of(UOp root, size_t arguments) {
+  auto [it, is_new] = kernel_bodies_.try_emplace(root.id());
   KernelBody& out = it->second;
   if (!is_new) return out;
   ScheduleItem item{.ast = root};
@@ -147,7 +147,7 @@ const Simulator::KernelBody& Simulator::body_of(UOp root, size_t arguments) {
   if (root.is(Op::COPY)) {
     if (arguments != 2) throw Failure("a copy has not two arguments");
   } else if (import::is_body_of_kernel(root)) {
-    auto imported = import_graph(root, {}, session_.settings_for().value_or_throw());
+    auto imported = import_graph(root, {}, session_.merge_settings().value_or_throw());
     if (!imported) throw Failure(imported.diag());
     out.graph = imported->graph, out.ast = item.ast = imported->root;
   } else {
@@ -157,19 +157,20 @@ const Simulator::KernelBody& Simulator::body_of(UOp root, size_t arguments) {
   return out;
 }
 
-const Bytes& Simulator::bytes_of(const KernelBody& body, uint32_t number, size_t argument, bool stores, int64_t bytes) {
+const ByteRanges& CallSimulator::byte_ranges_of(const KernelBody& body, uint32_t number, size_t argument, bool stores,
+                                                int64_t bytes) {
   auto [it, is_new] = accessed_bytes_.try_emplace({number, argument, stores});
-  Bytes& out = it->second;
+  ByteRanges& out = it->second;
   if (!is_new) return out;
   out = {{0, bytes}};
   if (!body.ast || !tracked_arguments_.contains({number, argument})) return out;
-  auto elements = accessed_elements(body.ast, int64_t(argument), stores, variables_);
+  auto elements = accessed_elements(body.ast, int64_t(argument), stores, variable_values_);
   int64_t itemsize = 0;
   for (UOp u : toposort(body.ast))
     if (u.is(Op::DEFINE_GLOBAL) && u.arg().is_int() && u.arg().as_int() == Int(int64_t(argument)))
       itemsize = u.dtype().base().itemsize();
   if (!elements || !itemsize) return out;
-  Bytes known;
+  ByteRanges known;
   for (int64_t e : *elements) {
     if (!known.empty() && known.back().second == e * itemsize) known.back().second += itemsize;
     else known.emplace_back(e * itemsize, (e + 1) * itemsize);
@@ -178,33 +179,33 @@ const Bytes& Simulator::bytes_of(const KernelBody& body, uint32_t number, size_t
   return out;
 }
 
-void Simulator::track_shared_arguments(UOp list) {
-  std::map<Place, size_t> stores;
-  for_each_kernel(list, [&](Event& e, const KernelBody&) {
+void CallSimulator::track_shared_arguments(UOp list) {
+  std::map<MemoryPlace, size_t> stores;
+  for_each_kernel(list, [&](KernelEvent& e, const KernelBody&) {
     for (size_t i = 0; i < e.arguments.size(); i++) stores[e.arguments[i].place] += e.is_argument_written[i];
   });
-  for_each_kernel(list, [&](Event& e, const KernelBody&) {
+  for_each_kernel(list, [&](KernelEvent& e, const KernelBody&) {
     for (size_t i = 0; i < e.arguments.size(); i++)
       if (size_t n = stores[e.arguments[i].place]; n > 1 || (n && e.arguments[i].place.is_parameter))
         tracked_arguments_.insert({e.body_number, i});
   });
 }
 
-void Simulator::track_elements(uint32_t body, size_t argument) {
+void CallSimulator::track_elements(uint32_t body, size_t argument) {
   if (!tracked_arguments_.insert({body, argument}).second) return;
   for (bool stores : {false, true}) accessed_bytes_.erase({body, argument, stores});
 }
 
-Run Simulator::run_list(UOp list) {
-  Run out;
-  for_each_kernel(list, [&](Event& e, const KernelBody& body) {
+RunResult CallSimulator::run_list(UOp list) {
+  RunResult out;
+  for_each_kernel(list, [&](KernelEvent& e, const KernelBody& body) {
     std::vector<int64_t> key{-3, int64_t(e.body_number), int64_t(e.device)};
     e.read_contents.resize(e.arguments.size());
     for (size_t i = 0; i < e.arguments.size(); i++) {
       if (!body.accesses[i].is_read) continue;
-      const Argument& a = e.arguments[i];
+      const CallArgument& a = e.arguments[i];
       const int64_t initial = a.place.is_parameter ? initial_content_of(a.place) : kUndefinedContent;
-      for (auto [from, to] : bytes_of(body, e.body_number, i, false, a.bytes))
+      for (auto [from, to] : byte_ranges_of(body, e.body_number, i, false, a.bytes))
         for (MemoryPiece p : out.memory[a.place].read_pieces(a.begin + from, a.begin + to, initial)) {
           p.begin += from, p.end += from;
           e.read_contents[i].push_back(p);
@@ -215,31 +216,31 @@ Run Simulator::run_list(UOp list) {
     e.content = content(std::move(key));
     for (size_t i = 0; i < e.arguments.size(); i++) {
       if (!body.accesses[i].is_written) continue;
-      const Argument& a = e.arguments[i];
-      Memory& memory = out.memory[a.place];
+      const CallArgument& a = e.arguments[i];
+      MemoryContents& memory = out.memory[a.place];
       if (e.is_copy) {  // a copy makes no new content
         for (const MemoryPiece& p : e.read_contents[1])
           memory.write_piece({a.begin + p.begin, a.begin + p.end, p.content, p.offset});
         continue;
       }
       const int64_t stored = content({-2, e.content, int64_t(i)});
-      kernels_by_stored_[stored] = e.content;
-      for (auto [from, to] : bytes_of(body, e.body_number, i, true, a.bytes))
+      kernels_by_stored_content_[stored] = e.content;
+      for (auto [from, to] : byte_ranges_of(body, e.body_number, i, true, a.bytes))
         memory.write_piece({a.begin + from, a.begin + to, stored, from});
     }
-    out.events.push_back(e);
+    out.kernel_events.push_back(e);
   });
   return out;
 }
 
-const Event* Simulator::kernel_that_stored(const Run& in, int64_t stored) const {
-  auto it = kernels_by_stored_.find(stored);
-  return it == kernels_by_stored_.end() ? nullptr : in.find_event(it->second);
+const KernelEvent* CallSimulator::kernel_event_of(const RunResult& in, int64_t stored) const {
+  auto it = kernels_by_stored_content_.find(stored);
+  return it == kernels_by_stored_content_.end() ? nullptr : in.find_event(it->second);
 }
 
-Pieces Simulator::contents_of_place(const Run& run, const Place& place) {
+MemoryPieces CallSimulator::contents_of_place(const RunResult& run, const MemoryPlace& place) {
   auto it = run.memory.find(place);
-  return (it == run.memory.end() ? Memory() : it->second).read_pieces(0, INT64_MAX, initial_content_of(place));
+  return (it == run.memory.end() ? MemoryContents() : it->second).read_pieces(0, INT64_MAX, initial_content_of(place));
 }
 
 }  // namespace tgc::calls

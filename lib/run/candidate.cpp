@@ -14,12 +14,12 @@
 
 namespace tgc {
 
-KernelGraph kernel_graph(const Session& session, const InputGraph& in) {
+KernelGraph make_kernel_graph(const Session& session, const InputGraph& in) {
   return {.root = in.root, .stage = in.info.stage, .linear_list = in.list, .opts = session.overrides.opts};
 }
 
 Status RunCandidate::check_input() const {
-  const auto& refused = import_facts_of(input_).import_error;
+  const auto& refused = import_facts_of_input(input_).import_error;
   return refused ? Status(*refused) : Status(Unit{});
 }
 
@@ -28,7 +28,7 @@ Result<Placement> RunCandidate::choose_place(const std::string& device) const {
   const std::string& asked = session_.overrides.target;
   const bool is_bundles = input_.read_report.repro && device == input_.read_report.repro->device;
   if (is_bundles && asked.empty() && (device == "REF" || device.starts_with("plugin:")))
-    return choose_placement(device, input_.info.target, settings, recorded_target);
+    return choose_placement(device, input_.info.target, settings, parse_recorded_target);
   if (!device.empty()) return choose_placement(device, asked, settings);
   const std::string tensors_on = input_.info.target.empty() ? recorded_device(input_) : "";
   if (asked.empty() && !tensors_on.empty() && can_run_here(tensors_on) && !settings.IMAGE)
@@ -36,14 +36,14 @@ Result<Placement> RunCandidate::choose_place(const std::string& device) const {
   if (!asked.empty() || input_.info.target.empty())
     return choose_placement("", session_.default_target(), settings);
   bool runs_there = can_run_here(input_.info.target) && !settings.IMAGE;  // with IMAGE set, only REF can run kernels
-  return choose_placement(runs_there ? "" : "REF", input_.info.target, settings, recorded_target);
+  return choose_placement(runs_there ? "" : "REF", input_.info.target, settings, parse_recorded_target);
 }
 
-Result<Execution> RunCandidate::run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+Result<ExecutionResult> RunCandidate::run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                                const VariableValues& variables, const DeviceOptions& device,
                                                const ExecuteOptions& options) const {
   return device.should_use_sanitizer ? execute_with_sanitizer(kernel, inputs, variables, options)
-                         : execute(kernel, *place.device, inputs, variables, options);
+                         : execute_kernel(kernel, *place.device, inputs, variables, options);
 }
 
 namespace {
@@ -66,7 +66,7 @@ class OwnCandidate : public RunCandidate {
   Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
     if (place.target && !place.is_ref)
       if (auto status = check_dtypes(*place.target); !status) return status.diag();
-    if (!compilation_) return make_executable(kernel_graph(session_, input_), place, options);
+    if (!compilation_) return make_executable(make_kernel_graph(session_, input_), place, options);
     const std::vector<UOp>& lowered = *compilation_->list();
     return place.is_ref ? Executable::make_for_ref(lowered)
                         : Executable::make_for_device(lowered, *place.target, *place.device);
@@ -97,10 +97,11 @@ class RecordedListCandidate : public OwnCandidate {
     if (!read) return read.diag();
     recorded_list_ = std::move(read->list);
     const bool is_same_target = place.target && !place.is_ref && place.target->name() == input_.info.target;
-    runs_source_ = is_same_target && has_recorded_source(input_);
-    run_description_ = runs_source_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
-    if (runs_source_) return recorded_executable(input_, place, options.compile_seconds);
-    KernelGraph kernel = kernel_graph(session_, input_);
+    is_source_run_ = is_same_target && has_recorded_source(input_);
+    run_description_ =
+        is_source_run_ ? "the recorded source, and the recorded list in REF" : "the recorded linear list";
+    if (is_source_run_) return make_recorded_executable(input_, place, options.compile_seconds);
+    KernelGraph kernel = make_kernel_graph(session_, input_);
     kernel.linear_list = recorded_list_;
     return make_executable(kernel, place, options);
   }
@@ -121,9 +122,9 @@ class ImportedCandidate : public RunCandidate {
     const Settings& settings = input_.graph->settings();
     const bool has_source = has_recorded_source(input_) && !settings.IMAGE;
     if (device == "REF") return RunCandidate::choose_place(device);
-    if (device.empty() && !(has_source && can_run_here(input_.info.target))) return ref_placement();
+    if (device.empty() && !(has_source && can_run_here(input_.info.target))) return make_ref_placement();
     if (has_source && input_.info.target.starts_with(device))
-      return choose_placement("", input_.info.target, settings, recorded_target);
+      return choose_placement("", input_.info.target, settings, parse_recorded_target);
     return Diag{.message = has_source ? "the kernel's source was recorded for " + input_.info.target
                                       : "a kernel of " + producer_of_graph(input_) + " runs in REF as it is",
                 .expected = "--native, to compile the kernel with tgc's own pipeline for " + device};
@@ -136,15 +137,16 @@ class ImportedCandidate : public RunCandidate {
 
   Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
     if (input_.record && place.is_ref) choose_graph();
-    return place.target ? recorded_executable(input_, place, options.compile_seconds)
-                        : make_executable(kernel_graph(session_, input_), place, options);
+    return place.target ? make_recorded_executable(input_, place, options.compile_seconds)
+                        : make_executable(make_kernel_graph(session_, input_), place, options);
   }
 
-  Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+  Result<ExecutionResult> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                    const VariableValues& variables, const DeviceOptions& device,
                                    const ExecuteOptions& options) const override {
     if (!last_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
-    return run_recorded_graph(*last_, input_.root, inputs, variables, device.execute_options(ref_placement()));
+    return run_recorded_graph(*last_, input_.root, inputs, variables,
+                              device.make_execute_options(make_ref_placement()));
   }
 
   std::optional<std::string> not_compared_reason() const override {
@@ -161,7 +163,7 @@ class ImportedCandidate : public RunCandidate {
     last_ = std::move(*last);
     run_description_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
     if (const std::string& target = input_.info.target; !can_run_here(target))
-      run_description_ += ", because " + shown_target(target) + " does not work here" +
+      run_description_ += ", because " + target_label(target) + " does not work here" +
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
@@ -171,7 +173,7 @@ class ImportedCandidate : public RunCandidate {
 
 }  // namespace
 
-std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded) {
+std::unique_ptr<RunCandidate> make_candidate(const Session& session, const InputGraph& in, bool recorded) {
   if (is_imported(in) && !session.overrides.uses_native_pipeline)
     return std::make_unique<ImportedCandidate>(session, in);
   if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
@@ -179,7 +181,7 @@ std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGr
 }
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {
-  return candidate_of(session, in)->choose_place(device);
+  return make_candidate(session, in)->choose_place(device);
 }
 
 }  // namespace tgc

@@ -1,7 +1,7 @@
 // RunCandidate: what a run executes of an input, and where: for example tgc's own compilation of the kernel, its golden
 // record (--recorded), or what another tinygrad release compiled, as it was recorded.
 //
-//   auto candidate = candidate_of(session, in);
+//   auto candidate = make_candidate(session, in);
 //   candidate->check_input().value_or_throw();                            // fails if there is nothing to run
 //   Placement place = candidate->choose_place("CPU").value_or_throw();
 //   if (auto refused = candidate->refusal(place)) ...                     // a stage or the renderer refuses the graph
@@ -19,7 +19,7 @@
 namespace tgc {
 
 // Returns the kernel of `in`, with the session's opts.
-KernelGraph kernel_graph(const Session& session, const InputGraph& in);
+KernelGraph make_kernel_graph(const Session& session, const InputGraph& in);
 
 class RunCandidate {
  public:
@@ -34,7 +34,7 @@ class RunCandidate {
   virtual std::optional<Diag> refusal(Placement& place) = 0;
   virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
   // `inputs` and the results have the dtypes of the input graph's buffers.
-  virtual Result<Execution> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
+  virtual Result<ExecutionResult> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                            const VariableValues& variables, const DeviceOptions& device,
                                            const ExecuteOptions& options) const;
   // Returns why a run in which nothing was compared is an error; "" if the caller has to find out; nullopt if it is no
@@ -46,7 +46,7 @@ class RunCandidate {
   // Set by prepare_executable(): the linear list that --recorded runs, or an empty list; whether the recorded source
   // runs in its place.
   std::span<const UOp> recorded_list() const { return recorded_list_; }
-  bool runs_recorded_source() const { return runs_source_; }
+  bool is_recorded_source_run() const { return is_source_run_; }
 
  protected:
   RunCandidate(const Session& session, const InputGraph& in) : session_(session), input_(in) {}
@@ -55,12 +55,12 @@ class RunCandidate {
   const InputGraph& input_;
   std::string run_description_;
   std::vector<UOp> recorded_list_;
-  bool runs_source_ = false;
+  bool is_source_run_ = false;
 };
 
 // Returns what runs for `in`: for a kernel of another release without --native, what that release compiled, or `in`
 // itself in REF; with `recorded`, the golden record's list or, on the record's target, its source; else tgc's own
 // compilation. `session` and `in` must outlive the candidate.
-std::unique_ptr<RunCandidate> candidate_of(const Session& session, const InputGraph& in, bool recorded = false);
+std::unique_ptr<RunCandidate> make_candidate(const Session& session, const InputGraph& in, bool recorded = false);
 
 }  // namespace tgc

@@ -21,7 +21,7 @@ double value_of(const Sint& s) {
 
 }  // namespace
 
-bool DebugPrints::watches_kernels() const {
+bool DebugPrints::observes_kernels() const {
   return settings_.DEBUG >= 2 || !settings_.IGNORE_OOB || settings_.DEBUG_LINEARIZE;
 }
 
@@ -29,10 +29,10 @@ Status DebugPrints::print_compilation(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
     if (!schedule) return schedule.diag();
-    show_schedule(schedule->items.size(), c.schedule_seconds(), to_hex(c.schedule_key()), c.graph().size());
+    show_schedule(schedule->items.size(), c.schedule_seconds(), sha256_hex(c.schedule_key()), c.graph().size());
     return Unit{};
   }
-  if (!watches_kernels()) return Unit{};
+  if (!observes_kernels()) return Unit{};
   if (!c.input_graph().list.empty()) return Unit{};
   if (!c.input_stage()) on_kernel_begin(c.ast());
   auto outputs = c.outputs();
@@ -40,9 +40,9 @@ Status DebugPrints::print_compilation(Compilation& c) {
   return print_lowered_kernel(c.current_graph(), **outputs, false);
 }
 
-void DebugPrints::on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) {
+void DebugPrints::on_schedule_made(const TensorJob& job, const Schedule& schedule, double seconds) {
   if (settings_.DEBUG >= 1)
-    show_schedule(schedule.items.size(), seconds, to_hex(sched_cache_key(job.normalized_sink)), job.graph.size());
+    show_schedule(schedule.items.size(), seconds, sha256_hex(sched_cache_key(job.normalized_sink)), job.graph.size());
 }
 
 void DebugPrints::on_kernel_begin(UOp ast) {
@@ -52,12 +52,12 @@ void DebugPrints::on_kernel_begin(UOp ast) {
 }
 
 Status DebugPrints::print_lowered_kernel(UOp sink, KernelOutputs& outputs, bool runs) {
-  if (!watches_kernels()) return Unit{};
+  if (!observes_kernels()) return Unit{};
   auto& list = outputs.list();
   if (!list) return list.diag();
   if (settings_.DEBUG_LINEARIZE) print_text(linearize_listing(linearize(sink)));
   if (settings_.DEBUG >= 6) print_text(print_uops(*list));
-  auto info = program_info(*list);
+  auto info = make_program_info(*list);
   if (settings_.DEBUG >= 2 && !info) return info.diag();
   if (settings_.DEBUG >= 3) print_text(info->applied_opts.repr());
   if (settings_.DEBUG >= 4) {
@@ -92,7 +92,7 @@ void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device
                               std::optional<KernelTime> time) {
   if (settings_.DEBUG < 2) return;
   const Estimates& e = info.estimates;
-  KernelLine line{.name = info.name,
+  KernelReportLine line{.name = info.name,
                   .device = device,
                   .kernel_number = ++kernels_shown,
                   .num_arguments = info.globals.size(),
@@ -104,19 +104,19 @@ void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device
 }
 
 void DebugPrints::show_assembly(KernelOutputs& outputs) const {
-  auto assembly = row_of("asm").output->make(outputs);
+  auto assembly = get_stage_row("asm").output->make(outputs);
   print_text(assembly ? *assembly : "no disassembly: " + assembly.diag().text());
 }
 
 Status DebugPrints::prove_bounds_of(const std::vector<UOp>& list) const {
-  auto proof = prove_bounds(list);
+  auto proof = prove_access_bounds(list);
   if (!proof) return proof.diag();
   if (settings_.DEBUG >= 3)
     print_text("bounds: " + std::to_string(proof->num_accesses) + " accesses, " + std::to_string(proof->num_by_bounds) +
                " by least and greatest value, " + std::to_string(proof->num_by_z3) + " proven by Z3");
-  if (proof->failures.empty()) return Unit{};
+  if (proof->failed_accesses.empty()) return Unit{};
   std::string all;
-  for (const OutOfBounds& f : proof->failures) all += (all.empty() ? "" : "\n") + f.text();
+  for (const OutOfBoundsAccess& f : proof->failed_accesses) all += (all.empty() ? "" : "\n") + f.text();
   return Diag{.message = std::move(all)};
 }
 

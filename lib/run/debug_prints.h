@@ -21,7 +21,7 @@ class DebugPrints : public ExecuteObserver {
   DebugPrints(const Session& session, const Settings& settings) : session_(session), settings_(settings) {}
 
   // Returns whether a setting demands texts or checks of kernels.
-  bool watches_kernels() const override;
+  bool observes_kernels() const override;
 
   // Prints the kernel or the schedule as the settings demand, for commands that compile but do not run it. Fails, for
   // example, if a stage fails or, with IGNORE_OOB=0, if an access may be out of bounds.
@@ -29,8 +29,8 @@ class DebugPrints : public ExecuteObserver {
 
   void on_progress(const std::string& what) override { session_.report_progress(what); }
   // If DEBUG demands it, prints "scheduled    3 kernels in     1.20 ms | CACHE MISS 1234abcd | 512 uops in cache".
-  void on_scheduled(const TensorJob& job, const Schedule& schedule, double seconds) override;
-  bool times_kernels() const override { return settings_.DEBUG >= 2; }
+  void on_schedule_made(const TensorJob& job, const Schedule& schedule, double seconds) override;
+  bool should_time_kernels() const override { return settings_.DEBUG >= 2; }
   void on_kernel_begin(UOp ast) override;
   Status on_kernel_lowered(UOp sink, KernelOutputs& outputs) override {
     return print_lowered_kernel(sink, outputs, true);

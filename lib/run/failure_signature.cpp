@@ -71,7 +71,7 @@ void check_device(Placement& place, const InputGraph& in) {
 
 Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device) {
   return catch_failures([&] {
-    auto candidate = candidate_of(session, in);
+    auto candidate = make_candidate(session, in);
     Placement place = std::move(candidate->choose_place(device).value_or_throw());
     std::optional<Executable> kernel;
     return refusal(*candidate, place, kernel);
@@ -81,7 +81,7 @@ Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, cons
 Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options, Arrays* arrays) {
   const DeadlineScope trial(options.device.trial_seconds());
   return catch_failures([&]() -> FailureSignature {
-    auto candidate = candidate_of(session, in);
+    auto candidate = make_candidate(session, in);
     Placement place = std::move(candidate->choose_place(options.device.name).value_or_throw());
     std::optional<Executable> kernel;
     if (auto refused = refusal(*candidate, place, kernel); refused.kind != Kind::None) return refused;
@@ -91,14 +91,14 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
       kernel = std::move(*compiled);
     }
 
-    TrialInputs given = trial_inputs(options, in).value_or_throw();
+    TrialInputs given = make_trial_inputs(options, in).value_or_throw();
     given.seed = options.input.seed.value_or(0);  // seed of the arrays that the file lacks
     KernelTrial trial(in.root, in.list, std::move(given), options.device.ref_options_in_process());
     trial.begin_trial(*kernel).value_or_throw();
-    if (arrays) *arrays = copy_of(trial.inputs());
-    ExecuteOptions execution = options.device.execute_options(place);
-    if (place.is_ref) execution.runs_in_process = true;
-    auto done = execute(*kernel, *place.device, trial.inputs(), trial.variables(), execution);
+    if (arrays) *arrays = copy_arrays(trial.inputs());
+    ExecuteOptions execution = options.device.make_execute_options(place);
+    if (place.is_ref) execution.should_run_in_process = true;
+    auto done = execute_kernel(*kernel, *place.device, trial.inputs(), trial.variables(), execution);
     if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
 
     std::string source;
@@ -106,7 +106,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     if (expected.empty()) {
       if (!in.list.empty() && place.is_ref) return {};  // REF itself ran this list
       auto reference = trial.run_reference();
-      if (!reference) throw Failure(with_time_option(reference.diag(), "REF, which it is compared with, "));
+      if (!reference) throw Failure(error_with_time_option(reference.diag(), "REF, which it is compared with, "));
       expected = std::move(reference->outputs);
     }
     auto compared = trial.compare_arrays(done->outputs, expected, options.compare, Recheck::IfCheap);

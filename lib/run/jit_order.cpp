@@ -14,24 +14,25 @@ namespace {
 class Explainer {
  public:
   // `names`: the slots of the BUFFERs, by the slot of the PARAM.
-  Explainer(Simulator& simulator, const Run& meant, const Run& run, std::string function,
+  Explainer(CallSimulator& simulator, const RunResult& meant, const RunResult& run, std::string function,
             const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
     std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // indices in `run.events`, by kernel and device
-    for (size_t i = 0; i < run.events.size(); i++) uses[{run.events[i].body_number, run.events[i].device}].push_back(i);
+    for (size_t i = 0; i < run.kernel_events.size(); i++)
+      uses[{run.kernel_events[i].body_number, run.kernel_events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;
-    for (const Event& e : meant.events) {
+    for (const KernelEvent& e : meant.kernel_events) {
       auto& all = uses[{e.body_number, e.device}];
       size_t& use = next[{e.body_number, e.device}];
-      same_.push_back(use < all.size() ? &run.events[all[use++]] : nullptr);
+      same_.push_back(use < all.size() ? &run.kernel_events[all[use++]] : nullptr);
     }
   }
 
-  ScheduleFault explain(const Place& wrong) const {
-    for (const Event& e : run_.events) {
+  ScheduleFault explain(const MemoryPlace& wrong) const {
+    for (const KernelEvent& e : run_.kernel_events) {
       const auto it = std::ranges::find(same_, &e);
       if (it == same_.end() || (*it)->is_copy) continue;
-      const Event& should = meant_.events[size_t(it - same_.begin())];
+      const KernelEvent& should = meant_.kernel_events[size_t(it - same_.begin())];
       for (size_t i = 0; i < e.read_contents.size(); i++)
         if (e.read_contents[i] != should.read_contents[i]) return wrong_read(e, should, i);
     }
@@ -41,9 +42,9 @@ class Explainer {
   // Finds a kernel that stores to memory that it reads through another argument, although the two arguments have
   // separate memory in `meant`.
   std::optional<ScheduleFault> shared_by_arguments() const {
-    for (size_t n = 0; n < meant_.events.size(); n++) {
-      const Event& should = meant_.events[n];
-      const Event* e = same_[n];
+    for (size_t n = 0; n < meant_.kernel_events.size(); n++) {
+      const KernelEvent& should = meant_.kernel_events[n];
+      const KernelEvent* e = same_[n];
       if (!e || e->is_copy) continue;
       for (size_t i = 0; i < e->read_contents.size(); i++)
         for (size_t j = 0; j < e->is_argument_written.size(); j++) {
@@ -52,96 +53,100 @@ class Explainer {
           if (overlap(should.arguments[i], should.arguments[j])) continue;
           const std::string name = name_of(should.arguments[i].place);
           return fault(*e, *e, name, "",
-                       kernel_text(e->call_index) + " stores to the place of " + name + ", which it reads", true);
+                       kernel_label(e->call_index) + " stores to the place of " + name + ", which it reads", true);
         }
     }
     return std::nullopt;
   }
 
  private:
-  static bool overlap(const Argument& a, const Argument& b) {
+  static bool overlap(const CallArgument& a, const CallArgument& b) {
     return a.place == b.place && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
-  const Event* in_run(const Event* e) const { return e ? same_[size_t(e - meant_.events.data())] : nullptr; }
+  const KernelEvent* in_run(const KernelEvent* e) const {
+    return e ? same_[size_t(e - meant_.kernel_events.data())] : nullptr;
+  }
 
-  ScheduleFault wrong_read(const Event& e, const Event& should, size_t i) const {
-    const Place &is = e.arguments[i].place, &meant = should.arguments[i].place;
-    const std::string name = name_of(meant), reader = kernel_text(e.call_index);
+  ScheduleFault wrong_read(const KernelEvent& e, const KernelEvent& should, size_t i) const {
+    const MemoryPlace &is = e.arguments[i].place, &meant = should.arguments[i].place;
+    const std::string name = name_of(meant), reader = kernel_label(e.call_index);
     const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
-    if (const Event* writer = simulator_.kernel_that_stored(run_, found);
+    if (const KernelEvent* writer = simulator_.kernel_event_of(run_, found);
         writer && is.is_parameter && !meant.is_parameter)
       return fault(e, *writer, name_of(is), "write after read",
                    reader + " reads " + name_of(is) + ", an input that was not copied, after " +
-                       kernel_text(writer->call_index) + " has stored to it",
+                       kernel_label(writer->call_index) + " has stored to it",
                    true);
     if (is.is_parameter && !(is == meant))
       return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
     if (meant.is_parameter && !is.is_parameter)
       return fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
-    const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
-                *other = simulator_.kernel_that_stored(run_, found);
+    const KernelEvent *made = simulator_.kernel_event_of(meant_, expected), *maker = in_run(made),
+                *other = simulator_.kernel_event_of(run_, found);
     if (made && !maker)
       return fault(e, e, name, "",
                    reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
     if (maker && maker > &e)
       return fault(*maker, e, name, "read after write",
-                   reader + " reads " + name + " after " + kernel_text(maker->call_index) + " has stored to it");
+                   reader + " reads " + name + " after " + kernel_label(maker->call_index) + " has stored to it");
     if (other && other != maker) {
       if (maker && is.is_parameter == meant.is_parameter && !(is == meant))
         return fault(e, *other, name, "write after read",
-                     kernel_text(other->call_index) + " stores to the place of " + name + ", which " + reader +
+                     kernel_label(other->call_index) + " stores to the place of " + name + ", which " + reader +
                          " still uses",
                      true);
       return fault(e, *other, name, "write after read",
-                   reader + " reads " + name + " as it is before " + kernel_text(other->call_index) + " stores to it");
+                   reader + " reads " + name + " as it is before " + kernel_label(other->call_index) + " stores to it");
     }
     return fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
   }
 
-  ScheduleFault wrong_result(const Place& place) const {
+  ScheduleFault wrong_result(const MemoryPlace& place) const {
     const std::string name = name_of(place);
     const auto [expected, found] =
         first_difference(simulator_.contents_of_place(meant_, place), simulator_.contents_of_place(run_, place));
-    const Event *made = simulator_.kernel_that_stored(meant_, expected), *maker = in_run(made),
-                *other = simulator_.kernel_that_stored(run_, found);
+    const KernelEvent *made = simulator_.kernel_event_of(meant_, expected), *maker = in_run(made),
+                *other = simulator_.kernel_event_of(run_, found);
     if (made && !maker)
       return fault(*made, *made, name, "",
-                   kernel_text(made->call_index) + " of the capture, which stores to " + name + ", is not in the list",
+                   kernel_label(made->call_index) + " of the capture, which stores to " + name + ", is not in the list",
                    true);
     if (maker && other && other > maker)
       return fault(*other, *maker, name, "write after write",
-                   kernel_text(maker->call_index) + " stores to " + name + " after " + kernel_text(other->call_index) +
-                       " has stored to it");
+                   kernel_label(maker->call_index) + " stores to " + name + " after " +
+                       kernel_label(other->call_index) + " has stored to it");
     if (maker)
       return fault(
           *maker, *maker, name, "",
-          kernel_text(maker->call_index) + " does not store to " + name + ", which the program uses afterwards", true);
-    const Event& last = other ? *other : run_.events.empty() ? meant_.events.back() : run_.events.back();
+          kernel_label(maker->call_index) + " does not store to " + name + ", which the program uses afterwards", true);
+    const KernelEvent& last = other                        ? *other
+                              : run_.kernel_events.empty() ? meant_.kernel_events.back()
+                                                           : run_.kernel_events.back();
     return fault(last, last, name, "",
-                 kernel_text(last.call_index) + " stores to " + name + ", as no kernel of the function does", true);
+                 kernel_label(last.call_index) + " stores to " + name + ", as no kernel of the function does", true);
   }
 
-  std::string name_of(const Place& place) const {
+  std::string name_of(const MemoryPlace& place) const {
     auto it = names_.find(place.slot);
     return place.is_parameter && it != names_.end() ? "data" + std::to_string(it->second) : place.name();
   }
-  static std::pair<int64_t, int64_t> first_difference(const Pieces& a, const Pieces& b) {
+  static std::pair<int64_t, int64_t> first_difference(const MemoryPieces& a, const MemoryPieces& b) {
     for (size_t i = 0; i < std::min(a.size(), b.size()); i++)
       if (!(a[i] == b[i])) return {a[i].content, b[i].content};
     return {a.empty() ? kUndefinedContent : a.back().content, b.empty() ? kUndefinedContent : b.back().content};
   }
-  ScheduleFault fault(const Event& first, const Event& second, const std::string& buffer, const std::string& kind,
-                   std::string text, bool is_plan_fault = false) const {
-    const std::string order = kernel_text(first.call_index) + " must run before " + kernel_text(second.call_index);
+  ScheduleFault fault(const KernelEvent& first, const KernelEvent& second, const std::string& buffer,
+                      const std::string& kind, std::string text, bool is_plan_fault = false) const {
+    const std::string order = kernel_label(first.call_index) + " must run before " + kernel_label(second.call_index);
     return {first.call_index, second.call_index,     buffer,    kind.empty() ? "" : kind + ": " + order,
             function_,  std::move(text), is_plan_fault};
   }
 
-  Simulator& simulator_;
-  const Run &meant_, &run_;
+  CallSimulator& simulator_;
+  const RunResult &meant_, &run_;
   std::string function_;
   const std::map<int64_t, int64_t>& names_;
-  std::vector<const Event*> same_;  // the same kernel of `run` for each one of `meant`, or null
+  std::vector<const KernelEvent*> same_;  // the same kernel of `run` for each one of `meant`, or null
 };
 
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
@@ -161,17 +166,17 @@ std::string function_of(const GoldenStage& stage) {
 
 // Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
 // stored to. Throws Failure if a kernel still does.
-Run run_defined(Simulator& simulator, UOp list) {
+RunResult run_defined(CallSimulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
-    Run out = simulator.run_list(list);
-    const Event* reader = nullptr;
-    for (const Event& e : out.events)
+    RunResult out = simulator.run_list(list);
+    const KernelEvent* reader = nullptr;
+    for (const KernelEvent& e : out.kernel_events)
       for (size_t i = 0; i < e.read_contents.size(); i++)
         if (std::ranges::count(e.read_contents[i], kUndefinedContent, &MemoryPiece::content) && !e.is_copy)
           reader = &e, simulator.track_elements(e.body_number, i);
     if (!reader) return out;
     if (is_last)
-      throw Failure(kernel_text(reader->call_index) + " reads memory that no kernel of the list has stored to");
+      throw Failure(kernel_label(reader->call_index) + " reads memory that no kernel of the list has stored to");
   }
   return {};
 }
@@ -183,7 +188,7 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
     for (auto& [name, value] : record.kernels[k].fixed_variables)
       if (auto it = bound.find(name); it != bound.end() && it->second != value)
         return ScheduleFault{k, k, name, "", "_prepare_jit_inputs (engine/jit.py)",
-                          kernel_text(k) + " runs with " + name + "=" + std::to_string(value) +
+                          kernel_label(k) + " runs with " + name + "=" + std::to_string(value) +
                               ", but the program binds " + std::to_string(it->second),
                           true};
   return std::nullopt;
@@ -199,19 +204,19 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
     UOp root = copy_into(graph, t.root);
     return root.is(Op::CALL) && root.num_src() ? root.src(0) : root;
   };
-  Simulator simulator(session, parameters.variables.values_by_name);
+  CallSimulator simulator(session, parameters.variables.values_by_name);
   const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
   simulator.track_shared_arguments(list);
-  const Run meant = run_defined(simulator, list);
+  const RunResult meant = run_defined(simulator, list);
   for (const GoldenStage& stage : record.stages) {
     const std::string* text = text_of(stage);
     if (!text) continue;
-    const Run run = simulator.run_list(read(*text, stage.name));
-    std::set<Place> kept;
-    for (const Run* r : {&meant, &run})
+    const RunResult run = simulator.run_list(read(*text, stage.name));
+    std::set<MemoryPlace> kept;
+    for (const RunResult* r : {&meant, &run})
       for (auto& [place, memory] : r->memory)
         if (place.is_parameter) kept.insert(place);
-    for (const Place& place : kept)
+    for (const MemoryPlace& place : kept)
       if (simulator.contents_of_place(meant, place) != simulator.contents_of_place(run, place))
         return Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).explain(place);
     if (stage.name != "memory plan") continue;

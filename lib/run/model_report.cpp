@@ -59,7 +59,8 @@ std::string ModelReport::first_difference() const {
 
 RunReport::Result ModelReport::result() const {
   if (!error.empty()) return is_kernel_fault ? RunReport::Result::Failed : RunReport::Result::Trouble;
-  if (!order_report.faults.empty() || !hazard_text.empty() || (stage_difference && !stage_difference->stage.empty()))
+  if (!order_report.order_faults.empty() || !hazard_text.empty() ||
+      (stage_difference && !stage_difference->stage.empty()))
     return RunReport::Result::Failed;
   if (!first_different_kernel.empty() || !std::ranges::all_of(comparisons, &Comparison::has_passed))
     return RunReport::Result::Failed;
@@ -89,9 +90,9 @@ std::string ModelReport::text() const {
          ms(schedule_result.run_seconds) + "\n";
   if (!graph_device.empty() && !device.starts_with(graph_device + ":"))
     out += "  recorded on " + graph_device + ", run on " + device + " instead\n";
-  if (schedule_result.bytes_before)
-    out += "  memory between kernels: " + bytes_text(schedule_result.bytes_before) + ", as planned " +
-           bytes_text(schedule_result.bytes_after) + "\n";
+  if (schedule_result.unplanned_bytes)
+    out += "  memory between kernels: " + bytes_text(schedule_result.unplanned_bytes) + ", as planned " +
+           bytes_text(schedule_result.planned_bytes) + "\n";
   for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
   for (const std::string& values : other_tried_values) out += "  also with " + values + "\n";
   for (size_t i = 0; i < result_names.size(); i++)
@@ -99,7 +100,7 @@ std::string ModelReport::text() const {
   if (!schedule_result.timed_kernels.empty()) out += slowest_of(schedule_result.timed_kernels, timed_runs);
   for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
   if (stage_difference) out += stage_difference->text();
-  for (const ScheduleFault& f : order_report.faults)
+  for (const ScheduleFault& f : order_report.order_faults)
     out +=
         "  order: " + f.detail() + (f.is_plan_fault ? ": a fault of " : ": an edge is missing in ") + f.function + "\n";
   if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
@@ -134,7 +135,7 @@ std::string ModelReport::json() const {
     if (!variables.empty()) json.member("variables", variables);
     if (!other_tried_values.empty()) json.member("also_tried", other_tried_values);
     if (!repeat_command.empty()) json.member("again", repeat_command).member("written", written_files);
-    if (!order_report.faults.empty()) json.member("order", order_report.faults[0].detail());
+    if (!order_report.order_faults.empty()) json.member("order", order_report.order_faults[0].detail());
     if (!hazard_text.empty()) json.member("hazard", hazard_text);
     if (!notes.empty()) json.member("notes", notes);
     if (num_confirmed_kernels) json.member("kernels_compared", num_confirmed_kernels);
@@ -145,7 +146,7 @@ std::string ModelReport::json() const {
     milliseconds("load_ms", load_seconds), milliseconds("build_ms", build_seconds),
         milliseconds("total_ms", total_seconds);
     milliseconds("run_ms", schedule_result.run_seconds);
-    json.member("bytes_before", schedule_result.bytes_before).member("bytes_after", schedule_result.bytes_after);
+    json.member("bytes_before", schedule_result.unplanned_bytes).member("bytes_after", schedule_result.planned_bytes);
     json.member("passed", result() == RunReport::Result::Passed);
     json.key("outputs").array([&] {
       for (size_t i = 0; i < schedule_result.values.size(); i++)

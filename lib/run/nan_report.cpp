@@ -102,7 +102,9 @@ class Explanation {
     return "which " + counted(carried, "later kernel call") + " passed on";
   }
 
-  static std::string explain_command(const std::string& input) { return "tgc run " + shell_word(input) + " --nan"; }
+  static std::string explain_command(const std::string& input) {
+    return "tgc run " + quote_for_shell(input) + " --nan";
+  }
 
   NanReport report(std::vector<NanReport::OtherNan> other_nans) {
     NanReport out{.other_nans = std::move(other_nans), .spread = spread_text(found_)};
@@ -110,7 +112,7 @@ class Explanation {
     auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
     auto in = std::move(source.next_graph().value_or_throw());
     if (!in) throw Failure(Diag{.message = "there is no record '" + out.kernel + "'", .file = recording_});
-    candidate_of(session_, *in)->check_input().value_or_throw();
+    make_candidate(session_, *in)->check_input().value_or_throw();
     if (in->record && in->record->program) out.name = in->record->program->function_name;
     out.kernel_call = call_text();
     const std::string arrays = stem_of(recording_) + ".inputs/" + file_name_of(out.kernel);
@@ -120,12 +122,14 @@ class Explanation {
     if (found_in.empty()) throw Failure("the find names no output");
     const auto& [name, bad] = *found_in.begin();
     const int64_t element = bad.at("first").get<int64_t>();
-    out.output = name + "[" + std::to_string(element) + "]", out.num_non_finite = bad.at("count").get<int64_t>();
+    out.output_element = name + "[" + std::to_string(element) + "]",
+    out.num_non_finite = bad.at("count").get<int64_t>();
     if (const Array* a = find_array(outputs, name)) out.num_elements = a->size();
     out.repeat_command = explain_command(input_.id.empty() ? recording_ : recording_ + "#" + input_.id);
-    out.kernel_command = "tgc run " + shell_word(recording_ + "#" + out.kernel) + " --inputs=" +
-                       shell_word(arrays + ".in.npz") + " --expect=" + shell_word(arrays + ".out.npz");
-    auto steps = NanOrigin(kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
+    out.kernel_command = "tgc run " + quote_for_shell(recording_ + "#" + out.kernel) + " --inputs=" +
+                       quote_for_shell(arrays + ".in.npz") + " --expect=" + quote_for_shell(arrays + ".out.npz");
+    auto steps =
+        NanOrigin(make_kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
     if (!steps) out.unexplained_reason = steps.diag().text();
     else {
       const NodeMethods methods(*in, in->record ? in->record->metadata : std::vector<GoldenMetadata>());
@@ -172,7 +176,7 @@ class Explanation {
 }  // namespace
 
 std::string NanReport::text() const {
-  std::string out = kernel + (name.empty() ? "" : " " + name) + ": " + output + " is not a number\n", place;
+  std::string out = kernel + (name.empty() ? "" : " " + name) + ": " + output_element + " is not a number\n", place;
   for (const Step& s : nan_steps) {
     out +=
         "  " + s.step.operation_text + (s.step.operands_text.empty() ? "" : ", where " + s.step.operands_text) + "\n";
@@ -184,7 +188,7 @@ std::string NanReport::text() const {
   if (!unexplained_reason.empty()) out += "  not explained: " + unexplained_reason + "\n";
   out += "  " + kernel_call +
          (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + counted(num_elements, "element") +
-                                 " of " + output.substr(0, output.find('['))
+                                 " of " + output_element.substr(0, output_element.find('['))
                            : "") +
          (spread.empty() ? "" : "; " + spread) + "\n";
   for (const OtherNan& f : other_nans)
@@ -200,7 +204,7 @@ std::string NanReport::json() const {
     json.member("kernel", kernel)
         .member("name", name)
         .member("call", kernel_call)
-        .member("output", output)
+        .member("output", output_element)
         .member("bad", num_non_finite)
         .member("size", num_elements)
         .member("spread", spread);

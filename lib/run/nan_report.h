@@ -24,7 +24,7 @@ struct NanReport {
   std::string
       kernel_call;  // such as "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step;
                     // train.py:35)"
-  std::string output;                            // first element that is a NaN or an infinity: "data0[76]"
+  std::string output_element;                    // first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;
   std::vector<OtherNan> other_nans = {};
   std::string spread = {};                       // use of the NaNs by later kernels: "which no later kernel read"

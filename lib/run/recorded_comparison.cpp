@@ -37,13 +37,13 @@ bool has_copies_of_size(const Array& whole, const Array& part) {
 }  // namespace
 
 void RecordedSides::choose_place(size_t runs) {
-  const Settings settings = graph_.session.settings_for().value_or_throw();
+  const Settings settings = graph_.session.merge_settings().value_or_throw();
   auto on = [&](const std::string& device) {
     return std::move(placement_for_model(graph_.session, device, settings).value_or_throw());
   };
   const std::string& device = graph_.options.device.name;
   const bool compiles = graph_.session.overrides.uses_native_pipeline || !device.empty();
-  placement_ = compiles ? on(device) : ref_placement();
+  placement_ = compiles ? on(device) : make_ref_placement();
   check_emulation(*placement_).value_or_throw();
   is_compiled_ = !compiles && graph_.estimated_work() * double(runs) > kMostOfAllRuns;
   if (is_compiled_) placement_ = on("CPU");
@@ -55,7 +55,7 @@ std::string RecordedSides::name_of_reference() const {
 }
 
 ScheduleOptions RecordedSides::options_for(const Placement& place) const {
-  return {.runs_in_process = runs_in_process_ || graph_.options.device.runs_in_process,
+  return {.should_run_in_process = should_run_in_process_ || graph_.options.device.should_run_in_process,
           .timeout_seconds = graph_.options.device.timeout_seconds_for(place),
           .trial_seconds = graph_.options.device.trial_seconds(),
           .compile_seconds = graph_.options.device.timeout_seconds.value_or(0)};
@@ -81,7 +81,7 @@ SlotArrays RecordedSides::run_kernels() {
   }
   ScheduleOptions options = options_for(*placement_);
   options.timed_runs = graph_.report.timed_runs = graph_.options.device.timed_runs;
-  ScheduleRunner runner(*placement_, unsigned(graph_.session.settings_for().value_or_throw().cpu_count()));
+  ScheduleRunner runner(*placement_, unsigned(graph_.session.merge_settings().value_or_throw().cpu_count()));
   graph_.report.schedule_result = std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw());
   SlotArrays out;
   size_t next = 0;
@@ -99,17 +99,17 @@ SlotArrays RecordedSides::run_kernels() {
   return out;
 }
 
-SlotArrays RecordedSides::run_reference(std::optional<int> way) {
+SlotArrays RecordedSides::run_reference(std::optional<int> perturbation) {
   return run_compiled_or_in_ref([&] {
-    Placement ref = ref_placement();
+    Placement ref = make_ref_placement();
     Placement& place = is_compiled_ ? *placement_ : ref;
-    auto done = run_tensor_reference(graph_.reference, graph_.buffers, options_for(place), way, &place);
+    auto done = run_tensor_reference(graph_.reference, graph_.buffers, options_for(place), perturbation, &place);
     return std::move(done.value_or_throw());
   });
 }
 
 Result<SlotArrays> RecordedSides::run_graph_variant(const TensorReference& reference, bool may_be_compiled) {
-  Placement ref = ref_placement();
+  Placement ref = make_ref_placement();
   Placement& place = is_compiled_ && may_be_compiled ? *placement_ : ref;
   return run_tensor_reference(reference, graph_.buffers, options_for(place), {}, &place);
 }
@@ -122,7 +122,7 @@ SlotArrays RecordedSides::run_compiled_or_in_ref(Run run) {
   auto done = catch_failures(run);
   if (done) return std::move(*done);
   if (done.diag().kernel_fault || current_deadline().is_over()) throw Failure(done.diag());
-  placement_ = ref_placement(), is_compiled_ = false;
+  placement_ = make_ref_placement(), is_compiled_ = false;
   graph_.report.device = placement_->label, graph_.report.device_option = placement_->device_option();
   if (!graph_.report.reference.empty()) graph_.report.reference = kRefOfGraph;
   return run();
@@ -154,7 +154,7 @@ void RecordedComparison::take_expected_arrays() {
   Arrays arrays = std::move(read_arrays(file).value_or_throw());
   std::string stored;
   for (auto& [slot, array] : expected_arrays_) {
-    const std::string name = data_name(slot);
+    const std::string name = array_name_of(slot);
     stored += (stored.empty() ? "" : ", ") + name;
     auto given = std::ranges::find(arrays, name, &NamedArray::name);
     if (given == arrays.end())
@@ -186,7 +186,7 @@ void RecordedComparison::find_invalid_values() {
       flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
     if (const auto count = std::ranges::count(flags, true))
       graph_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
-                                data_name(slot));
+                                array_name_of(slot));
   }
 }
 
@@ -217,8 +217,9 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (slot < 0 && !has_copies && stored.size() != expected.size()) continue;
     if (!has_copies && stored.size() != expected.size())
       throw Failure("an output has another size in the schedule than in the graph");
-    const Array array = without_invalid_values(has_copies ? differing_copy(stored, expected) : stored.copy(), slot);
-    auto compared = tgc::compare_arrays(data_name(slot), array, expected, tolerance_for(expected));
+    const Array array =
+        without_invalid_values(has_copies ? make_differing_copy(stored, expected) : stored.copy(), slot);
+    auto compared = tgc::compare_arrays(array_name_of(slot), array, expected, tolerance_for(expected));
     out.push_back(std::move(compared.value_or_throw()));
     if (out.back().has_passed() || !graph_.options.compare.expected_file.empty()) continue;
     const auto& sensitive = sensitive_elements()[slot];
@@ -227,16 +228,16 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     for (size_t k = 0; k < sensitive.size(); k++)
       if (sensitive[k]) std::memcpy(rest.data() + k * item, expected.data() + k * item, item);
     const int64_t all = out.back().num_different;
-    compared = tgc::compare_arrays(data_name(slot), rest, expected, tolerance_for(expected));
+    compared = tgc::compare_arrays(array_name_of(slot), rest, expected, tolerance_for(expected));
     out.back() = std::move(compared.value_or_throw());
     out.back().num_left_out = all - out.back().num_different;
     out.back().was_recheck_cut = was_recheck_cut_ && !out.back().has_passed();
     // if rounding decides many elements, a few perturbed runs do not find all of them
     if (!out.back().has_passed() && out.back().num_left_out * 4 >= expected.size()) {
       out.pop_back();
-      graph_.report.not_decided_elements[data_name(slot)] = expected.size();
+      graph_.report.not_decided_elements[array_name_of(slot)] = expected.size();
       if (not_decided_slots_.insert(slot).second)
-        graph_.report.notes.push_back(data_name(slot) + " was not compared: rounding decides many of its elements");
+        graph_.report.notes.push_back(array_name_of(slot) + " was not compared: rounding decides many of its elements");
     }
   }
   return out;
@@ -247,8 +248,8 @@ std::map<int64_t, std::vector<bool>>& RecordedComparison::sensitive_elements() {
   is_rechecked_ = true;
   graph_.session.report_progress("the tensor graph of " + graph_.input_graph.info.name + ", with perturbed roundings");
   const DeadlineScope scope(double(limit(Limit::RefSeconds)));
-  for (int way = 0; way < kNumPerturbations && !current_deadline().is_over(); way++) {
-    auto perturbed = catch_failures([&] { return sides_.run_reference(way); });
+  for (int perturbation = 0; perturbation < kNumPerturbations && !current_deadline().is_over(); perturbation++) {
+    auto perturbed = catch_failures([&] { return sides_.run_reference(perturbation); });
     if (!perturbed) continue;
     for (auto& [slot, expected] : expected_arrays_) {
       auto differs =

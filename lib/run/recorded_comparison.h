@@ -18,26 +18,27 @@ class RecordedSides {
   // Chooses the device of the options or --native; else REF or, if `runs` runs would take too long there, the CPU, on
   // which then the graph runs, too.
   void choose_place(size_t runs);
-  Placement& place() { return *placement_; }
+  Placement& placement() { return *placement_; }
   std::string name_of_reference() const;
-  void run_in_this_process() { runs_in_process_ = true; }
+  void run_in_this_process() { should_run_in_process_ = true; }
 
   SlotArrays run_recorded_kernels();
-  SlotArrays run_reference(std::optional<int> way = {});  // `way`: how to perturb rounding (perturb_rounding.h)
+  // `perturbation`: how to perturb rounding (perturb_rounding.h)
+  SlotArrays run_reference(std::optional<int> perturbation = {});
   // Runs the graph with other numbers for Invalid elements, or after a stage. Runs it in REF unless both sides run
   // compiled and `may_be_compiled` is true.
   Result<SlotArrays> run_graph_variant(const TensorReference& reference, bool may_be_compiled);
   bool is_compiled() const { return is_compiled_; }
 
  private:
-  ScheduleOptions options_for(const Placement& place) const;
+  ScheduleOptions options_for(const Placement& placement) const;
   SlotArrays run_kernels();
   template <class Run>
   SlotArrays run_compiled_or_in_ref(Run run);
 
   RecordedTensorGraph& graph_;
   std::optional<Placement> placement_;
-  bool runs_in_process_ = false;
+  bool should_run_in_process_ = false;
   bool is_compiled_ = false;  // both sides run compiled, because REF would take too long
 };
 

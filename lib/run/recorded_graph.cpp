@@ -12,8 +12,8 @@
 
 namespace tgc {
 
-std::string data_name(int64_t slot) {
-  return slot < 0 ? "value" + std::to_string(value_slot(0) - slot) : "data" + std::to_string(slot);
+std::string array_name_of(int64_t slot) {
+  return slot < 0 ? "value" + std::to_string(slot_of_value(0) - slot) : "data" + std::to_string(slot);
 }
 
 bool is_ref_only_comparison(const RunOptions& options) {
@@ -31,7 +31,7 @@ void RecordedTensorGraph::read_record() {
   if (record.error && record.kernels.empty()) throw Failure(refusal_text(record));
   for (const GoldenMetadata& m : record.metadata)
     if (m.name == "late read")
-      report.notes.push_back("not compared: values that the program computed before the assignment at " + m.caller +
+      report.notes.push_back("not compared: values that the program computed before the assignment at " + m.call_place +
                              " read what it stores, as tinygrad's frontend made the graph");
   if (!options.input.arrays_file.empty())
     given_arrays =
@@ -47,7 +47,7 @@ void RecordedTensorGraph::read_record() {
 void RecordedTensorGraph::check_array_names() const {
   if (!has_own_arrays(options.input)) return;
   std::set<std::string> names;
-  for (auto& [slot, array] : buffers) names.insert(data_name(slot));
+  for (auto& [slot, array] : buffers) names.insert(array_name_of(slot));
   for (auto& [name, source] : parameters.value_sources) names.insert(name);
   for (auto& [name, value] : parameters.variables.values_by_name) names.insert(name);
   const auto check = [&] {
@@ -63,7 +63,7 @@ void RecordedTensorGraph::check_array_names() const {
     auto read = read_tensor_stage(session, *input_graph.record, release, parameters, *text, stage.name);
     if (!read) continue;
     for (int64_t slot : read->input_slots)
-      if (slot >= 0) names.insert(data_name(slot));
+      if (slot >= 0) names.insert(array_name_of(slot));
   }
   check().value_or_throw();
 }
@@ -148,7 +148,7 @@ InputDistribution RecordedTensorGraph::distribution() const {
     int64_t slot = slot_of_buffer(u);
     if (u.is(Op::PARAM)) slot = parameters.slot_for_param(slot).value_or(-1);
     if (slot < 0) return {.floats = Floats::Unit};
-    out.unit.insert(data_name(slot));
+    out.unit_inputs.insert(array_name_of(slot));
   }
   return out;
 }
@@ -165,22 +165,23 @@ void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, i
   auto& array = buffers[slot];
   if (array) return;
   array = std::make_shared<Array>(dtype, std::vector<int64_t>{size});
-  if (const Array* a = find_array(given_arrays, data_name(slot))) {
+  if (const Array* a = find_array(given_arrays, array_name_of(slot))) {
     if (a->dtype() != dtype || a->size() != size)
-      throw Failure("the buffer '" + data_name(slot) + "' is " + array->describe() + ", the file has " + a->describe());
+      throw Failure("the buffer '" + array_name_of(slot) + "' is " + array->describe() + ", the file has " +
+                    a->describe());
     *array = a->copy();
-    report.given_arrays.insert(data_name(slot));
+    report.given_arrays.insert(array_name_of(slot));
     report.arrays_file = fill_in_name(options.input.arrays_file, options.input, input_graph);
     return;
   }
   const uint64_t seed = options.input.seed.value_or(0);
-  const std::string name = data_name(slot);
+  const std::string name = array_name_of(slot);
   if (read_slots_.contains(slot)) {
     report.seed = seed, report.drawn_arrays.insert(name);
-    if (float_distribution.floats_of(name) == Floats::Unit)
+    if (float_distribution.float_kind_of(name) == Floats::Unit)
       report.float_distribution = note_on_floats(float_distribution);
   }
-  fill_random(*array, seed, name, float_distribution.floats_of(name));
+  fill_random(*array, seed, name, float_distribution.float_kind_of(name));
   const size_t part = array->nbytes() / size_t(copies);
   for (size_t d = 1; d < size_t(copies); d++) std::memcpy(array->data() + d * part, array->data(), part);
 }
@@ -195,7 +196,7 @@ std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
 }
 
 bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
-  ProgramSizes arrays = sizes_of(reference.program);
+  ProgramSizes arrays = program_sizes_of(reference.program);
   std::map<int64_t, size_t> by_slot;
   for (size_t i = 0; i < reference.input_slots.size(); i++)
     if (reference.input_slots[i] >= 0) by_slot.emplace(reference.input_slots[i], arrays.whole_arrays[i]);
@@ -220,15 +221,15 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
       arrays.kernels.push_back({item.ast, {}});
       for (size_t number : item.buffers) arrays.kernels.back().array_numbers.push_back(numbers[number]);
     }
-    lower_sizes(arrays.kernels, arrays.array_sizes);
+    lower_array_sizes(arrays.kernels, arrays.array_sizes);
   }
-  const std::vector<double> constants = constants_of(arrays.kernels);
+  const std::vector<double> constants = constants_of_kernels(arrays.kernels);
   bool is_drawn = false;
   for (auto& [slot, array] : buffers) {
     auto number = by_slot.find(slot);
-    if (number == by_slot.end() || find_array(given_arrays, data_name(slot))) continue;
+    if (number == by_slot.end() || find_array(given_arrays, array_name_of(slot))) continue;
     auto drawn = std::make_shared<Array>(array->copy());
-    if (!fill_all_sizes(*drawn, data_name(slot), arrays.array_sizes[number->second], constants, turn)) continue;
+    if (!fill_all_sizes(*drawn, array_name_of(slot), arrays.array_sizes[number->second], constants, turn)) continue;
     array = std::move(drawn), is_drawn = true;
   }
   return is_drawn;
@@ -237,9 +238,9 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
 void RecordedTensorGraph::draw_whole_numbers() {
   constexpr double kWhole[] = {0, 1, -1, 2, -2, 3, -3, 4};
   for (auto& [slot, array] : buffers) {
-    if (!dtypes::is_float(array->dtype()) || find_array(given_arrays, data_name(slot))) continue;
+    if (!dtypes::is_float(array->dtype()) || find_array(given_arrays, array_name_of(slot))) continue;
     array = std::make_shared<Array>(array->copy());
-    fill_from_pool(*array, data_name(slot), kWhole, 0);
+    fill_from_pool(*array, array_name_of(slot), kWhole, 0);
   }
 }
 

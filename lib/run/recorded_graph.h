@@ -11,7 +11,7 @@
 namespace tgc {
 
 // Returns "data3" for a buffer, "value0" for a value of the sink.
-std::string data_name(int64_t slot);
+std::string array_name_of(int64_t slot);
 
 // Returns true if --expect, --reference, --save and --bench are all unset: then other inputs may be tried, too.
 bool is_ref_only_comparison(const RunOptions& options);

@@ -9,7 +9,7 @@ std::optional<LocalRace> find_recorded_race(Pipeline& pipeline) {
   if (!record || !record->linear || record->linear->find("LOCAL") == std::string::npos) return std::nullopt;
   auto rows = pipeline.rows();
   if (!rows) return std::nullopt;
-  const bool adds_barriers = std::ranges::count(record->stages, kBarrierStage, &GoldenStage::name) > 0;
+  const bool adds_barriers = std::ranges::count(record->stages, kBarrierStageName, &GoldenStage::name) > 0;
   for (const Pipeline::Row& row : *rows) {
     if (row.list.empty()) continue;
     auto imported = pipeline.imported_graph(row);

@@ -180,7 +180,7 @@ void RecordedRun::note_import(const std::string& stage) {
                           "is right: tgc's import of this stage is wrong");
 }
 
-std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(const TensorArrays& usual,
+std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::rerun_and_compare(const TensorArrays& usual_arrays,
                                                                              std::string_view sizes,
                                                                              bool is_finite) {
   auto outputs = std::exchange(report_.comparisons, {});
@@ -202,7 +202,7 @@ std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::run_again(con
   }
   report_.comparisons.swap(outputs);
   report_.stage_difference = std::move(stages), report_.schedule_result = std::move(ran);
-  report_.notes = notes, graph_.buffers = usual;
+  report_.notes = notes, graph_.buffers = usual_arrays;
   return {result, std::move(outputs)};
 }
 
@@ -217,10 +217,10 @@ bool RecordedRun::may_run_again() const {
 void RecordedRun::run_on_both_signs() {
   if (!graph_.float_distribution.has_unit_arrays() || !may_run_again()) return;
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
-  const TensorArrays usual = graph_.buffers;
+  const TensorArrays usual_arrays = graph_.buffers;
   const InputDistribution floats = graph_.float_distribution;
   graph_.draw_buffers(Floats::Normal);
-  const auto result = run_again(usual, "", true).first;
+  const auto result = rerun_and_compare(usual_arrays, "", true).first;
   graph_.float_distribution = floats;
   if (result == RunReport::Result::Failed) report_.float_distribution = "of both signs";
   if (result == RunReport::Result::Passed) report_.float_distribution = floats.text() + ", and of both signs";
@@ -231,12 +231,12 @@ void RecordedRun::run_on_all_sizes() {
   const DeadlineScope limit(kMoreSeconds);
   int64_t most = graph_.schedule ? 1 : kEnoughElements;
   for (auto& [slot, array] : graph_.buffers) most = std::max(most, array->size());
-  const TensorArrays usual = graph_.buffers;
+  const TensorArrays usual_arrays = graph_.buffers;
   sides_.run_in_this_process();
   auto result = RunReport::Result::Passed;
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
     if (!graph_.draw_all_sizes(uint64_t(turn))) return;
-    result = run_again(usual, name_of(InputSet::AllSizes)).first;
+    result = rerun_and_compare(usual_arrays, name_of(InputSet::AllSizes)).first;
     if (result != RunReport::Result::Passed) return;
   }
   report_.input_sizes = "also " + std::string(name_of(InputSet::AllSizes));
@@ -246,12 +246,12 @@ void RecordedRun::run_on_whole_numbers() {
   const bool is_plain =
       is_ref_only_comparison(graph_.options) && report_.seed && !graph_.float_distribution.has_unit_arrays();
   if (not_decided_slots_.empty() || !is_plain || report_.result() == RunReport::Result::Failed) return;
-  const TensorArrays usual = graph_.buffers;
+  const TensorArrays usual_arrays = graph_.buffers;
   graph_.draw_whole_numbers();
-  const auto [result, outputs] = run_again(usual, "whole numbers");
+  const auto [result, outputs] = rerun_and_compare(usual_arrays, "whole numbers");
   if (result == RunReport::Result::Failed) return;
   for (int64_t slot : not_decided_slots_) {
-    const std::string name = data_name(slot);
+    const std::string name = array_name_of(slot);
     const auto decided = std::ranges::find(outputs, name, &Comparison::name);
     if (decided == outputs.end() || !decided->has_passed() || decided->num_left_out > 0) continue;
     std::erase_if(report_.notes, [&](const std::string& n) { return n.starts_with(name + " was not compared:"); });
@@ -265,7 +265,7 @@ void RecordedRun::find_wrong_kernels() {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   std::set<size_t> wrong;
   for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
-    const auto compared = std::ranges::find(report_.comparisons, data_name(slot), &Comparison::name);
+    const auto compared = std::ranges::find(report_.comparisons, array_name_of(slot), &Comparison::name);
     if (compared != report_.comparisons.end() && !compared->has_passed()) wrong.insert(numbers.begin(), numbers.end());
   }
   for (size_t k = 0; k < schedule.items.size(); k++) {
@@ -282,7 +282,7 @@ void RecordedRun::report_arrays(const SlotArrays& actual, const SlotArrays& expe
   find_wrong_kernels();
   for (auto& [slot, array] : actual.empty() ? expected : actual) {
     if (!expected.empty() && !expected.contains(slot)) continue;
-    report_.result_names.push_back(data_name(slot));
+    report_.result_names.push_back(array_name_of(slot));
     report_.schedule_result.values.push_back(array.copy());
   }
 }
@@ -290,7 +290,7 @@ void RecordedRun::report_arrays(const SlotArrays& actual, const SlotArrays& expe
 void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expected) {
   auto named = [](const auto& arrays, auto get) {
     Arrays out;
-    for (auto& [slot, array] : arrays) out.push_back({data_name(slot), get(array).copy()});
+    for (auto& [slot, array] : arrays) out.push_back({array_name_of(slot), get(array).copy()});
     return out;
   };
   Arrays inputs = named(graph_.buffers, [](auto& array) -> const Array& { return *array; });
@@ -301,7 +301,7 @@ void RecordedRun::keep_arrays(const SlotArrays& actual, const SlotArrays& expect
   }
   RunReport kept;
   auto same = [](auto& array) -> const Array& { return array; };
-  save_failure(graph_.session, graph_.options, graph_.input_graph, sides_.place(), inputs, named(expected, same),
+  save_failure(graph_.session, graph_.options, graph_.input_graph, sides_.placement(), inputs, named(expected, same),
                named(actual, same), kept)
       .value_or_throw();
   report_.written_files = std::move(kept.written_files), report_.repeat_command = std::move(kept.repeat_command);

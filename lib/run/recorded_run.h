@@ -35,10 +35,11 @@ class RecordedRun {
   // NaN.
   void add_comparison(RecordedComparison& comparison, const SlotArrays& actual, bool is_finite = false);
   // Runs and compares again with the arrays that graph_ has now. If the results differ, they become the report's, and
-  // `sizes` describes the arrays. Otherwise restores the report and the arrays, which were `usual`. Returns Trouble if
-  // a run or the comparison throws.
-  std::pair<RunReport::Result, std::vector<Comparison>> run_again(const TensorArrays& usual, std::string_view sizes,
-                                                                  bool is_finite = false);
+  // `sizes` describes the arrays. Otherwise restores the report and the arrays, which were `usual_arrays`. Returns
+  // Trouble if a run or the comparison throws.
+  std::pair<RunReport::Result, std::vector<Comparison>> rerun_and_compare(const TensorArrays& usual_arrays,
+                                                                          std::string_view sizes,
+                                                                          bool is_finite = false);
   bool may_run_again() const;
 
   // Finds the first stage after which the graph, and the graphs of all later stages, compute something else.

@@ -102,7 +102,7 @@ UOp with_value(UOp u, int64_t value) {
 
 std::string variable_name(UOp u) {
   while (u.in({Op::AFTER, Op::BIND})) u = u.src(0);
-  const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : import::field_of(u.arg(), "name");
+  const Arg name = u.is(Op::DEFINE_VAR) ? u.arg()[0] : import::field_of_record(u.arg(), "name");
   return name.is_str() ? std::string(name.text()) : "";
 }
 
@@ -110,7 +110,7 @@ std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
   while (u.in({Op::AFTER, Op::BIND})) u = u.src(0);
   const Arg arg = u.arg();
   const bool is_old = u.is(Op::DEFINE_VAR) && arg.is_tuple() && arg.items().size() > 2;
-  const Arg both = is_old ? Arg() : import::field_of(arg, "vmin_vmax");
+  const Arg both = is_old ? Arg() : import::field_of_record(arg, "vmin_vmax");
   if (!is_old && !(both.is_tuple() && both.items().size() == 2)) return std::nullopt;
   const Arg least = is_old ? arg[1] : both[0], most = is_old ? arg[2] : both[1];
   if (!least.is_int() || !most.is_int()) return std::nullopt;
@@ -167,13 +167,14 @@ class ArgumentBases {
     size_t kernels = 1;
     for (size_t i = 0; i < arguments.size(); i++) {
       const GoldenBuffer& b = record_.kernels[first].buffer_args[i];
-      if (b.multi.empty()) kernels = std::max({kernels, parts_of(arguments[i]).size(), devices_of(arguments[i])});
+      if (b.device_buffers.empty())
+        kernels = std::max({kernels, parts_of(arguments[i]).size(), devices_of(arguments[i])});
     }
     for (size_t k = 0; k < kernels && first + k < record_.kernels.size(); k++)
       for (size_t i = 0; i < arguments.size() && i < record_.kernels[first + k].buffer_args.size(); i++) {
         const GoldenBuffer& b = record_.kernels[first + k].buffer_args[i];
-        if (b.multi.empty()) learn(arguments[i], k, b.base);
-        for (size_t d = 0; d < b.multi.size(); d++) learn(arguments[i], d, b.multi[d].base);
+        if (b.device_buffers.empty()) learn(arguments[i], k, b.base);
+        for (size_t d = 0; d < b.device_buffers.size(); d++) learn(arguments[i], d, b.device_buffers[d].base);
       }
     return kernels;
   }
@@ -238,7 +239,7 @@ class ScheduleReader {
  private:
   Schedule& schedule() { return out_.kernels.schedule; }
   static std::vector<GoldenBuffer> parts(const GoldenBuffer& b) {
-    return b.multi.empty() ? std::vector{b} : b.multi;
+    return b.device_buffers.empty() ? std::vector{b} : b.device_buffers;
   }
 
   void read_kernel(size_t number, BufferTable& table) {
@@ -246,11 +247,11 @@ class ScheduleReader {
     const std::string what = "kernel " + std::to_string(number);
     ParsedTensorGraph text = std::move(read_tensor_text(session_, record_, release_, k.ast, what).value_or_throw());
     size_t devices = 1;
-    for (const GoldenBuffer& b : k.buffer_args) devices = std::max(devices, b.multi.size());
+    for (const GoldenBuffer& b : k.buffer_args) devices = std::max(devices, b.device_buffers.size());
     UOp ast = text.root;
     std::shared_ptr<Graph> graph = text.graph;
     if (!ast.is(Op::COPY)) {
-      auto imported = import_graph(ast, {}, session_.settings_for().value_or_throw());
+      auto imported = import_graph(ast, {}, session_.merge_settings().value_or_throw());
       if (!imported) throw Failure(what + ": " + imported.diag().message);
       graph = imported->graph, ast = imported->root;
     }
@@ -262,8 +263,9 @@ class ScheduleReader {
     for (size_t d = 0; d < devices; d++) {
       ScheduleItem item{.ast = ast};
       for (const GoldenBuffer& b : k.buffer_args) {
-        if (!b.multi.empty() && b.multi.size() != devices) throw Failure(what + " has buffers of different devices");
-        item.buffers.push_back(table.buffer(b.multi.empty() ? b : b.multi[d]));
+        if (!b.device_buffers.empty() && b.device_buffers.size() != devices)
+          throw Failure(what + " has buffers of different devices");
+        item.buffers.push_back(table.buffer(b.device_buffers.empty() ? b : b.device_buffers[d]));
       }
       item.fixed_vars = {k.fixed_variables.begin(), k.fixed_variables.end()};
       if (devices > 1) item.fixed_vars.emplace_back("_device_num", int64_t(d));
@@ -316,7 +318,7 @@ std::string refusal_text(const GoldenRecord& record) {
 int64_t slot_of_buffer(UOp buffer) {
   if (!buffer.in({Op::BUFFER, Op::PARAM})) return -1;
   const bool has_unique = buffer.is(Op::BUFFER) && buffer.arg().kind() != Arg::Kind::Record;
-  const Arg slot = !has_unique ? import::slot_of(buffer) : buffer.num_src() ? buffer.src(0).arg() : Arg();
+  const Arg slot = !has_unique ? import::slot_of_param(buffer) : buffer.num_src() ? buffer.src(0).arg() : Arg();
   return slot.is_int() ? slot.as_int().to_int64().value_or(-1) : -1;
 }
 
@@ -366,11 +368,11 @@ const std::string* text_of(const GoldenStage& stage) {
 
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what) {
-  auto settings = session.settings_for();
+  auto settings = session.merge_settings();
   if (!settings) return settings.diag();
   ParsedTensorGraph out{.graph = std::make_shared<Graph>(*settings)};
   const std::string producer = "tinygrad " + std::string(name_of(release));
-  ReadReport report{.producer = producer};
+  GraphReadReport report{.producer = producer};
   auto read = read_graph(*out.graph, detect_input_kind(text), text, record.id + " (" + what + ")", &report);
   if (!read) return read.diag();
   out.root = read->root;

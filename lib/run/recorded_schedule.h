@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-struct OwnedSchedule {
+struct ScheduleWithGraphs {
   std::vector<std::shared_ptr<Graph>> graphs;
   Schedule schedule;
 };
@@ -21,7 +21,7 @@ struct ParsedTensorGraph {
 };
 
 struct RecordedSchedule {
-  OwnedSchedule kernels;
+  ScheduleWithGraphs kernels;
   // for each slot of a BUFFER, its buffers in the schedule, one for each device
   std::map<int64_t, std::vector<size_t>> buffer_numbers;
   std::vector<size_t> kernel_numbers;  // number of each item's kernel in the record

@@ -83,7 +83,7 @@ bool has_recorded_source(const InputGraph& in) {
   return in.record && in.record->source && in.record->program && has_renderer;
 }
 
-Result<Executable> recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
+Result<Executable> make_recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
                                        bool* is_invalid) {
   return catch_failures([&] {
     const GoldenProgram& program = *in.record->program;
@@ -123,7 +123,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
     auto estimate = [&](const std::string& text) { return recorded_number(*in.graph, text, names).value_or(0); };
     info.estimates = {estimate(program.ops), estimate(program.lds), estimate(program.mem)};
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
-                        with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
+                        source_with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,
                         num_variables_before_core, runs_threads_in_turn(in)};
     auto made = Executable::make_for_source(std::move(source), std::move(buffers), std::move(variables),
                                             std::move(info), *place.device);
@@ -132,7 +132,7 @@ Result<Executable> recorded_executable(const InputGraph& in, Placement& place, d
   });
 }
 
-Result<std::string> with_image_sizes(std::string source, const std::vector<BufferSpec>& buffers) {
+Result<std::string> source_with_image_sizes(std::string source, const std::vector<BufferSpec>& buffers) {
   constexpr std::string_view kType = "image2d_t ";
   std::string sizes;
   for (size_t at = source.find(kType); at != source.npos; at = source.find(kType, at + 1)) {

@@ -38,7 +38,7 @@ Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Rep
 
 }  // namespace
 
-RunOptions with_bundle(RunOptions options, const InputGraph& in) {
+RunOptions options_with_bundle(RunOptions options, const InputGraph& in) {
   if (!in.read_report.repro) return options;
   const Repro& bundle = *in.read_report.repro;
   if (options.device.name.empty()) options.device.name = bundle.device;
@@ -54,7 +54,7 @@ RunOptions with_bundle(RunOptions options, const InputGraph& in) {
   return options;
 }
 
-Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
+Result<Arrays> read_given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
   return catch_failures([&] { return arrays_given(options.input.arrays_file, &Repro::inputs, options, in, source); });
 }
 Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source) {
@@ -63,9 +63,9 @@ Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph
       [&] { return arrays_given(options.compare.expected_file, &Repro::expected, options, in, source); });
 }
 
-Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in) {
+Result<TrialInputs> make_trial_inputs(const RunOptions& options, const InputGraph& in) {
   TrialInputs out{.variables = options.input.variables};
-  auto arrays = given_inputs(options, in, out.arrays_file);
+  auto arrays = read_given_inputs(options, in, out.arrays_file);
   if (!arrays) return arrays.diag();
   out.arrays = std::move(*arrays);
   if (has_own_arrays(options.input)) {
@@ -131,7 +131,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   UOp root = in.root;
   if (!session.overrides.opts.empty() && root.is(Op::SINK)) {  // stores the opts of --opts in the bundle's graph
     auto opts = std::move(read_opts(*in.graph, session.overrides.opts, "--opts").value_or_throw());
-    root = with_opts(root, opts);
+    root = sink_with_opts(root, opts);
   }
   return repro_to_json(repro, graph_to_json(root, info));
 }
@@ -157,7 +157,7 @@ bool should_repeat_failure(const InputGraph& in, const RunOptions& options) {
 RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOptions& given) {
   const Repro& bundle = *in.read_report.repro;
   RepeatReport out{.kernel = in.info.name, .recorded_kind = bundle.symptom};
-  const RunOptions options = with_bundle(given, in);
+  const RunOptions options = options_with_bundle(given, in);
   out.device = options.device.name;
   if (bundle.symptom == name_of(Kind::Script) || bundle.symptom == name_of(Kind::Differs)) {
     out.error = "that it is '" + bundle.symptom + "' a command said, which is yours to run" +

@@ -10,16 +10,17 @@
 namespace tgc {
 
 // For a bundle, sets the device, variables and tolerance that the user did not set.
-RunOptions with_bundle(RunOptions options, const InputGraph& in);
+RunOptions options_with_bundle(RunOptions options, const InputGraph& in);
 
-// given_inputs() returns the arrays of --inputs, else those of the bundle, or none; given_expected_arrays() those of
+// read_given_inputs() returns the arrays of --inputs, else those of the bundle, or none; given_expected_arrays() those
+// of
 // --expect (none with --reference). `source` receives the path of the file. Fail if the file cannot be read.
-Result<Arrays> given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
+Result<Arrays> read_given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source);
 
 // Returns the arrays, seed and variables of a trial of the kernel `in`. With --inputs and without --seed, no array is
 // random. Fails if a file cannot be read, or if the file of --inputs is for this kernel only and has another array.
-Result<TrialInputs> trial_inputs(const RunOptions& options, const InputGraph& in);
+Result<TrialInputs> make_trial_inputs(const RunOptions& options, const InputGraph& in);
 
 std::vector<ReproArray> arrays_to_bundle(const Arrays& arrays);
 Arrays arrays_from_bundle(const std::vector<ReproArray>& arrays);

@@ -23,15 +23,15 @@ Result<std::string> reserve_path(const std::string& pattern, const RunOptions& o
                               bool is_record);
 
 // Replaces each {} of a command of --cmd or --while by the path `file`.
-std::string with_file(std::string command, const std::string& file);
+std::string command_with_file(std::string command, const std::string& file);
 
 // Fails if `command` has no {}: it would give the same result for every graph. The error quotes `option`.
 Status check_takes_file(const std::string& option, const std::string& command);
 
-std::string shell_word(const std::string& text);
+std::string quote_for_shell(const std::string& text);
 
 // Returns "TGC_FAULT=... ", with which a command seeds the same fault; "" without a fault.
-std::string fault_prefix();
+std::string fault_command_prefix();
 
 // Returns the options that a command needs to repeat a run on the same arrays, such as " --device=REF".
 std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
@@ -41,11 +41,11 @@ std::string repeated_options(const Session& session, const RunOptions& options, 
 std::string bundle_command(const Session& session, const std::string& path);
 
 // Returns " --device=...", for REF with a target also " --target=..."; "" if no device was chosen.
-std::string place_options(const Placement& place);
+std::string placement_options(const Placement& place);
 
 // Returns the path, without an ending, for the files of a failing run in the folder of --save-failures, which it
 // creates. The path is none of OutputOptions::taken_paths.
-Result<std::string> failure_stem(const RunOptions& options, const std::string& name);
+Result<std::string> failure_file_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report, if the input can be read again. With --save-failures, first
 // writes the arrays of the run, and an input from standard input, to files. Fails if a file cannot be written.

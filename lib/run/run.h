@@ -92,9 +92,9 @@ struct ConformanceReport {
     int num_passed = 0, num_wrong = 0, num_errors = 0;
     int num_total() const { return num_passed + num_wrong + num_errors; }
   };
-  std::map<std::string, SuiteCounts> suites;
+  std::map<std::string, SuiteCounts> suite_counts;
   SuiteCounts all_suites;
-  std::string failures;
+  std::string failure_lines;
 
   int exit_code() const { return all_suites.num_wrong + all_suites.num_errors ? 1 : 0; }
   std::string text() const;

@@ -60,7 +60,7 @@ class KernelRun {
  public:
   KernelRun(const Session& session, InputGraph& in, const RunOptions& options, RunReport& report)
       : session_(session), in_(in), o_(options), report_(report), debug_(session, in.graph->settings()),
-        candidate_(candidate_of(session, in, options.input.should_run_recorded)) {}
+        candidate_(make_candidate(session, in, options.input.should_run_recorded)) {}
 
   void run() {
     candidate_->check_input().value_or_throw();
@@ -71,8 +71,8 @@ class KernelRun {
     Executable kernel = std::move(candidate_->prepare_executable(place, lowering()).value_or_throw());
     report_.run_description = candidate_->run_description();
     note_variables(kernel);
-    trial_.emplace(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
-                   o_.device.execute_options(ref_placement()));
+    trial_.emplace(in_.root, in_.list, make_trial_inputs(o_, in_).value_or_throw(),
+                   o_.device.make_execute_options(make_ref_placement()));
     trial_->begin_trial(kernel).value_or_throw();
     take_trial(kernel);
     Expected reference = expected_arrays(kernel, place);
@@ -87,14 +87,14 @@ class KernelRun {
                                   o_.compare.expected_file.empty() ? none : expected_)
                            .value_or_throw();
     }
-    Result<Execution> ran = executed(kernel, place, trial_->inputs());
+    Result<ExecutionResult> ran = executed(kernel, place, trial_->inputs());
     device_failed_ = !ran;
     if (runs_beside) {
       auto expected = catch_failures(reference);
       // the reference's error is the better one, such as an access out of bounds, unless it is a timeout
       if (expected || ran || !is_out_of_time(expected.diag())) expected_ = std::move(expected.value_or_throw());
     }
-    Execution done = std::move(ran.value_or_throw());
+    ExecutionResult done = std::move(ran.value_or_throw());
     if (!done.notes.empty()) report_.notes = done.notes;
     if (settings().DEBUG >= 2 && kernel.info())
       debug_.on_kernel_run(*kernel.info(), *place.target, double(bytes_of(trial_->inputs())), done.run_seconds);
@@ -126,7 +126,7 @@ class KernelRun {
     if (!report_.error.empty() && is_over && !device_failed_)
       throw Failure("no repro bundle was written: the time limit ended the trial before the kernel failed");
     if (!report_.error.empty() && is_over) kind = FailureSignature::Kind::Crash;
-    Arrays inputs = trial_ ? copy_of(trial_->inputs()) : Arrays();
+    Arrays inputs = trial_ ? copy_arrays(trial_->inputs()) : Arrays();
     if (!report_.error.empty() && !is_over) kind = symptom_of(session_, in_, o_, &inputs).value_or_throw().kind;
     std::string said = report_.error;
     for (const Comparison& c : report_.comparisons)
@@ -172,24 +172,25 @@ class KernelRun {
   }
 
   ExecuteOptions options_for(const Placement& place) const {
-    ExecuteOptions out = o_.device.execute_options(place);
+    ExecuteOptions out = o_.device.make_execute_options(place);
     out.num_repeats = o_.device.timed_runs;
     if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // as tinygrad does
     return out;
   }
 
-  Result<Execution> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
+  Result<ExecutionResult> executed(Executable& kernel, Placement& place, const Arrays& inputs) {
     const ExecuteOptions options = options_for(place);
     return with_elapsed_time(place.label, [&] {
       return candidate_->run_executable(kernel, place, inputs, o_.input.variables, o_.device, options);
     });
   }
   // A timeout error suggests --timeout.
-  Result<Execution> with_elapsed_time(const std::string& where, const std::function<Result<Execution>()>& run) {
+  Result<ExecutionResult> with_elapsed_time(const std::string& where,
+                                            const std::function<Result<ExecutionResult>()>& run) {
     std::optional<ElapsedReporter> elapsed;
     if (o_.input.is_only_kernel) elapsed.emplace(session_, in_.info.name + " on " + where);
     auto done = run();
-    return done ? std::move(done) : with_time_option(done.diag());
+    return done ? std::move(done) : error_with_time_option(done.diag());
   }
 
   // If the command runs only this kernel, a --var that names no variable of the kernel is an error.
@@ -235,7 +236,7 @@ class KernelRun {
       return already_known(outputs_of_graph(reference, kernel));
     Placement other = std::move(choose_placement(reference, "", settings()).value_or_throw());
     report_.reference = other.label;
-    Executable same = std::move(make_executable(kernel_graph(session_, in_), other, lowering()).value_or_throw());
+    Executable same = std::move(make_executable(make_kernel_graph(session_, in_), other, lowering()).value_or_throw());
     return begin_reference(same, other, inputs_of(same));
   }
 
@@ -251,7 +252,7 @@ class KernelRun {
     if (!graph || graph->is_tensor_graph)
       throw Failure(Diag{.message = "there is no kernel to compare with", .file = input});
     const Arrays inputs = inputs_of(kernel);
-    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.execute_options(ref_placement()));
+    const ReferenceRunner ref(inputs, o_.input.variables, o_.device.make_execute_options(make_ref_placement()));
     Arrays outputs = outputs_of_reference(with_elapsed_time(
         "REF", [&] { return graph->list.empty() ? ref.run_reference(graph->root) : ref.run_reference(graph->list); }));
     take_expected_arrays(outputs, kernel, input).value_or_throw();
@@ -264,7 +265,7 @@ class KernelRun {
     auto run = begin_execution(kernel, *place.device, inputs, o_.input.variables, options);
     return [this, run, where = place.label] { return outputs_of_reference(with_elapsed_time(where, run)); };
   }
-  Arrays outputs_of_reference(Result<Execution> result) {
+  Arrays outputs_of_reference(Result<ExecutionResult> result) {
     if (!result) throw failure_at("the reference, " + report_.reference, result.diag());
     report_.notes = result->notes;
     return std::move(result->outputs);
@@ -283,10 +284,10 @@ class KernelRun {
 
   // If the recorded source ran, also compares what the recorded list computes in REF.
   void compare_recorded_list() {
-    if (!candidate_->runs_recorded_source() || expected_.empty()) return;
-    const ReferenceRunner ref(trial_->inputs(), o_.input.variables, o_.device.execute_options(ref_placement()),
-                              trial_->distribution());
-    Execution list = std::move(ref.run_reference(candidate_->recorded_list()).value_or_throw());
+    if (!candidate_->is_recorded_source_run() || expected_.empty()) return;
+    const ReferenceRunner ref(trial_->inputs(), o_.input.variables,
+                              o_.device.make_execute_options(make_ref_placement()), trial_->distribution());
+    ExecutionResult list = std::move(ref.run_reference(candidate_->recorded_list()).value_or_throw());
     auto arrays = trial_->compare_arrays(list.outputs, expected_, o_.compare, Recheck::Never).value_or_throw();
     for (Comparison& c : arrays) c.name += " of the list", report_.comparisons.push_back(std::move(c));
   }
@@ -352,8 +353,8 @@ class KernelRun {
            report_.result() == RunReport::Result::Passed && work_of(in_.root) <= kSmall;
   }
   KernelTrial another_trial() const {
-    return KernelTrial(in_.root, in_.list, trial_inputs(o_, in_).value_or_throw(),
-                       o_.device.execute_options(ref_placement()));
+    return KernelTrial(in_.root, in_.list, make_trial_inputs(o_, in_).value_or_throw(),
+                       o_.device.make_execute_options(make_ref_placement()));
   }
   // Runs the kernel with the smallest and the largest values of its variables. If the results differ, reports that run
   // and returns its results. Skips values with which the AST has no meaning.
@@ -362,7 +363,7 @@ class KernelRun {
     const VariableValues usual = o_.input.variables;
     for (ChosenVariables& bound : variables_at_bounds(kernel, trial_->chosen_variables())) {
       KernelTrial trial = another_trial();
-      trial.begin_trial(std::move(bound), copy_of(trial_->inputs()));
+      trial.begin_trial(std::move(bound), copy_arrays(trial_->inputs()));
       for (auto& [name, value] : trial.variables()) o_.input.variables[name] = value;
       auto expected = trial.run_reference();
       if (!expected) leave_out(expected.diag(), text_of(trial.chosen_variables()));
@@ -374,7 +375,7 @@ class KernelRun {
           return std::nullopt;
         }
         report_.variable_values = trial.chosen_variables();
-        Execution stored = std::move(done.value_or_throw());
+        ExecutionResult stored = std::move(done.value_or_throw());
         auto arrays = std::move(trial.compare_arrays(stored.outputs, expected->outputs, o_.compare).value_or_throw());
         if (!std::ranges::all_of(arrays, &Comparison::has_passed)) {
           report_.comparisons = std::move(arrays);
@@ -426,12 +427,12 @@ class KernelRun {
     RefOptions counting{.should_count_evaluations = true};
     std::vector<UOp> list = in_.list;
     if (list.empty() && place.target)
-      list = std::move(lower_kernel(kernel_graph(session_, in_), *place.target).value_or_throw());
+      list = std::move(lower_kernel(make_kernel_graph(session_, in_), *place.target).value_or_throw());
     auto made = list.empty() ? Executable::make_for_ref(in_.root, counting) : Executable::make_for_ref(list, counting);
     Executable& kernel = made.value_or_throw();
     ExecuteOptions options = options_for(place);
     options.num_repeats = 0;
-    auto done = execute(kernel, *place.device, trial_->inputs(), o_.input.variables, options);
+    auto done = execute_kernel(kernel, *place.device, trial_->inputs(), o_.input.variables, options);
     return done.value_or_throw().num_evaluations;
   }
 
@@ -450,7 +451,7 @@ class KernelRun {
 // Finds missing barriers, which results cannot show: REF runs the threads of a work group in lockstep.
 void check_barriers(const Session& session, const InputGraph& in, RunReport& report) {
   if (!in.record || session.compiler()->can_compile(in) || report.result() != RunReport::Result::Passed) return;
-  auto pipeline = recorded_pipeline(in);
+  auto pipeline = make_recorded_pipeline(in);
   if (auto race = find_recorded_race(*pipeline)) report.error = race->text(), report.is_kernel_fault = true;
 }
 
@@ -458,14 +459,15 @@ void check_barriers(const Session& session, const InputGraph& in, RunReport& rep
 
 RunReport run_kernel(const Session& session, InputGraph& in, const RunOptions& options) {
   RunReport report{.input = options.input.is_one_of_several ? options.input.name : "",
-                   .made_for = in.made_for,
+                   .user_operation = in.user_operation,
                    .kernel = in.info.name};
   const DeadlineScope trial(options.device.trial_seconds());
   auto done = catch_failures([&] {
-    const RunOptions own = with_bundle(options, in);
+    const RunOptions own = options_with_bundle(options, in);
     KernelRun run(session, in, own, report);
     auto ran = catch_failures([&] { return run.run(), Unit{}; });
-    if (!ran) report.error = with_time_option(ran.diag()).text(), report.is_kernel_fault = ran.diag().kernel_fault;
+    if (!ran)
+      report.error = error_with_time_option(ran.diag()).text(), report.is_kernel_fault = ran.diag().kernel_fault;
     if (ran && own.compare.reference_device != "none") check_barriers(session, in, report);
     if (!options.output.repro_path.empty() && report.exit_code() != 0) run.keep_bundle();
     return Unit{};

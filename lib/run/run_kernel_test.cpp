@@ -26,7 +26,7 @@ std::string elementwise(const std::string& f) {
 }
 
 InputGraph loaded(const std::string& text, const std::string& target = "", const Settings& settings = {}) {
-  InputGraph out = std::move(load_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
+  InputGraph out = std::move(load_graph_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
   out.info.name = "test", out.info.target = target;
   return out;
 }
@@ -43,7 +43,7 @@ RunReport run(const std::string& text, const RunOptions& spec, const std::string
 
 void passes(const RunReport& report) {
   INFO(report.error << report.text(1, false));
-  CHECK(report.passed());
+  CHECK(report.is_passed());
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ TEST_CASE("run_kernel: lowering and drawing end at the time limit") {
   std::string text = elementwise("a+b"), deep = "a";
   for (int i = 0; i < 3000; i++) deep = "(" + deep + (i % 2 ? "+b)" : "*b)");
   InputGraph in = loaded(elementwise(deep));
-  const Target target = lowering_target(ref_placement(), {});
+  const Target target = lowering_target(make_ref_placement(), {});
   DeadlineScope scope(0.01);
   std::this_thread::sleep_for(std::chrono::seconds(1));
   auto list = lower_kernel({.root = in.root}, target);

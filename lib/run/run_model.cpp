@@ -70,7 +70,7 @@ class ModelRun {
       : session_(session), o_(options), report_(report) {}
 
   void run_model(const std::string& path) {
-    Settings settings = session_.settings_for().value_or_throw();
+    Settings settings = session_.merge_settings().value_or_throw();
     place_ = std::move(placement_for_model(session_, o_.device.name, settings).value_or_throw());
     report_.device = place_->label, report_.device_option = place_->device_option();
     auto begin = Clock::now();
@@ -151,8 +151,8 @@ class ModelRun {
     DebugPrints debug(session_, settings);
     ScheduleRunner runner(*place_, unsigned(settings.cpu_count()), &debug);
     if (o_.model.is_unscheduled) runner.disable_fusion();
-    runner.set_watcher(o_.model.watcher);
-    ScheduleOptions options{.runs_in_process = o_.device.runs_in_process,
+    runner.set_stage_observer(o_.model.stage_observer);
+    ScheduleOptions options{.should_run_in_process = o_.device.should_run_in_process,
                             .timeout_seconds = o_.device.timeout_seconds_for(*place_),
                             .trial_seconds = o_.device.trial_seconds(),
                             .compile_seconds = o_.device.timeout_seconds.value_or(0),
@@ -188,7 +188,7 @@ class ModelRun {
     if (!seed_) throw Failure(Diag{.message = what + " is missing", .file = file_});
     report_.seed = seed_;
     fill_random(array, *seed_, name, floats);
-    if (floats == Floats::Unit) drawn_.unit.insert(name);
+    if (floats == Floats::Unit) drawn_.unit_inputs.insert(name);
     report_.float_distribution = note_on_floats(drawn_);
   }
   void check_used(const std::set<std::string>& used, const std::string& whose) const {
@@ -198,7 +198,7 @@ class ModelRun {
   // Numbers of the buffers in the schedule that the default options make. They name the arrays, so that runs with
   // another schedule get the same arrays.
   using Numbers = std::unordered_map<UOp, size_t>;
-  bool is_another_schedule() const { return o_.model.is_unscheduled || o_.model.watcher; }
+  bool is_another_schedule() const { return o_.model.is_unscheduled || o_.model.stage_observer; }
   // Schedules a copy of the graph, because scheduling caches facts that change later rewrites. `outputs` receives the
   // buffers of each output.
   Numbers numbers_of_plain_schedule(const InputGraph& in, std::vector<std::vector<size_t>>* outputs = nullptr) {
@@ -261,8 +261,8 @@ class ModelRun {
       const std::string name = known == numbers.end() ? "unread" + std::to_string(i) : data_name(known->second);
       contents[i] = given_or_drawn(m.buffer, name, m.dtype, m.num_elements);
     }
-    Placement ref = ref_placement();
-    ScheduleOptions in_ref{.runs_in_process = options.runs_in_process,
+    Placement ref = make_ref_placement();
+    ScheduleOptions in_ref{.should_run_in_process = options.should_run_in_process,
                            .timeout_seconds = o_.device.timeout_seconds_for(ref)};
     const auto way = o_.model.perturbation;
     auto arrays = std::move(run_tensor_program(*program, contents, in_ref, way, &ref).value_or_throw());
@@ -319,7 +319,7 @@ class ModelRun {
     check_used(used, "the model has no input");
     for (auto& input : declared) {
       if (const Array* a = find_array(given_, input.name)) {
-        out[input.name] = input_value(graph, fitting(*a, input));
+        out[input.name] = make_input_value(graph, fitting(*a, input));
       } else if (input.type.kind == onnx::TypeProto::Kind::Optional) {
         out[input.name] = Value();
       } else {
@@ -328,7 +328,7 @@ class ModelRun {
                         "' is no tensor of numbers of a known shape: it cannot be drawn");
         Array a(input.dtype, *input.shape);
         draw(a, input.name, "the model's input '" + input.name + "'");
-        out[input.name] = input_value(graph, a);
+        out[input.name] = make_input_value(graph, a);
       }
     }
     return out;
@@ -380,8 +380,8 @@ class ModelRun {
       return;
     }
     session_.report_progress("comparing kernel " + std::to_string(step.kernel_number + 1) + " with REF");
-    const ReferenceRunner ref(step.before, step.variables, o_.device.execute_options(ref_placement()));
-    Execution done = std::move(ref.run_reference(step.ast).value_or_throw());
+    const ReferenceRunner ref(step.before, step.variables, o_.device.make_execute_options(make_ref_placement()));
+    ExecutionResult done = std::move(ref.run_reference(step.ast).value_or_throw());
     Arrays expected;
     for (const NamedArray& before : step.before) {
       const Array* stored = find_array(done.outputs, before.name);
@@ -410,11 +410,12 @@ class ModelRun {
   }
   // Returns a command that repeats the failure.
   std::string kept_as_files(const KernelStep& step) {
-    const std::string stem = failure_stem(o_, name_ + ".kernel" + std::to_string(step.kernel_number)).value_or_throw();
+    const std::string stem =
+        failure_file_stem(o_, name_ + ".kernel" + std::to_string(step.kernel_number)).value_or_throw();
     write_npz(stem + "-inputs.npz", step.before).value_or_throw();
     write_file(stem + ".txt", pyrender(step.ast).value_or_throw()).value_or_throw();
-    std::string again = "tgc run " + shell_word(stem + ".txt") + " --inputs=" + shell_word(stem + "-inputs.npz") +
-                        place_options(*place_);
+    std::string again = "tgc run " + quote_for_shell(stem + ".txt") +
+                        " --inputs=" + quote_for_shell(stem + "-inputs.npz") + placement_options(*place_);
     for (auto& [name, value] : step.variables) again += " --var " + name + "=" + std::to_string(value);
     return again + session_.overrides.other_options;
   }

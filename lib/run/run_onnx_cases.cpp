@@ -10,20 +10,20 @@ namespace {
 
 constexpr double kTimeoutSeconds = 120;
 
-CaseResult run_in_worker(const std::string& folder, const Session& session, const RunOptions& options,
+OnnxCaseResult run_in_worker(const std::string& folder, const Session& session, const RunOptions& options,
                          const Settings& settings) {
   auto body = [&](Worker&) -> Result<std::string> {
     auto place = placement_for_model(session, options.device.name, settings);
     if (!place) return place.diag();
-    CaseOptions own{.settings = settings, .device_placement = &*place};
+    OnnxCaseOptions own{.settings = settings, .device_placement = &*place};
     const ToleranceOptions& asked = options.compare.tolerance;
     if (asked.rtol) own.tolerance.rtol = asked.rtol;
     if (asked.atol) own.tolerance.atol = asked.atol;
-    CaseResult r = run_case(folder, own);
-    return std::to_string(int(r.outcome)) + "\n" + r.suite + "\n" + r.name + "\n" + r.message;
+    OnnxCaseResult r = run_onnx_case(folder, own);
+    return std::to_string(int(r.outcome)) + "\n" + r.suite_name + "\n" + r.name + "\n" + r.message;
   };
-  auto answer = contain(body, {.timeout_seconds = kTimeoutSeconds});
-  if (!answer) return {.outcome = CaseResult::Outcome::Error, .name = folder, .message = answer.diag().text()};
+  auto answer = run_in_sandbox(body, {.timeout_seconds = kTimeoutSeconds});
+  if (!answer) return {.outcome = OnnxCaseResult::Outcome::Error, .name = folder, .message = answer.diag().text()};
   std::string text = *answer;
   auto cut = [&] {
     size_t end = text.find('\n');
@@ -33,9 +33,9 @@ CaseResult run_in_worker(const std::string& folder, const Session& session, cons
   };
   std::string number = cut();
   if (number.size() != 1 || number[0] < '0' || number[0] > '2')
-    return {.outcome = CaseResult::Outcome::Error, .name = folder, .message = "its process gave no answer"};
-  CaseResult out{.outcome = CaseResult::Outcome(number[0] - '0')};
-  out.suite = cut(), out.name = cut(), out.message = text;
+    return {.outcome = OnnxCaseResult::Outcome::Error, .name = folder, .message = "its process gave no answer"};
+  OnnxCaseResult out{.outcome = OnnxCaseResult::Outcome(number[0] - '0')};
+  out.suite_name = cut(), out.name = cut(), out.message = text;
   return out;
 }
 
@@ -45,30 +45,31 @@ Result<ConformanceReport> run_onnx_tests(const Session& session, const std::vect
                                          const RunOptions& options) {
   auto own = session.compiler()->require_scheduler("--onnx-test checks tgc's own frontend, and --live has another");
   if (!own) return own.diag();
-  auto settings = session.settings_for();
+  auto settings = session.merge_settings();
   if (!settings) return settings.diag();
-  auto cases = find_cases(folders);
+  auto cases = find_onnx_cases(folders);
   if (cases.empty())
     return Diag{.message = "no model.onnx in or below the folders", .expected = "folders of ONNX conformance cases"};
   ConformanceReport out;
   for (size_t i = 0; i < cases.size(); i++) {
     session.report_progress(std::to_string(i + 1) + " of " + std::to_string(cases.size()) + ": " + cases[i]);
-    CaseResult r = run_in_worker(cases[i], session, options, *settings);
-    bool wrong = r.outcome == CaseResult::Outcome::Wrong;
-    for (auto* row : {&out.all_suites, &out.suites[r.suite]})
+    OnnxCaseResult r = run_in_worker(cases[i], session, options, *settings);
+    bool wrong = r.outcome == OnnxCaseResult::Outcome::Wrong;
+    for (auto* row : {&out.all_suites, &out.suite_counts[r.suite_name]})
       (r.passed() ? row->num_passed : wrong ? row->num_wrong : row->num_errors)++;
-    if (!r.passed()) out.failures += (wrong ? "wrong  " : "error  ") + r.suite + "/" + r.name + ": " + r.message + "\n";
+    if (!r.passed())
+      out.failure_lines += (wrong ? "wrong  " : "error  ") + r.suite_name + "/" + r.name + ": " + r.message + "\n";
   }
   return out;
 }
 
 std::string ConformanceReport::text() const {
-  std::string out = failures + "suite                  cases  passed   wrong   error\n";
+  std::string out = failure_lines + "suite                  cases  passed   wrong   error\n";
   auto line = [&](const std::string& name, const SuiteCounts& r) {
     out += formatted("%-20s %7d %7d %7d %7d\n", name.c_str(), r.num_total(), r.num_passed, r.num_wrong, r.num_errors);
   };
-  for (auto& [name, row] : suites) line(name, row);
-  if (suites.size() > 1) line("all", all_suites);
+  for (auto& [name, row] : suite_counts) line(name, row);
+  if (suite_counts.size() > 1) line("all", all_suites);
   return out;
 }
 

@@ -15,19 +15,19 @@ double DeviceOptions::timeout_seconds_for(const Placement& place) const {
   return *timeout_seconds > 0 ? *timeout_seconds : kNoLimit;
 }
 
-Diag with_time_option(Diag error, std::string_view who) {
+Diag error_with_time_option(Diag error, std::string_view subject) {
   if (!is_out_of_time(error)) return error;
-  error.message.insert(0, who);
+  error.message.insert(0, subject);
   error.expected = "--timeout=S where it may take longer";
   return error;
 }
 
-ExecuteOptions DeviceOptions::execute_options(const Placement& place) const {
-  return {.runs_in_process = runs_in_process, .timeout_seconds = timeout_seconds_for(place)};
+ExecuteOptions DeviceOptions::make_execute_options(const Placement& place) const {
+  return {.should_run_in_process = should_run_in_process, .timeout_seconds = timeout_seconds_for(place)};
 }
 
 ExecuteOptions DeviceOptions::ref_options_in_process() const {
-  return {.runs_in_process = true, .timeout_seconds = timeout_seconds_for(ref_placement())};
+  return {.should_run_in_process = true, .timeout_seconds = timeout_seconds_for(make_ref_placement())};
 }
 
 void compile_for_device(Session& session, RunOptions& options) {

@@ -14,7 +14,7 @@
 namespace tgc {
 
 struct KernelStep;
-class Watcher;
+class StageObserver;
 
 // Most runs replace the first {} of a file's name: see fill_in_name() (repro_command.h).
 struct InputOptions {
@@ -38,7 +38,7 @@ struct DeviceOptions {
   std::string name = {};  // --device; if empty: see placement_for()
   // --timeout: seconds for the whole trial of one kernel; 0: no limit; unset: see timeout_seconds_for()
   std::optional<double> timeout_seconds = {};
-  bool runs_in_process = false;  // --in-process: run kernels without a worker process
+  bool should_run_in_process = false;  // --in-process: run kernels without a worker process
   bool should_use_sanitizer = false;  // --sanitize: kernels on the CPU run under AddressSanitizer
   int timed_runs = 0;            // --bench: timed runs after the first run
 
@@ -47,7 +47,7 @@ struct DeviceOptions {
   // Returns the time limit in seconds for one run of a kernel. Without --timeout, it is 0 for REF, which
   // Limit::RefSeconds limits.
   double timeout_seconds_for(const Placement& place) const;
-  ExecuteOptions execute_options(const Placement& place) const;
+  ExecuteOptions make_execute_options(const Placement& place) const;
   ExecuteOptions ref_options_in_process() const;
 };
 
@@ -56,7 +56,7 @@ struct OutputOptions {
   std::string repro_path = {};       // --repro: repro bundle, written instead of npz files if a run fails
   std::string failures_folder = {};  // --save-failures: for the arrays of failing runs as npz files; empty: none
   // paths of earlier runs, which this run must not overwrite
-  TakenPaths* taken_paths = nullptr;
+  UsedPaths* used_paths = nullptr;
 };
 
 struct ModelOptions {
@@ -65,7 +65,7 @@ struct ModelOptions {
   bool is_unscheduled = false;
   std::optional<int> perturbation = {};  // for `is_unscheduled`: how to perturb rounding (perturb_rounding.h)
   std::function<void(const KernelStep&)> before_kernel = {}, on_kernel = {};
-  Watcher* watcher = nullptr;  // observes the rewrites that turn the graph into a schedule
+  StageObserver* stage_observer = nullptr;  // observes the rewrites that turn the graph into a schedule
 };
 
 struct RunOptions {
@@ -76,8 +76,8 @@ struct RunOptions {
   ModelOptions model = {};
 };
 
-// If a time limit was exceeded, begins the message with `who` ("REF ") and suggests --timeout.
-Diag with_time_option(Diag error, std::string_view who = "");
+// If a time limit was exceeded, begins the message with `subject` ("REF ") and suggests --timeout.
+Diag error_with_time_option(Diag error, std::string_view subject = "");
 
 // Chooses where a graph runs: on `device`, else on the session's target, the graph's own, or the default target. If
 // the graph's target does not work here, REF runs the linear list that is lowered for it. Without --native, a kernel of

@@ -16,7 +16,7 @@ constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
 // True for a failed run in which no time was left to find out if rounding alone decides the wrong elements.
 bool is_undecided(const ModelReport& report) {
-  return report.error.empty() && report.order_report.faults.empty() && report.hazard_text.empty() &&
+  return report.error.empty() && report.order_report.order_faults.empty() && report.hazard_text.empty() &&
          !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {
            return c.has_passed() || c.was_recheck_cut;
          });

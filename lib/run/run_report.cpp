@@ -54,26 +54,26 @@ void write_comparisons(JsonWriter& json, const std::vector<Comparison>& arrays) 
 std::string TimedRuns::text(size_t number, bool color) const {
   double total = 0;
   for (double s : run_seconds) total += s;
-  KernelLine line{.name = name,
+  KernelReportLine line{.name = name,
                   .device = device,
                   .kernel_number = number,
                   .num_arguments = num_arguments,
                   .used_bytes = double(buffer_bytes),
                   .kernel_cost = kernel_cost,
-                  .kernel_time = KernelTime{median(), total}};
+                  .kernel_time = KernelTime{median_time(), total}};
   auto at = [&](double q) { return time_text(quantile(q), 0); };
   std::string out = line.text(color) + "\n  " + counted(run_seconds.size(), "run") + ": median " + at(0.5) +
                     ", fastest " + at(0) + ", 10% to 90% from " + at(0.1) + " to " + at(0.9) + ", slowest " + at(1) +
                     "\n";
   if (!num_evaluations) return out;
   return out + formatted("  %.3g million UOp evaluations a second\n",
-                         double(num_evaluations) / std::max(median(), 1e-20) * 1e-6);
+                         double(num_evaluations) / std::max(median_time(), 1e-20) * 1e-6);
 }
 
 void TimedRuns::write(JsonWriter& json) const {
-  double t = std::max(median(), 1e-20);
+  double t = std::max(median_time(), 1e-20);
   json.object([&] {
-    json.member("runs", run_seconds.size()).member("median_s", median()).member("min_s", quantile(0));
+    json.member("runs", run_seconds.size()).member("median_s", median_time()).member("min_s", quantile(0));
     json.member("p10_s", quantile(0.1)).member("p90_s", quantile(0.9)).member("max_s", quantile(1));
     json.member("gflops", kernel_cost.num_operations / t * 1e-9);
     if (num_evaluations) json.member("evaluations", num_evaluations);
@@ -128,7 +128,7 @@ std::string RunReport::text(size_t number, bool color) const {
                                   : paint_text("FAILED", "red", color);
   out += " on " + device;
   if (!run_description.empty()) out += ", " + run_description;
-  if (!comparisons.empty() && passed())
+  if (!comparisons.empty() && is_passed())
     out += ", " + counted(comparisons.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !comparisons.empty())
     out += ", " + std::to_string(differing(comparisons)) + " of " + counted(comparisons.size(), "array") + " not as " +
@@ -141,7 +141,7 @@ std::string RunReport::text(size_t number, bool color) const {
   if (!variable_values.empty()) out += "  with " + text_of(variable_values) + "\n";
   for (const ChosenVariables& more : other_tried_values) out += "  also with " + text_of(more) + "\n";
   for (const Comparison& c : comparisons) out += indented(c.text());
-  if (!made_for.empty()) out += "  made for " + made_for + "\n";
+  if (!user_operation.empty()) out += "  made for " + user_operation + "\n";
   for (size_t i = 0; i < left_out_runs.size(); i++)
     out +=
         (i ? ", " : "  left out for lack of time: ") + left_out_runs[i] + (i + 1 == left_out_runs.size() ? "\n" : "");
@@ -158,7 +158,7 @@ std::string RunReport::text(size_t number, bool color) const {
 std::string RunReport::json() const {
   return json_object([&](JsonWriter& json) {
     if (!input.empty()) json.member("input", input);
-    if (!made_for.empty()) json.member("made_for", made_for);
+    if (!user_operation.empty()) json.member("made_for", user_operation);
     json.member("kernel", kernel).member("device", device).member("result", name_of(result()));
     if (!error.empty()) json.member("error", error);
     if (!run_description.empty()) json.member("ran", run_description);
@@ -208,7 +208,7 @@ std::string time_text(double t, int width) {
   return formatted("%*.2fus", width, t * 1e6);
 }
 
-std::string KernelLine::text(bool color) const {
+std::string KernelReportLine::text(bool color) const {
   std::string out =
       paint_text(formatted("*** %-7.7s %4zu", device.c_str(), kernel_number), "green", color && kernel_time);
   out += " " + (color ? name : ansistrip(name));

@@ -22,7 +22,7 @@ struct TimedRuns {
   uint64_t buffer_bytes = 0;
   uint64_t num_evaluations = 0;  // number of UOps that REF evaluates in one run; 0 if not counted
 
-  double median() const { return quantile(0.5); }
+  double median_time() const { return quantile(0.5); }
   double quantile(double q) const { return tgc::quantile(run_seconds, q); }
   // Returns tinygrad's DEBUG=2 line for the median time, a line on the spread of the times and, if they were counted,
   // one with the UOp evaluations a second.
@@ -48,7 +48,7 @@ struct RunReport {
   enum class Result : uint8_t { Passed, Failed, NotCompared, Trouble };
 
   std::string input = {};
-  std::string made_for = {};         // Tensor methods and Python lines that the kernel implements, if recorded
+  std::string user_operation = {};   // Tensor methods and Python lines that the kernel implements, if recorded
   std::string kernel = {};
   // what ran in place of the input, such as "the recorded linear list"
   std::string run_description = {};
@@ -73,7 +73,7 @@ struct RunReport {
   bool is_kernel_fault = false;
 
   Result result() const;
-  bool passed() const { return result() == Result::Passed; }
+  bool is_passed() const { return result() == Result::Passed; }
   int exit_code() const;
   // `number` is the number of the kernel in the command, from 1. For a run without an error.
   std::string text(size_t number, bool color) const;
@@ -99,7 +99,7 @@ struct KernelTime {
   double seconds = 0, total_seconds = 0;
 };
 
-struct KernelLine {
+struct KernelReportLine {
   std::string name;          // with terminal colors
   std::string device;
   size_t kernel_number = 0;  // from 1

@@ -19,12 +19,12 @@ namespace {
 std::vector<UOp> nodes_of(const ImportedGraph& graph) { return graph.list.empty() ? toposort(graph.root) : graph.list; }
 
 // `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<Execution> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs, const VariableValues& variables,
-                            const ExecuteOptions& options) {
-  const Arrays own = with_dtypes_of(inputs, buffers_of_nodes(nodes_of(graph)));
+Result<ExecutionResult> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs,
+                                  const VariableValues& variables, const ExecuteOptions& options) {
+  const Arrays own = arrays_with_dtypes_of(inputs, buffers_of_nodes(nodes_of(graph)));
   const ReferenceRunner ref(own, variables, options);
   auto done = graph.list.empty() ? ref.run_reference(graph.root) : ref.run_reference(graph.list);
-  if (done) done->outputs = with_dtypes_of(done->outputs, buffers_of_nodes(toposort(ast)));
+  if (done) done->outputs = arrays_with_dtypes_of(done->outputs, buffers_of_nodes(toposort(ast)));
   return done;
 }
 
@@ -53,7 +53,7 @@ Result<LastRecordedGraph> last_recorded_graph(const Session& session, const Inpu
               .expected = "the kernel's device, or --emulate"};
 }
 
-Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
+Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref) {
   return run_graph(last.graph, ast, inputs, variables, ref);
 }
@@ -106,7 +106,7 @@ class StageRuns {
 std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in, const Target& target, bool recorded) {
   InputGraph copy = in;
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);
-  copy.graph->extension<ImportedFrom>() = import_facts_of(in);
+  copy.graph->extension<ImportFacts>() = import_facts_of_input(in);
   copy.info.target = target.name();
   session.overrides.target.clear(), session.overrides.uses_recorded_pipeline |= recorded;
   return std::move(session.pipeline(std::move(copy)).value_or_throw());
@@ -152,7 +152,7 @@ Array with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
 
 }  // namespace
 
-Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers) {
+Arrays arrays_with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers) {
   Arrays out;
   for (const NamedArray& a : arrays) {
     auto spec = std::ranges::find_if(buffers, [&](const BufferSpec& b) { return b.name() == a.name; });

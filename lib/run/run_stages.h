@@ -24,7 +24,7 @@ struct LastRecordedGraph {
 // there is none.
 Result<LastRecordedGraph> last_recorded_graph(const Session& session, const InputGraph& in);
 // Runs `last` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<Execution> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
+Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                      const VariableValues& variables, const ExecuteOptions& ref);
 
 // The message begins with `where`: "after 'expander': ...".
@@ -32,6 +32,6 @@ Failure failure_at(const std::string& where, Diag diag);
 
 // Gives each array the dtype of the buffer of its name if the number of bytes is the same. tinygrad emulates dtypes: a
 // bfloat16 buffer becomes one of uint16, and a buffer of n longs one of 2n ints.
-Arrays with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
+Arrays arrays_with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>& buffers);
 
 }  // namespace tgc

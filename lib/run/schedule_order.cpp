@@ -203,18 +203,18 @@ class OrderChecker {
       const Kernels& before = graph.kernels_stored_in(written[j]);
       if (stored.contains(writer)) {
         if (writer > reader && overlap(reader, i, !is_read, writer, j))
-          add(out_.faults, writer, reader, name, is_read ? "read after write" : "write after write",
-              kernel_text(reader) + (is_read ? " reads " : " stores to ") + name + " after " + kernel_text(writer) +
+          add(out_.order_faults, writer, reader, name, is_read ? "read after write" : "write after write",
+              kernel_label(reader) + (is_read ? " reads " : " stores to ") + name + " after " + kernel_label(writer) +
                   " has stored to it");
       } else if (is_read && std::ranges::includes(before, stored)) {
         const bool is_stale = graph.dependencies(reader).contains(writer);
         if (!(is_stale || writer < reader) || !overlap(reader, i, false, writer, j)) continue;
-        add(is_stale ? out_.stale_reads : out_.faults, reader, writer, name, "write after read",
-            kernel_text(reader) + " reads " + name + " as it is before " + kernel_text(writer) + " stores to it");
+        add(is_stale ? out_.stale_reads : out_.order_faults, reader, writer, name, "write after read",
+            kernel_label(reader) + " reads " + name + " as it is before " + kernel_label(writer) + " stores to it");
         if (is_stale) out_.depends_on_stale_read[reader] = true;
       } else if (reader < writer && !before.contains(reader) && (is_write || is_read) &&
                  out_.undecided_pairs.size() < 4 && overlap(reader, i, !is_read, writer, j)) {
-        out_.undecided_pairs.push_back(kernel_text(reader) + " and " + kernel_text(writer) + " access " + name);
+        out_.undecided_pairs.push_back(kernel_label(reader) + " and " + kernel_label(writer) + " access " + name);
       }
     }
   }
@@ -223,7 +223,7 @@ class OrderChecker {
     for (const ScheduleFault& f : list)
       if (f.first_kernel == first && f.second_kernel == second) return;
     list.push_back({first, second, buffer,
-                    kind + ": " + kernel_text(first) + " must run before " + kernel_text(second),
+                    kind + ": " + kernel_label(first) + " must run before " + kernel_label(second),
                     "create_schedule (" + file_ + ")", std::move(text)});
   }
 
@@ -274,14 +274,14 @@ class OrderChecker {
       if (arguments.size() != record_.kernels[k].buffer_args.size()) return;
       for (size_t i = 0; i < arguments.size(); i++) {
         const GoldenBuffer& b = record_.kernels[k].buffer_args[i];
-        for (size_t d = 0; d < std::max<size_t>(b.multi.size(), 1); d++) {
+        for (size_t d = 0; d < std::max<size_t>(b.device_buffers.size(), 1); d++) {
           const auto [buffer, device] = part_of(arguments[i], d);
           if (!buffer.in({Op::BUFFER, Op::PARAM})) continue;
           const bool is_param = buffer.is(Op::PARAM);
           const Buffer key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
           const bool is_planned = !is_param && !recorded_.buffer_numbers.contains(key.first);
           if (is_param && check_moved(k, i, d, buffer, planned)) return;
-          const GoldenBuffer& part = b.multi.empty() ? b : b.multi[d];
+          const GoldenBuffer& part = b.device_buffers.empty() ? b : b.device_buffers[d];
           const Use use{is_planned ? k : 0, is_planned ? k : last, part.base, part.offset,
                         part.offset + checked_bytes(part), is_planned};
           auto [it, is_new] = uses.try_emplace(key, use);
@@ -297,8 +297,8 @@ class OrderChecker {
         if (x == y || a.base != b.base || a.begin >= b.end || b.begin >= a.end) continue;
         if ((!a.is_planned && !b.is_planned) || b.first < a.first || b.first > a.last) continue;
         return add_plan_fault(a.last, b.first, shown(x, a),
-                              kernel_text(b.first) + " stores to " + shown(y, b) + ", which has the place of " +
-                                  shown(x, a) + (a.is_planned ? ", which " + kernel_text(a.last) + " still uses"
+                              kernel_label(b.first) + " stores to " + shown(y, b) + ", which has the place of " +
+                                  shown(x, a) + (a.is_planned ? ", which " + kernel_label(a.last) + " still uses"
                                                               : ", which the program still uses"));
       }
   }
@@ -324,17 +324,17 @@ class OrderChecker {
     const std::string name = shown({slot_of_buffer(param) + kExternal, 0}, {.is_planned = false});
     add_plan_fault(k, k, name,
                    "the plan moves " + name + ", which the program uses afterwards, to other memory, so that " +
-                       kernel_text(k) + " does not access " + name);
+                       kernel_label(k) + " does not access " + name);
     return true;
   }
   void add_split(const Buffer& b, const Use& use, size_t k) {
     add_plan_fault(use.last, k, shown(b, use),
-                   kernel_text(k) + " accesses " + shown(b, use) + " at another place than " + kernel_text(use.last));
+                   kernel_label(k) + " accesses " + shown(b, use) + " at another place than " + kernel_label(use.last));
   }
   void add_plan_fault(size_t first, size_t second, const std::string& buffer, std::string text) {
-    const std::string edge = "write after read: " + kernel_text(first) + ", which uses " + buffer +
-                             ", must run before " + kernel_text(second) + ", which stores to its place";
-    out_.faults.push_back({first, second, buffer, first == second ? "" : edge,
+    const std::string edge = "write after read: " + kernel_label(first) + ", which uses " + buffer +
+                             ", must run before " + kernel_label(second) + ", which stores to its place";
+    out_.order_faults.push_back({first, second, buffer, first == second ? "" : edge,
                            "memory_plan_rewrite (schedule/memory.py)", std::move(text), true});
   }
 
@@ -362,7 +362,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
     if (is_jit_record(record)) {
       OrderReport out;
       if (auto fault = find_jit_fault(session, record, release, parameters))
-        out.faults.push_back(std::move(*fault));
+        out.order_faults.push_back(std::move(*fault));
       return out;
     }
     return OrderChecker(session, record, release, schedule, parameters).check();

@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-inline std::string kernel_text(size_t number) { return "kernel " + std::to_string(number); }
+inline std::string kernel_label(size_t number) { return "kernel " + std::to_string(number); }
 
 // Two kernels that access the same memory in the wrong order, or one that accesses the wrong memory or gets a wrong
 // value.
@@ -28,7 +28,7 @@ struct ScheduleFault {
 };
 
 struct OrderReport {
-  std::vector<ScheduleFault> faults;
+  std::vector<ScheduleFault> order_faults;
   // Kernels that read the content of a buffer from before a store, although they depend on the kernel that stores. No
   // order is right, and tinygrad keeps no copy of the old content.
   std::vector<ScheduleFault> stale_reads;

@@ -89,7 +89,7 @@ struct Arguments {
 Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::string>& texts, const Arrays& given) {
   Arguments out;
   auto sizes = given_sizes(texts);
-  for (const HandWrittenKernel::Parameter& p : kernel.parameters) {
+  for (const HandWrittenKernel::KernelParameter& p : kernel.parameters) {
     auto size = sizes.find(p.name);
     const Array* array = find_array(given, p.name);
     if (p.is_builtin) continue;
@@ -130,7 +130,7 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
 
 Language language_of(const Target& target) {
   if (target.device == "METAL") return Language::Metal;
-  return compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
+  return make_compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
 
 // On the CPU, each work group is a thread. For OpenCL, the driver checks the number of threads of a work group.
@@ -160,15 +160,15 @@ struct ReadSource {
 };
 ReadSource read_source(const Session& session, const std::string& file, const std::string& language,
                        const std::string& wanted) {
-  const std::string target = wanted.empty() ? default_target_of(language).value_or_throw() : wanted;
-  ReadSource out{.target = parse_target(target, session.settings_for().value_or_throw()).value_or_throw(),
+  const std::string target = wanted.empty() ? default_language_target(language).value_or_throw() : wanted;
+  ReadSource out{.target = parse_target(target, session.merge_settings().value_or_throw()).value_or_throw(),
                  .language = Language::C, .text = {}};
-  const Target own = parse_target(default_target_of(language).value_or_throw(), Settings()).value_or_throw();
+  const Target own = parse_target(default_language_target(language).value_or_throw(), Settings()).value_or_throw();
   out.language = language_of(out.target);
   if (out.language != language_of(own))
     throw Failure(Diag{.message = "the compiler of " + out.target.name() + " takes no " + language,
                        .expected = "--target=" + own.name() + " or an architecture of it"});
-  out.text = self_contained_source(out.language, read_whole_file(file).value_or_throw()).value_or_throw();
+  out.text = make_self_contained_source(out.language, read_whole_file(file).value_or_throw()).value_or_throw();
   return out;
 }
 
@@ -208,16 +208,16 @@ Diag at_hand_written_line(Diag diag, const std::string& file) {
   for (std::string_view line : lines_of(diag.context))
     if (constexpr std::string_view kLine = "  line "; line.starts_with(kLine))
       named.push_back(size_t(std::atol(line.data() + kLine.size())));
-  if (!named.empty()) diag.context = shown_lines(*text, named);
+  if (!named.empty()) diag.context = source_lines_text(*text, named);
   return diag;
 }
 
-Result<SourceJob> source_job(const Session& session, const std::string& file, const std::string& language,
+Result<SourceJob> make_source_job(const Session& session, const std::string& file, const std::string& language,
                               const std::string& target) {
   return catch_failures([&] {
     ReadSource source = read_source(session, file, language, target);
     CompileJob job =
-        compile_job(source.target.device, name_of(source.target.renderer), source.target.arch).value_or_throw();
+        make_compile_job(source.target.device, name_of(source.target.renderer), source.target.arch).value_or_throw();
     job.name = kernels_in_source(source.language, source.text).value_or_throw().front().name;
     job.source = std::move(source.text);
     return SourceJob{source.target.name(), std::move(job)};
@@ -231,7 +231,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     const auto kernels = kernels_in_source(read.language, read.text).value_or_throw();
     const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
     Placement place =
-        std::move(choose_placement("", read.target.name(), session.settings_for().value_or_throw()).value_or_throw());
+        std::move(choose_placement("", read.target.name(), session.merge_settings().value_or_throw()).value_or_throw());
     check_emulation(place).value_or_throw();
     check_launch_size(*place.target, source.grid, source.block);
     Arrays given;
@@ -255,11 +255,11 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
                                           .value_or_throw());
     const InputDistribution draw{.seed = options.input.seed.value_or(0)};
     Arrays inputs = std::move(
-        input_arrays(executable.buffers(), given, options.input.arrays_file, draw).value_or_throw());
-    ExecuteOptions execution = options.device.execute_options(place);
+        make_input_arrays(executable.buffers(), given, options.input.arrays_file, draw).value_or_throw());
+    ExecuteOptions execution = options.device.make_execute_options(place);
     execution.num_repeats = options.device.timed_runs;
-    Execution done =
-        std::move(execute(executable, *place.device, inputs, arguments.values, execution).value_or_throw());
+    ExecutionResult done =
+        std::move(execute_kernel(executable, *place.device, inputs, arguments.values, execution).value_or_throw());
     SourceRunReport report{.kernel = kernel.name, .device = place.label, .run_seconds = std::move(done.run_seconds)};
     for (NamedArray& a : done.outputs) {
       a.name = arguments.names.at(size_t(std::stoul(a.name.substr(4))));

@@ -106,7 +106,7 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
   };
   for (const TensorMemory& m : memories) reference.input_slots.push_back(slot_of(m.buffer));
   for (const TensorOutput& o : reference.program.outputs)
-    reference.output_slots.push_back(o.source_index ? value_slot(*o.source_index) : slot_of(o.buffer));
+    reference.output_slots.push_back(o.source_index ? slot_of_value(*o.source_index) : slot_of(o.buffer));
 }
 
 TensorReference imported(ParsedTensorGraph text, UOp root, const TensorParameters& parameters, bool with_values = false,
@@ -171,7 +171,7 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
 
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const std::map<size_t, std::shared_ptr<Array>>& contents,
-                                              const ScheduleOptions& options, std::optional<int> way,
+                                              const ScheduleOptions& options, std::optional<int> perturbation,
                                               Placement* place) {
   return catch_failures([&] {
     Graph names;
@@ -194,9 +194,9 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
     std::vector<std::unique_ptr<Graph>> perturbed;
     for (const TensorKernel& k : program.kernels) {
       UOp ast = k.ast;
-      if (way) {
+      if (perturbation) {
         perturbed.push_back(std::make_unique<Graph>(ast.graph().settings()));
-        ast = perturb_rounding(copy_into(*perturbed.back(), ast), *way);
+        ast = perturb_rounding(copy_into(*perturbed.back(), ast), *perturbation);
       }
       schedule.items.push_back({.ast = ast, .buffers = k.memories, .fixed_vars = k.variables});
     }
@@ -205,14 +205,14 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
     for (const TensorOutput& o : program.outputs)
       wanted.push_back(
           {o.memory_index, program.memories[o.memory_index].dtype, {program.memories[o.memory_index].num_elements}});
-    Placement ref = ref_placement();
+    Placement ref = make_ref_placement();
     ScheduleRunner runner(place ? *place : ref, 2);
     return std::move(std::move(runner.run_schedule(schedule, known, wanted, options).value_or_throw()).values);
   });
 }
 
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
-                                                      const ScheduleOptions& options, std::optional<int> way,
+                                                      const ScheduleOptions& options, std::optional<int> perturbation,
                                                       Placement* place) {
   return catch_failures([&] {
     const TensorProgram& program = reference.program;
@@ -226,7 +226,8 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
         throw Failure("buffer " + std::to_string(slot) + " of the graph is another one than that of the schedule");
       contents[i] = found->second;
     }
-    std::vector<Array> values = std::move(run_tensor_program(program, contents, options, way, place).value_or_throw());
+    std::vector<Array> values =
+        std::move(run_tensor_program(program, contents, options, perturbation, place).value_or_throw());
     std::map<int64_t, Array> out;
     for (size_t i = 0; i < values.size(); i++)
       if (reference.output_slots[i] != -1) out.emplace(reference.output_slots[i], std::move(values[i]));
@@ -234,7 +235,7 @@ Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& ref
   });
 }
 
-Array differing_copy(const Array& stored, const Array& expected) {
+Array make_differing_copy(const Array& stored, const Array& expected) {
   Array out(expected.dtype(), {expected.size()});
   for (size_t at = 0; at < stored.nbytes(); at += out.nbytes()) {
     std::memcpy(out.data(), stored.data() + at, out.nbytes());

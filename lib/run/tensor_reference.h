@@ -11,12 +11,12 @@ struct TensorReference {
   TensorProgram program;
   // slot of the buffer with each array's initial content; -1 if there is none
   std::vector<int64_t> input_slots;
-  // slot of the buffer that holds each output after the schedule has run, value_slot(i) for the value of source i of
+  // slot of the buffer that holds each output after the schedule has run, slot_of_value(i) for the value of source i of
   // the sink, or -1 for memory between kernels
   std::vector<int64_t> output_slots;
 };
 
-inline int64_t value_slot(size_t source) { return -2 - int64_t(source); }
+inline int64_t slot_of_value(size_t source) { return -2 - int64_t(source); }
 
 // Imports the AST of `record`. If the AST computes values without storing them, a stage says to which buffers they are
 // stored; in a record without kernels, the values are outputs. `invalid` replaces Invalid elements.
@@ -29,11 +29,11 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
                                           const std::string& name);
 
 // Runs the kernels of a tensor graph on `place`, or in REF if it is null, and returns the array of each output.
-// `contents` has initial contents, by index in TensorProgram::memories. `way`: how to perturb rounding
+// `contents` has initial contents, by index in TensorProgram::memories. `perturbation`: how to perturb rounding
 // (perturb_rounding.h).
 Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const std::map<size_t, std::shared_ptr<Array>>& contents,
-                                              const ScheduleOptions& options, std::optional<int> way = {},
+                                              const ScheduleOptions& options, std::optional<int> perturbation = {},
                                               Placement* place = nullptr);
 
 // By slot. The array of a buffer on several devices has the devices' parts one after another.
@@ -41,10 +41,10 @@ using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
 
 // As run_tensor_program(), with arrays by the slots of the buffers.
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
-                                                      const ScheduleOptions& options, std::optional<int> way = {},
-                                                      Placement* place = nullptr);
+                                                      const ScheduleOptions& options,
+                                                      std::optional<int> perturbation = {}, Placement* place = nullptr);
 
 // Returns the first of the copies in `stored` that differs from `expected`, else the last copy.
-Array differing_copy(const Array& stored, const Array& expected);
+Array make_differing_copy(const Array& stored, const Array& expected);
 
 }  // namespace tgc

@@ -67,8 +67,8 @@ void make_integers_large(Array& array) {
 // all_sizes.h.
 std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
                                    const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
-  const ProgramSizes sizes = of_all_sizes ? sizes_of(program) : ProgramSizes();
-  const std::vector<double> constants = constants_of(sizes.kernels);
+  const ProgramSizes sizes = of_all_sizes ? program_sizes_of(program) : ProgramSizes();
+  const std::vector<double> constants = constants_of_kernels(sizes.kernels);
   std::map<size_t, std::shared_ptr<Array>> contents;
   for (size_t i = 0; i < program.memories.size(); i++) {
     const TensorMemory& m = program.memories[i];
@@ -83,7 +83,7 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
       std::memcpy(array->data(), known->data(), known->nbytes());
     contents[i] = std::move(array);
   }
-  const ScheduleOptions options{.runs_in_process = true};
+  const ScheduleOptions options{.should_run_in_process = true};
   return std::move(run_tensor_program(program, contents, options).value_or_throw());
 }
 
@@ -110,14 +110,14 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
   return std::nullopt;
 }
 
-EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const ContentOfBuffer& content,
+EquivalenceResult compared(const TensorSidesProgram& sides, uint64_t seed, const ContentOfBuffer& content,
                            bool of_all_sizes) {
-  auto values = run_with_random(sides.program, seed, !sides.have_same_places, content, of_all_sizes);
+  auto values = run_with_random(sides.program, seed, !sides.have_same_shapes, content, of_all_sizes);
   const Array &before = values[0], &after = values[1];
   EquivalenceResult out{.kind = Kind::Same};
   const ToleranceOptions tolerance = tolerance_of(sides.program, before);
   std::optional<int64_t> differs;
-  if (sides.have_same_places) {
+  if (sides.have_same_shapes) {
     auto comparison = std::move(compare_arrays("value", after, before, tolerance).value_or_throw());
     out.is_exact = comparison.max_abs_error == 0;
     if (comparison.worst_difference) differs = comparison.worst_difference->flat_index;
@@ -131,7 +131,7 @@ EquivalenceResult compared(const TensorSides& sides, uint64_t seed, const Conten
   if (!differs) return out;
   out.kind = Kind::Differ, out.is_beyond_rounding = true;
   out.after = element_text(after, *differs);
-  out.before = sides.have_same_places ? element_text(before, *differs) : "no element has this value";
+  out.before = sides.have_same_shapes ? element_text(before, *differs) : "no element has this value";
   int64_t rest = *differs;
   const auto& dims = sides.program.outputs[1].shape;
   std::vector<int64_t> at(dims.size());
@@ -152,7 +152,7 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
   if (out) return std::move(*out);
   EquivalenceResult open{.kind = Kind::Open};
   if (!out.diag().kernel_fault) return open;
-  if (auto fault = faulty_output(sides->program, seed, !sides->have_same_places, content); fault && fault->output == 1)
+  if (auto fault = faulty_output(sides->program, seed, !sides->have_same_shapes, content); fault && fault->output == 1)
     open.after = fault->text;
   return open;
 }
@@ -160,7 +160,7 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
 Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
                                               const TensorVariables& variables, uint64_t seed) {
   return catch_failures([&] {
-    const TensorPairs pairs = std::move(import_tensor_pairs(before, after, stages, variables).value_or_throw());
+    const TensorPairsProgram pairs = std::move(import_tensor_pairs(before, after, stages, variables).value_or_throw());
     RangedDifference out;
     auto ran = catch_failures([&] { return run_with_random(pairs.program, seed, false); });
     if (!ran) {

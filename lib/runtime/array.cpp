@@ -57,12 +57,12 @@ HostMemory HostMemory::allocate_shared(size_t bytes) {
   void* p = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   HostMemory out;
-  out.data_ = {static_cast<uint8_t*>(p), Deleter(mapped)};
+  out.data_ = {static_cast<uint8_t*>(p), MemoryDeleter(mapped)};
   out.size_ = bytes;
   return out;
 }
 
-void HostMemory::Deleter::operator()(uint8_t* p) const {
+void HostMemory::MemoryDeleter::operator()(uint8_t* p) const {
   if (mapped_bytes) ::munmap(p, mapped_bytes);
   else std::free(p);
 }
@@ -81,7 +81,7 @@ Array::Array(DType dtype, std::vector<int64_t> shape, bool shared) : dtype_(dtyp
   if (uint64_t free = available_memory_for(double(bytes)); uint64_t(bytes) > free)
     throw Failure("not enough memory for an array of " + bytes_text(uint64_t(bytes)) + " (" + bytes_text(free) +
                   " are free)");
-  memory_ = shared ? HostMemory::allocate_shared(size_t(bytes)) : HostMemory(size_t(bytes));
+  host_memory_ = shared ? HostMemory::allocate_shared(size_t(bytes)) : HostMemory(size_t(bytes));
 }
 
 Array Array::copy() const {
@@ -98,7 +98,7 @@ const Array* find_array(const Arrays& arrays, std::string_view name) {
   return nullptr;
 }
 
-Arrays copy_of(const Arrays& arrays) {
+Arrays copy_arrays(const Arrays& arrays) {
   Arrays out;
   for (const NamedArray& a : arrays) out.push_back({a.name, a.array.copy()});
   return out;
@@ -169,10 +169,10 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat) {
 
 uint64_t available_memory_for(double bytes) {
   constexpr double kFew = 1 << 20;
-  return bytes > kFew ? available_memory() : std::numeric_limits<uint64_t>::max();
+  return bytes > kFew ? available_memory_bytes() : std::numeric_limits<uint64_t>::max();
 }
 
-uint64_t available_memory() {
+uint64_t available_memory_bytes() {
   uint64_t available = std::numeric_limits<uint64_t>::max();
   std::ifstream in("/proc/meminfo");
   for (std::string line; std::getline(in, line);)

@@ -24,13 +24,13 @@ class HostMemory {
   size_t size() const { return size_; }
 
  private:
-  struct Deleter {
+  struct MemoryDeleter {
     size_t mapped_bytes;  // size of a mapping; 0 if the memory is from the heap
-    Deleter() : mapped_bytes(0) {}
-    explicit Deleter(size_t bytes) : mapped_bytes(bytes) {}
+    MemoryDeleter() : mapped_bytes(0) {}
+    explicit MemoryDeleter(size_t bytes) : mapped_bytes(bytes) {}
     void operator()(uint8_t* p) const;
   };
-  std::unique_ptr<uint8_t[], Deleter> data_;
+  std::unique_ptr<uint8_t[], MemoryDeleter> data_;
   size_t size_ = 0;
 };
 
@@ -46,9 +46,9 @@ class Array {
   DType dtype() const { return dtype_; }
   std::span<const int64_t> shape() const { return shape_; }
   int64_t size() const { return size_; }
-  size_t nbytes() const { return memory_.size(); }
-  uint8_t* data() { return memory_.data(); }
-  const uint8_t* data() const { return memory_.data(); }
+  size_t nbytes() const { return host_memory_.size(); }
+  uint8_t* data() { return host_memory_.data(); }
+  const uint8_t* data() const { return host_memory_.data(); }
   template <class T>
   std::span<T> as() { return {reinterpret_cast<T*>(data()), nbytes() / sizeof(T)}; }
   template <class T>
@@ -63,7 +63,7 @@ class Array {
   DType dtype_;
   std::vector<int64_t> shape_;
   int64_t size_ = 0;
-  HostMemory memory_;
+  HostMemory host_memory_;
 };
 
 struct NamedArray {
@@ -72,7 +72,7 @@ struct NamedArray {
 };
 using Arrays = std::vector<NamedArray>;
 const Array* find_array(const Arrays& arrays, std::string_view name);
-Arrays copy_of(const Arrays& arrays);
+Arrays copy_arrays(const Arrays& arrays);
 
 std::string shape_text(std::span<const int64_t> shape);  // returns text such as "(3, 4)", "(3,)", "()"
 std::string_view dtype_text(DType scalar);               // returns the full name, such as "bfloat16"
@@ -84,17 +84,17 @@ std::string element_text(const Array& array, int64_t i);
 std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
 // Returns how many bytes this process can still allocate without swapping; the maximum of uint64_t if unknown.
-uint64_t available_memory();
-// Returns available_memory(); for up to 1 MiB, the maximum of uint64_t without reading the system's files, which would
-// take longer than most kernels.
+uint64_t available_memory_bytes();
+// Returns available_memory_bytes(); for up to 1 MiB, the maximum of uint64_t without reading the system's files, which
+// would take longer than most kernels.
 uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 
-// The bytes of a buffer in host memory, at any alignment. `owner`, if not null, keeps them alive.
+// The bytes of a buffer in host memory, at any alignment. `memory_owner`, if not null, keeps them alive.
 struct HostData {
   const uint8_t* data = nullptr;
   size_t bytes = 0;
-  std::shared_ptr<const void> owner = {};
+  std::shared_ptr<const void> memory_owner = {};
   bool is_mapped = false;  // the bytes are pages of a file, which the system can drop and read again
 };
 

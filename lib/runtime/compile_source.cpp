@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-Result<CompileJob> job_for(const KernelSource& source) {
+Result<CompileJob> compile_job_for(const KernelSource& source) {
   std::string_view rest = source.target;
   auto part = [&] {
     size_t colon = rest.find(':');
@@ -13,7 +13,7 @@ Result<CompileJob> job_for(const KernelSource& source) {
     return first;
   };
   std::string_view device = part(), renderer = part();
-  auto job = compile_job(device, renderer, rest);
+  auto job = make_compile_job(device, renderer, rest);
   if (!job) return job.diag();
   job->source = source.text;
   job->name = source.name;
@@ -21,7 +21,7 @@ Result<CompileJob> job_for(const KernelSource& source) {
 }
 
 Result<std::string> compile_source(const KernelSource& source, bool lines) {
-  auto job = job_for(source);
+  auto job = compile_job_for(source);
   if (!job) return job.diag();
   job->annotates_lines = lines;
   if (source.compile_seconds > 0) job->timeout_seconds = source.compile_seconds;
@@ -37,7 +37,7 @@ Result<std::string> check_source(const KernelSource& source, Language language) 
 
 constexpr std::string_view kDoesNotCompile = " source does not compile: ";
 
-Diag invalid_source(std::string_view language, const KernelSource& source, std::string log) {
+Diag invalid_source_error(std::string_view language, const KernelSource& source, std::string log) {
   return Diag{.message = std::string(language) + std::string(kDoesNotCompile) + "kernel '" + source.name + "'",
               .context = std::move(log)};
 }

@@ -6,7 +6,7 @@
 
 namespace tgc {
 
-Result<CompileJob> job_for(const KernelSource& source);
+Result<CompileJob> compile_job_for(const KernelSource& source);
 
 // `lines`: the result maps instructions to source lines.
 Result<std::string> compile_source(const KernelSource& source, bool lines = false);
@@ -16,7 +16,7 @@ Result<std::string> compile_source(const KernelSource& source, bool lines = fals
 Result<std::string> check_source(const KernelSource& source, Language language);
 
 // Returns the error of a source that the driver does not compile. `log` says why.
-Diag invalid_source(std::string_view language, const KernelSource& source, std::string log);
+Diag invalid_source_error(std::string_view language, const KernelSource& source, std::string log);
 bool is_invalid_source(const Diag& error);
 
 }  // namespace tgc

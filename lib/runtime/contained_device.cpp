@@ -18,7 +18,7 @@ enum class ContainedDevice::Call : uint64_t {
   Free, CopyFrom, CopyTo, Copy, Unload, Launch, Settle,
 };
 
-struct ContainedDevice::Shared {
+struct ContainedDevice::SharedState {
   volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
   volatile uint64_t launches = 0;
 };
@@ -40,9 +40,9 @@ const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in
 }  // namespace
 
 // ---- code that runs in the worker
-class ContainedDevice::Server {
+class ContainedDevice::DeviceServer {
  public:
-  Server(ContainedDevice& of, Worker& worker)
+  DeviceServer(ContainedDevice& of, Worker& worker)
       : of_(of),
         device_(of.device_),
         shared_(*of.shared_state_),
@@ -111,7 +111,7 @@ class ContainedDevice::Server {
       }
       case Call::Copy: {
         DeviceBuffer to = buffer_in(in);
-        copy_between(device_, to, buffer_in(in)).value_or_throw();
+        copy_device_buffer(device_, to, buffer_in(in)).value_or_throw();
         break;
       }
       case Call::Unload: kernels_.at(in.read_number() - 1).reset(); break;
@@ -129,8 +129,8 @@ class ContainedDevice::Server {
     settled_ = true;
     device_.start_threads(threads);
     // adopted kernels are REF's, which allocate memory while they run
-    uint64_t memory = of_.has_adopted_kernels_ ? available_memory() : kKernelMemory;
-    if (!device_.has_driver()) worker_.confine({.rights = Rights::Compute, .memory_bytes = memory});
+    uint64_t memory = of_.has_adopted_kernels_ ? available_memory_bytes() : kKernelMemory;
+    if (!device_.has_driver()) worker_.confine_process({.rights = Rights::Compute, .memory_bytes = memory});
   }
 
   template <class Work>
@@ -156,16 +156,16 @@ class ContainedDevice::Server {
     try {
       return work(kernel, {buffers, variables, size});
     } catch (Failure& failure) {
-      failure.diag().message = of_.kernel_prefix(number) + failure.diag().message;
+      failure.diag().message = of_.kernel_name_prefix(number) + failure.diag().message;
       throw;
     }
   }
 
   ContainedDevice& of_;
   Device& device_;
-  Shared& shared_;
+  SharedState& shared_;
   Worker& worker_;
-  bool is_host_ = takes_host_addresses(device_), settled_ = false;
+  bool is_host_ = can_take_host_addresses(device_), settled_ = false;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<NamedMemory> watched_;
   std::optional<Diag> trouble_;
@@ -211,7 +211,7 @@ ContainedDevice::ContainedDevice(Device& device, std::string label, double timeo
     : device_(device),
       device_label_(std::move(label)),
       timeout_seconds_(timeout_seconds),
-      shared_state_(nullptr, [](Shared* s) { munmap(s, sizeof *s); }) {}
+      shared_state_(nullptr, [](SharedState* s) { munmap(s, sizeof *s); }) {}
 ContainedDevice::~ContainedDevice() = default;
 
 void ContainedDevice::allow_access(const void* begin, size_t bytes) {
@@ -228,21 +228,21 @@ bool ContainedDevice::can_access(const void* begin, size_t bytes) const {
 
 Status ContainedDevice::open() {
   if (worker_) return Unit{};
-  void* page = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return Diag{"not enough memory for a worker process"};
-  shared_state_.reset(new (page) Shared);
-  auto made = catch_failures([&] { return device_.has_driver() ? (driver_room_.emplace(), Unit{}) : Unit{}; });
+  shared_state_.reset(new (page) SharedState);
+  auto made = catch_failures([&] { return device_.has_driver() ? (driver_sandbox_.emplace(), Unit{}) : Unit{}; });
   if (!made) return made;
-  uint64_t memory = available_memory();
+  uint64_t memory = available_memory_bytes();
   auto worker = WorkerProcess::start([&](Worker& self) -> Status {
-    if (driver_room_) driver_room_->confine(self, memory);
+    if (driver_sandbox_) driver_sandbox_->confine_process(self, memory);
     if (auto status = device_.open(); !status) return status;
     self.send_answer(std::string());
-    Server(*this, self).serve();
+    DeviceServer(*this, self).serve();
   });
   if (!worker) return worker.diag();
   worker_.emplace(std::move(*worker));
-  auto answer = worker_->receive(timeout_seconds_);
+  auto answer = worker_->receive_answer(timeout_seconds_);
   return answer ? Status(Unit{}) : answer.diag();
 }
 
@@ -260,17 +260,18 @@ Status ContainedDevice::send_call(std::string message) {
 }
 
 Result<std::string> ContainedDevice::ask_worker(std::string message) {
-  if (!message.empty()) (void)worker_->send(message);  // a failed send is ignored: receive() returns why the worker
+  // a failed send is ignored: receive_answer() returns why the worker
+  if (!message.empty()) (void)worker_->send(message);
                                                        // died
-  auto answer = worker_->receive(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
+  auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
   uint64_t running = shared_state_->running;
-  if (answer || !worker_->death() || running == 0 || running > kernel_names_.size()) return answer;
+  if (answer || !worker_->worker_exit() || running == 0 || running > kernel_names_.size()) return answer;
   Diag diag = answer.diag();
-  diag.message = kernel_prefix(running) + diag.message;
+  diag.message = kernel_name_prefix(running) + diag.message;
   return diag;
 }
 
-std::string ContainedDevice::kernel_prefix(uint64_t kernel) const {
+std::string ContainedDevice::kernel_name_prefix(uint64_t kernel) const {
   return "kernel '" + kernel_names_.at(kernel - 1) + "' on " + device_label_ + ": ";
 }
 
@@ -314,8 +315,8 @@ Status ContainedDevice::copy_in(const DeviceBuffer& to, const void* from) {
     size = std::min(kPiece, to.bytes - at);
     std::string_view piece(static_cast<const char*>(from) + at, size);
     ByteWriter part;
-    auto answer =
-        ask_worker((part.write_number(uint64_t(Call::CopyIn)) << to.part_of(at, size)).write_text(piece).take_bytes());
+    auto answer = ask_worker(
+        (part.write_number(uint64_t(Call::CopyIn)) << to.buffer_part(at, size)).write_text(piece).take_bytes());
     if (!answer) return answer.diag();
   }
   return Unit{};
@@ -333,7 +334,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       size = std::min(kPiece, from.bytes - at);
       ByteWriter part;
       std::string answer =
-          std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.part_of(at, size)).take_bytes())
+          std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.buffer_part(at, size)).take_bytes())
                         .value_or_throw());
       ByteReader in(answer);
       if (in.read_number() != size) throw Failure("a worker process sent an answer of the wrong size");
@@ -363,26 +364,26 @@ Status ContainedDevice::synchronize() {
   return answer ? Status(Unit{}) : answer.diag();
 }
 
-bool ContainedDevice::is_host_device() const { return takes_host_addresses(device_); }
+bool ContainedDevice::is_host_device() const { return can_take_host_addresses(device_); }
 
 Status ContainedDevice::copy(const DeviceBuffer& to, const DeviceBuffer& from) {
   ByteWriter out;
   return send_call((out.write_number(uint64_t(Call::Copy)) << to << from).take_bytes());
 }
 
-Status ContainedDevice::check_around() {
+Status ContainedDevice::check_guard_bytes() {
   auto answer = ask_worker(ByteWriter().write_number(uint64_t(Call::CheckAround)).take_bytes());
   return answer ? Status(Unit{}) : answer.diag();
 }
 
-bool takes_host_addresses(const Device& device) {
+bool can_take_host_addresses(const Device& device) {
   if (auto* contained = dynamic_cast<const ContainedDevice*>(&device)) return contained->is_host_device();
   return dynamic_cast<const HostDevice*>(&device) != nullptr;
 }
 
-Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& from) {
+Status copy_device_buffer(Device& device, const DeviceBuffer& to, const DeviceBuffer& from) {
   if (auto* contained = dynamic_cast<ContainedDevice*>(&device)) return contained->copy(to, from);
-  if (takes_host_addresses(device)) return device.copy_in(to, HostDevice::address(from));
+  if (can_take_host_addresses(device)) return device.copy_in(to, HostDevice::address(from));
   return catch_failures([&] {
     HostMemory bytes(from.bytes);
     device.copy_out(bytes.data(), from).value_or_throw();
@@ -391,7 +392,7 @@ Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& 
 }
 
 Status check_around_all(Device& device) {
-  if (auto* contained = dynamic_cast<ContainedDevice*>(&device)) return contained->check_around();
+  if (auto* contained = dynamic_cast<ContainedDevice*>(&device)) return contained->check_guard_bytes();
   if (auto* host = dynamic_cast<HostDevice*>(&device)) return host->check_around_all();
   return Unit{};
 }

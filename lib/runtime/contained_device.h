@@ -40,34 +40,34 @@ class ContainedDevice : public Device {
 
   bool is_host_device() const;  // returns whether the device works in host memory
   Status copy(const DeviceBuffer& to, const DeviceBuffer& from);
-  Status check_around();
+  Status check_guard_bytes();
 
  private:
-  class Server;
+  class DeviceServer;
   class ProxyKernel;
   enum class Call : uint64_t;
   Status send_call(std::string message);
   void send_call_quietly(const std::function<std::string()>& message) noexcept;
   Result<std::string> ask_worker(std::string message);
-  std::string kernel_prefix(uint64_t kernel) const;
+  std::string kernel_name_prefix(uint64_t kernel) const;
   bool can_access(const void* begin, size_t bytes) const;
 
   Device& device_;
   std::string device_label_;
   double timeout_seconds_;
-  std::optional<DriverSandbox> driver_room_;
+  std::optional<DriverSandbox> driver_sandbox_;
   std::optional<WorkerProcess> worker_;
   std::map<uintptr_t, size_t> accessible_memory_;  // size in bytes by address
   std::vector<std::string> kernel_names_;       // a kernel's number is its index plus 1
   std::vector<std::unique_ptr<Kernel>> adopted_kernels_;
   bool has_adopted_kernels_ = false;
-  struct Shared;
-  std::unique_ptr<Shared, void (*)(Shared*)> shared_state_;
+  struct SharedState;
+  std::unique_ptr<SharedState, void (*)(SharedState*)> shared_state_;
 };
 
 // Returns whether a buffer of the device may be an address of this process that existed before open().
-bool takes_host_addresses(const Device& device);
-Status copy_between(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
+bool can_take_host_addresses(const Device& device);
+Status copy_device_buffer(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
 // Returns an error if a kernel wrote just before or after a buffer of a device in host memory.
 Status check_around_all(Device& device);
 

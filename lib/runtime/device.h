@@ -33,7 +33,7 @@ struct DeviceBuffer {
   uint64_t bytes = 0;
 
   // Returns a view of `size` bytes from byte `at` on, which shares the memory and must not be freed.
-  DeviceBuffer part_of(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
+  DeviceBuffer buffer_part(uint64_t at, uint64_t size) const { return {handle, offset + at, size}; }
 };
 
 struct KernelSource {

@@ -113,7 +113,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
 RuntimeInfo probe_device(std::string_view text) {
   RuntimeInfo info{.name = std::string(text)};
   constexpr double kPatience = 20;  // seconds; a GPU driver may start slowly the first time
-  auto answer = contain(
+  auto answer = run_in_sandbox(
       [&](Worker&) -> Result<std::string> {
         auto device = make_device(text);
         if (!device) return device.diag();

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-constexpr Emulator kEmulators[] = {
+constexpr EmulatorInfo kEmulators[] = {
     {"CUDA", "TGC_CUDA_LIBRARY", "TGC_CUDA_EMULATOR_RACE", "TGC_CUDA_EMULATOR_ARCH", "libtgc_cuda_emulator.so"},
     {"AMD", "TGC_HIP_LIBRARY", "TGC_HIP_EMULATOR_RACE", "TGC_HIP_EMULATOR_ARCH", "libtgc_hip_emulator.so"},
     {"METAL", "TGC_METAL_EMULATOR", "TGC_METAL_EMULATOR_RACE", "", ""},
@@ -31,13 +31,13 @@ bool is_device(std::string_view device, std::string_view name) {
 
 }  // namespace
 
-const Emulator* find_emulator(std::string_view device) {
-  for (const Emulator& e : kEmulators)
+const EmulatorInfo* find_emulator(std::string_view device) {
+  for (const EmulatorInfo& e : kEmulators)
     if (is_device(device, e.device)) return &e;
   return nullptr;
 }
 
-Result<std::string> library_path_of(const Emulator& emulator) {
+Result<std::string> library_path_of(const EmulatorInfo& emulator) {
 #ifndef TGC_EMULATE
   return absent_part_error("the emulators of GPUs", "TGC_EMULATE");
 #endif
@@ -45,14 +45,14 @@ Result<std::string> library_path_of(const Emulator& emulator) {
   namespace fs = std::filesystem;
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path() / "lib/tgc";
-  fs::path path = folder / emulator.library;
+  fs::path path = folder / emulator.library_file;
   if (!fs::exists(path, error)) return Diag{"there is no emulator '" + path.string() + "'"};
   return path.string();
 }
 
 Status use_emulators() {
-  for (const Emulator& e : kEmulators) {
-    Result<std::string> value = e.library.empty() ? std::string("1") : library_path_of(e);
+  for (const EmulatorInfo& e : kEmulators) {
+    Result<std::string> value = e.library_file.empty() ? std::string("1") : library_path_of(e);
     if (!value) return value.diag();
     setenv(e.library_variable, value->c_str(), 1);
   }
@@ -63,23 +63,23 @@ Status use_emulators() {
 bool is_emulation_requested() { return was_asked_for; }
 
 void enable_race_checks() {
-  for (const Emulator& e : kEmulators) setenv(e.race_variable, "1", 1);
+  for (const EmulatorInfo& e : kEmulators) setenv(e.race_variable, "1", 1);
 }
 bool has_race_checks() { return is_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool has_emulator(std::string_view device) {
-  return std::ranges::any_of(kEmulators, [&](const Emulator& e) { return is_device(device, e.device); });
+  return std::ranges::any_of(kEmulators, [&](const EmulatorInfo& e) { return is_device(device, e.device); });
 }
 
 bool is_emulated(std::string_view device) {
-  const Emulator* e = find_emulator(device);
-  if (!e || e->library.empty()) return e && is_set(e->library_variable);
-  const char* library = std::getenv(e->library_variable);
-  return library && std::string_view(library).ends_with(e->library);
+  const EmulatorInfo* e = find_emulator(device);
+  if (!e || e->library_file.empty()) return e && is_set(e->library_variable);
+  const char* library_file = std::getenv(e->library_variable);
+  return library_file && std::string_view(library_file).ends_with(e->library_file);
 }
 
-bool emulates_any_arch(std::string_view device) {
-  const Emulator* e = find_emulator(device);
+bool can_emulate_any_arch(std::string_view device) {
+  const EmulatorInfo* e = find_emulator(device);
   return e && is_emulated(device) && !std::getenv(e->arch_variable);
 }
 
@@ -96,7 +96,7 @@ Status check_emulated_device(std::string_view device) {
   return Unit{};
 }
 
-Diag launch_error(int code, std::string message, const KernelSource& source) {
+Diag make_launch_error(int code, std::string message, const KernelSource& source) {
   constexpr int kIllegalAddress = 700, kMisalignedAddress = 716, kLaunchFailed = 719;
   Diag out{.message = std::move(message)};
   out.kernel_fault = code == kIllegalAddress || code == kMisalignedAddress || code == kLaunchFailed;
@@ -105,16 +105,17 @@ Diag launch_error(int code, std::string message, const KernelSource& source) {
   for (size_t behind = 0; (behind = out.message.find(kBehind, behind + 1)) != std::string::npos;)
     if (size_t before = out.message.rfind(kBefore, behind); before != std::string::npos)
       named.push_back(size_t(std::atol(out.message.c_str() + before + kBefore.size())));
-  out.context = shown_lines(source.text, named);
+  out.context = source_lines_text(source.text, named);
   return out;
 }
 
-std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers) {
+std::string source_lines_text(std::string_view text, const std::vector<size_t>& numbers) {
   auto lines = lines_of(text);
   std::string out;
   for (auto n = numbers.begin(); n != numbers.end(); ++n) {
     if (*n == 0 || *n > lines.size() || std::find(numbers.begin(), n, *n) != n) continue;
-    out += (out.empty() ? "  line " : "\n  line ") + std::to_string(*n) + ": " + std::string(trimmed(lines[*n - 1]));
+    out +=
+        (out.empty() ? "  line " : "\n  line ") + std::to_string(*n) + ": " + std::string(trimmed_line(lines[*n - 1]));
   }
   return out;
 }

@@ -11,17 +11,17 @@
 
 namespace tgc {
 
-struct Emulator {
+struct EmulatorInfo {
   std::string_view device;
   // names of environment variables: the path of the library (METAL: 1 turns the emulator on); 1 turns on the check for
   // races; the architecture of the emulated GPU
   const char *library_variable, *race_variable, *arch_variable;
-  std::string_view library;  // file name; empty for METAL
+  std::string_view library_file;  // file name; empty for METAL
 };
 // Returns null if there is no emulator. `device` is a device name such as "CUDA" or "cuda:PTX".
-const Emulator* find_emulator(std::string_view device);
+const EmulatorInfo* find_emulator(std::string_view device);
 // Returns the path of an emulator's library, or an error if the file is missing or this build has no emulators.
-Result<std::string> library_path_of(const Emulator& emulator);
+Result<std::string> library_path_of(const EmulatorInfo& emulator);
 
 // Makes this process and its children use the emulators, by setting environment variables. Returns an error if a
 // library is missing or this build has no emulators.
@@ -36,7 +36,7 @@ bool is_emulation_requested();
 bool has_emulator(std::string_view device);
 bool is_emulated(std::string_view device);
 // True if `device` is emulated and no variable (such as TGC_CUDA_EMULATOR_ARCH) selects the emulated GPU.
-bool emulates_any_arch(std::string_view device);
+bool can_emulate_any_arch(std::string_view device);
 // Returns what a report prints after the target, such as "emulated"; empty if the device is not emulated.
 std::string_view emulation_note(std::string_view device);
 
@@ -46,8 +46,8 @@ Status check_emulated_device(std::string_view device);
 // Returns the error of a failed launch. `code` is a CUDA or HIP error code, which have the same numbers. Some codes,
 // such as an illegal address, mark the Diag as the kernel's fault. The context has the source lines that an emulator's
 // message names.
-Diag launch_error(int code, std::string message, const KernelSource& source);
+Diag make_launch_error(int code, std::string message, const KernelSource& source);
 // Returns the lines of `text` with these numbers (from 1), as "  line 4: x = y;".
-std::string shown_lines(std::string_view text, const std::vector<size_t>& numbers);
+std::string source_lines_text(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ class GpuKernel : public Kernel {
 
   Status launch(const LaunchArguments& a) override {
     if (int code = gpu_.launch(function_, a))
-      return launch_error(code, std::string(gpu_.functions().launch.name) + ": " + gpu_.error_text(code), source_);
+      return make_launch_error(code, std::string(gpu_.functions().launch.name) + ": " + gpu_.error_text(code), source_);
     return Unit{};
   }
 
@@ -51,22 +51,22 @@ class GpuKernel : public Kernel {
 
 }  // namespace
 
-Diag GpuDevice::call_error(std::string_view function, int code) const {
+Diag GpuDevice::make_call_error(std::string_view function, int code) const {
   if (function.ends_with("_v2")) function.remove_suffix(3);
   return Diag{std::string(function) + ": " + error_text(code)};
 }
 
 Status GpuDevice::init(const std::string& maker) {
-  if (auto status = call_driver(functions_.init, 0u); !status) return status;
+  if (auto status = call_driver(driver_functions_.init, 0u); !status) return status;
   int count = 0;
-  if (auto status = call_driver(functions_.count_devices, &count); !status) return status;
+  if (auto status = call_driver(driver_functions_.count_devices, &count); !status) return status;
   if (count == 0) return Diag{"the " + maker + " driver finds no GPU"};
   return Unit{};
 }
 
 Result<DeviceBuffer> GpuDevice::allocate(uint64_t bytes) {
   void* memory = nullptr;
-  if (int code = functions_.allocate.call_driver(&memory, std::max<uint64_t>(bytes, 1)))
+  if (int code = driver_functions_.allocate.call_driver(&memory, std::max<uint64_t>(bytes, 1)))
     return Diag{"cannot allocate " + std::to_string(bytes) + " bytes: " + error_text(code)};
   return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
 }
@@ -74,14 +74,15 @@ Result<DeviceBuffer> GpuDevice::allocate(uint64_t bytes) {
 int GpuDevice::launch(void* function, const LaunchSize& size, void** parameters, void** extra) const {
   auto [gx, gy, gz] = size.global_size;
   auto [lx, ly, lz] = size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1});
-  return functions_.launch.call_driver(function, gx, gy, gz, lx, ly, lz, 0, nullptr, parameters, extra);
+  return driver_functions_.launch.call_driver(function, gx, gy, gz, lx, ly, lz, 0, nullptr, parameters, extra);
 }
 
 Result<std::unique_ptr<Kernel>> GpuDevice::make_kernel(const KernelSource& source, void* module) {
   void* function = nullptr;
-  if (int code = functions_.get_function.call_driver(&function, module, source.function_name.c_str())) {
-    functions_.unload_module.call_driver(module);
-    return Diag{std::string(functions_.get_function.name) + " '" + source.function_name + "': " + error_text(code)};
+  if (int code = driver_functions_.get_function.call_driver(&function, module, source.function_name.c_str())) {
+    driver_functions_.unload_module.call_driver(module);
+    return Diag{std::string(driver_functions_.get_function.name) + " '" + source.function_name +
+                "': " + error_text(code)};
   }
   return std::unique_ptr<Kernel>(std::make_unique<GpuKernel>(*this, source, module, function));
 }

@@ -63,11 +63,11 @@ class GpuDevice : public Device {
   std::string description() const override { return name_; }
   Result<DeviceBuffer> allocate(uint64_t bytes) override;
   void free(const DeviceBuffer& buffer) override {
-    functions_.free.call_driver(reinterpret_cast<void*>(buffer.handle));
+    driver_functions_.free.call_driver(reinterpret_cast<void*>(buffer.handle));
   }
-  Status synchronize() override { return call_driver(functions_.synchronize); }
+  Status synchronize() override { return call_driver(driver_functions_.synchronize); }
 
-  const GpuFunctions& functions() const { return functions_; }
+  const GpuFunctions& functions() const { return driver_functions_; }
   virtual std::string error_text(int code) const = 0;
   virtual Status create_event(void** event) const = 0;
   // Returns the driver's error code.
@@ -76,12 +76,12 @@ class GpuDevice : public Device {
   // An error consists of the function's name and the driver's text: "cuInit: ...".
   template <class... Parameters, class... Arguments>
   Status call_driver(const DriverFunction<Parameters...>& function, Arguments... arguments) const {
-    if (int code = function.call_driver(arguments...)) return call_error(function.name, code);
+    if (int code = function.call_driver(arguments...)) return make_call_error(function.name, code);
     return Unit{};
   }
 
  protected:
-  explicit GpuDevice(const GpuFunctions& functions) : functions_(functions) {}
+  explicit GpuDevice(const GpuFunctions& functions) : driver_functions_(functions) {}
 
   // `own`: the functions that only this driver has.
   template <class... Own>
@@ -92,23 +92,23 @@ class GpuDevice : public Device {
       return done;
     };
     auto& [init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed, destroy] =
-        functions_;
+        driver_functions_;
     return bind_each(init, count, allocate, free, unload, function, launch, synchronize, record, await, elapsed,
                      destroy, own...);
   }
   // Fails if the driver fails or finds no GPU. `maker` names the driver in messages.
   Status init(const std::string& maker);
-  Diag call_error(std::string_view function, int code) const;
+  Diag make_call_error(std::string_view function, int code) const;
   int launch(void* function, const LaunchSize& size, void** parameters, void** extra) const;
   // The kernel's destructor unloads the module.
   Result<std::unique_ptr<Kernel>> make_kernel(const KernelSource& source, void* module);
 
-  static void* address(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }
+  static void* address_of(const DeviceBuffer& b) { return reinterpret_cast<void*>(b.handle + b.offset); }
 
   std::string name_;
 
  private:
-  GpuFunctions functions_;
+  GpuFunctions driver_functions_;
 };
 
 }  // namespace tgc

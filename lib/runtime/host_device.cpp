@@ -16,19 +16,19 @@ Result<DeviceBuffer> HostDevice::allocate(uint64_t bytes) {
   return catch_failures([&] {
     GuardedMemory memory{size_t(bytes)};
     auto handle = reinterpret_cast<uint64_t>(memory.data());
-    blocks_.emplace(handle, std::move(memory));
+    memory_blocks_.emplace(handle, std::move(memory));
     return DeviceBuffer{handle, 0, bytes};
   });
 }
 
 Status HostDevice::check_around(const DeviceBuffer& buffer) const {
-  auto found = blocks_.find(buffer.handle);
-  std::string damage = found == blocks_.end() ? "" : found->second.damage_text();
+  auto found = memory_blocks_.find(buffer.handle);
+  std::string damage = found == memory_blocks_.end() ? "" : found->second.damage_text();
   return damage.empty() ? Status(Unit{}) : Diag{damage};
 }
 
 Status HostDevice::check_around_all() const {
-  for (auto& [handle, memory] : blocks_)
+  for (auto& [handle, memory] : memory_blocks_)
     if (std::string damage = memory.damage_text(); !damage.empty())
       return Diag{"a kernel " + damage + " of a buffer of " + std::to_string(memory.size()) + " bytes"};
   return Unit{};
@@ -74,7 +74,7 @@ uint8_t* mapped_between_guards(size_t bytes) {
 
 // One-page mappings that the thread reuses: mapping and unmapping a page takes longer than most REF kernels.
 struct SpareMappings {
-  static constexpr size_t kMost = kSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
+  static constexpr size_t kMost = kIsSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
   uint8_t* mappings[std::max<size_t>(kMost, 1)];
   size_t count = 0;
   bool is_over = false;
@@ -107,26 +107,27 @@ GuardedMemory::GuardedMemory(size_t bytes) : size_bytes_(bytes) {
   size_t pages = (std::max<size_t>(inside, 1) + page - 1) / page * page;
   mapped_bytes_ = pages + 2 * kGuard;
   bool fits = inside >= bytes && pages >= inside && mapped_bytes_ > pages;
-  mapping_ = fits ? map(pages) : nullptr;
-  if (!mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
-  uint8_t *begin = mapping_ + kGuard, *end = begin + pages;
+  memory_mapping_ = fits ? map(pages) : nullptr;
+  if (!memory_mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
+  uint8_t *begin = memory_mapping_ + kGuard, *end = begin + pages;
   data_ = end - inside;
   std::memset(begin, kPattern, size_t(data_ - begin));
   std::memset(data_ + bytes, kPattern, size_t(end - data_) - bytes);
 }
 
 GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
-    : mapping_(std::exchange(other.mapping_, nullptr)),
+    : memory_mapping_(std::exchange(other.memory_mapping_, nullptr)),
       mapped_bytes_(other.mapped_bytes_),
       data_(other.data_),
       size_bytes_(other.size_bytes_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (mapping_) unmap(mapping_, mapped_bytes_ - 2 * kGuard);
+  if (memory_mapping_) unmap(memory_mapping_, mapped_bytes_ - 2 * kGuard);
 }
 
 std::string GuardedMemory::damage_text() const {
-  const uint8_t *begin = mapping_ + kGuard, *end = mapping_ + mapped_bytes_ - kGuard, *after = data_ + size_bytes_;
+  const uint8_t *begin = memory_mapping_ + kGuard, *end = memory_mapping_ + mapped_bytes_ - kGuard,
+                *after = data_ + size_bytes_;
   if (!is_pattern(after, size_t(end - after))) {
     const uint8_t* last = end;
     while (last[-1] == kPattern) last--;

@@ -25,7 +25,7 @@ class GuardedMemory {
   std::string damage_text() const;
 
  private:
-  uint8_t* mapping_ = nullptr;
+  uint8_t* memory_mapping_ = nullptr;
   size_t mapped_bytes_ = 0;
   uint8_t* data_ = nullptr;
   size_t size_bytes_ = 0;
@@ -34,7 +34,7 @@ class GuardedMemory {
 class HostDevice : public Device {
  public:
   Result<DeviceBuffer> allocate(uint64_t bytes) override;
-  void free(const DeviceBuffer& buffer) override { blocks_.erase(buffer.handle); }
+  void free(const DeviceBuffer& buffer) override { memory_blocks_.erase(buffer.handle); }
   Status copy_in(const DeviceBuffer& to, const void* from) override;
   Status copy_out(void* to, const DeviceBuffer& from) override;
   Status synchronize() override { return Unit{}; }  // launches are synchronous
@@ -50,7 +50,7 @@ class HostDevice : public Device {
   }
 
  private:
-  std::unordered_map<uint64_t, GuardedMemory> blocks_;
+  std::unordered_map<uint64_t, GuardedMemory> memory_blocks_;
 };
 
 }  // namespace tgc

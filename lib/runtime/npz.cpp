@@ -294,7 +294,7 @@ Status write_npz(const std::string& path, const Arrays& arrays) {
     ZipWriter zip(file);
     for (const NamedArray& a : arrays) zip.add(a.name, a.array);
     zip.finish();
-    return file.commit().value_or_throw();
+    return file.commit_file().value_or_throw();
   });
 }
 

@@ -164,7 +164,7 @@ std::string InputDistribution::text() const {
   std::string out = "between 0 and 1";
   size_t count = 0;
   constexpr size_t kShown = 3;
-  for (const std::string& name : floats == Floats::Unit ? decltype(unit)() : unit)
+  for (const std::string& name : floats == Floats::Unit ? decltype(unit_inputs)() : unit_inputs)
     if (++count <= kShown) out += (count == 1 ? " in " : ", ") + name;
   return count > kShown ? out + " and " + std::to_string(count - kShown) + " more" : out;
 }

@@ -36,11 +36,11 @@ void set_signs(Array& array, int sign);
 
 struct InputDistribution {
   uint64_t seed = 0;
-  Floats floats = Floats::Normal;               // for the arrays that `unit` does not name
-  std::set<std::string, std::less<>> unit = {};
+  Floats floats = Floats::Normal;               // for the arrays that `unit_inputs` does not name
+  std::set<std::string, std::less<>> unit_inputs = {};
 
-  Floats floats_of(std::string_view array) const { return unit.contains(array) ? Floats::Unit : floats; }
-  bool has_unit_arrays() const { return floats == Floats::Unit || !unit.empty(); }
+  Floats float_kind_of(std::string_view array) const { return unit_inputs.contains(array) ? Floats::Unit : floats; }
+  bool has_unit_arrays() const { return floats == Floats::Unit || !unit_inputs.empty(); }
   // Returns text such as "between 0 and 1 in data1"; empty if no array is of Floats::Unit.
   std::string text() const;
 };

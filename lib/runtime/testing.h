@@ -21,13 +21,13 @@ struct TestBuffer {
   DeviceBuffer buffer;
   template <class T>
   TestBuffer(Device& device, const std::vector<T>& values)
-      : buffer(device.allocate(values.size() * sizeof(T)).value_or_throw()), device_(device) {
+      : buffer(device.allocate(values.size() * sizeof(T)).value_or_throw()), test_device_(device) {
     if (auto status = device.copy_in(buffer, values.data()); !status) {
       device.free(buffer);
       throw Failure(status.diag());
     }
   }
-  ~TestBuffer() { device_.free(buffer); }
+  ~TestBuffer() { test_device_.free(buffer); }
   template <class T>
   std::vector<T> read(Device& device, const std::vector<T>& like) const {
     std::vector<T> out(like.size());
@@ -36,22 +36,22 @@ struct TestBuffer {
   }
 
  private:
-  Device& device_;
+  Device& test_device_;
 };
 
 // Discards the standard error, to which a driver's compiler writes.
-class SilentStandardError {
+class StandardErrorSilencer {
  public:
-  SilentStandardError() : saved_stderr_(::dup(STDERR_FILENO)) {
+  StandardErrorSilencer() : saved_stderr_(::dup(STDERR_FILENO)) {
     int null_device = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     ::dup2(null_device, STDERR_FILENO);
     ::close(null_device);
   }
-  ~SilentStandardError() {
+  ~StandardErrorSilencer() {
     ::dup2(saved_stderr_, STDERR_FILENO);
     ::close(saved_stderr_);
   }
-  SilentStandardError(const SilentStandardError&) = delete;
+  StandardErrorSilencer(const StandardErrorSilencer&) = delete;
 
  private:
   int saved_stderr_;

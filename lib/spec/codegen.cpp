@@ -58,7 +58,7 @@ const RuleSet& shared_codegen_spec() {
   static const RuleSet set("shared_codegen_spec", {
       require("define-global", node(Op::DEFINE_GLOBAL), [](UOp u) { return points_to(u, AddrSpace::GLOBAL); }),
       require("define-local", node(Op::DEFINE_LOCAL), [](UOp u) { return points_to(u, AddrSpace::LOCAL); }),
-      require("define-reg", leaf(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
+      require("define-reg", leaf_node(Op::DEFINE_REG), [](UOp u) { return u.arg().is_integral(); }),
       // an AFTER has the value of its first source after the other sources were executed
       allow("after-define", any_len(Op::AFTER, node(ops::Defines | Op::AFTER))),
       allow("group", node(Op::GROUP).of(kVoid)),
@@ -134,8 +134,8 @@ const RuleSet& full_spec() {
       allow("program-source", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE)).of(kVoid)),
       allow("program-binary", node(Op::PROGRAM, node(Op::SINK), node(Op::DEVICE), node(Op::LINEAR), node(Op::SOURCE), node(Op::BINARY)).of(kVoid)),
       allow("linear", node(Op::LINEAR).of(kVoid)),
-      allow("source", leaf(Op::SOURCE).of(kVoid)),
-      allow("binary", leaf(Op::BINARY).of(kVoid)),
+      allow("source", leaf_node(Op::SOURCE).of(kVoid)),
+      allow("binary", leaf_node(Op::BINARY).of(kVoid)),
       // any VECTORIZE, INDEX, LOAD, STORE, AFTER and variable of floats, because rewrites make such nodes temporarily
       allow("any-vectorize", node(Op::VECTORIZE)),
       allow("any-index", node(Op::INDEX)),

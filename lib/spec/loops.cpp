@@ -42,13 +42,13 @@ std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
     UOp u = nodes[i];
     if (u.is(Op::RANGE) && u.num_src() > 0 && u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() &&
         u.src(0).vmax().as_int() < 0)
-      return SpecViolation{.node = u, .position = i, .rule = nullptr, .reason = "its size is negative"};
+      return SpecViolation{.node = u, .node_position = i, .rule = nullptr, .reason = "its size is negative"};
     if (!u.is(Op::END) || !u.src(0).is(Op::STORE) || u.src(0).num_src() < 2) continue;
     UOp store = u.src(0);
     for (UOp range : u.src().subspan(1))
       if (overlaps(store, range)) {
         size_t at = size_t(std::ranges::find(nodes, store) - nodes.begin());
-        return SpecViolation{.node = store, .position = at, .rule = nullptr,
+        return SpecViolation{.node = store, .node_position = at, .rule = nullptr,
                              .reason = "every iteration of the range " + range.arg().repr() +
                                     " stores a value of its own to the same element"};
       }
@@ -59,7 +59,7 @@ std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
 bool is_sound(UOp root, Spec spec) {
   std::vector<UOp> nodes = toposort(root);
   auto is_empty_loop = [](UOp u) { return u.is(Op::RANGE) && u.num_src() > 0 && u.vmax().to_double() < 0; };
-  return std::ranges::none_of(nodes, is_empty_loop) && !first_malformed(nodes) && !verify(nodes, spec) &&
+  return std::ranges::none_of(nodes, is_empty_loop) && !first_malformed_node(nodes) && !verify(nodes, spec) &&
          !verify_loops(nodes);
 }
 

@@ -43,7 +43,7 @@ bool has_index_sources(UOp u) {
 const RuleSet& shared_spec() {
   static const RuleSet set("shared_spec", {
       allow("sink", node(Op::SINK).of(kVoid)),
-      require("const", leaf(Op::CONST), const_has_the_type_of_its_dtype),
+      require("const", leaf_node(Op::CONST), const_has_the_type_of_its_dtype),
       require("define-var", node(Op::DEFINE_VAR), variable_has_integer_bounds),
       // math: result and operands have the same dtype, except conditions, comparisons, shift amounts and casts
       require("where", node(Op::WHERE, anything().of(kBool), anything(), anything()),
@@ -79,9 +79,9 @@ const RuleSet& movement_spec() {
 
 const RuleSet& untagged_tensor_spec() {
   static const RuleSet own("_tensor_spec", {
-      allow("unique", leaf(Op::UNIQUE).of(kVoid)),
-      allow("lunique", leaf(Op::LUNIQUE).of(kVoid)),
-      require("device", leaf(Op::DEVICE).of(kVoid),
+      allow("unique", leaf_node(Op::UNIQUE).of(kVoid)),
+      allow("lunique", leaf_node(Op::LUNIQUE).of(kVoid)),
+      require("device", leaf_node(Op::DEVICE).of(kVoid),
               [](UOp u) {
                 Arg a = u.arg();
                 return a.is_str() || (a.is_tuple() && std::ranges::all_of(a.items(), [](Arg s) { return s.is_str(); }));

@@ -24,7 +24,7 @@ std::optional<Spec> parse_spec(std::string_view name) {
   return it == std::end(kNames) ? std::nullopt : std::optional(Spec(it - std::begin(kNames)));
 }
 
-const RuleSet& rules_of(Spec spec) {
+const RuleSet& spec_rules_of(Spec spec) {
   switch (spec) {
     case Spec::Tensor: return tensor_spec();
     case Spec::Kernel: return kernel_spec();
@@ -42,7 +42,7 @@ struct Verdicts {
 
 // A verdict is a REWRITE_ERROR node. A rule cannot return the verified node itself, because the matcher treats a rule
 // that returns the matched node as one that declined.
-UOp verdict(UOp node, Answer answer) {
+UOp verdict_node(UOp node, Answer answer) {
   if (answer == Answer::Decline) return {};
   Graph& g = node.graph();
   auto& verdicts = g.extension<Verdicts>();
@@ -53,14 +53,14 @@ UOp verdict(UOp node, Answer answer) {
   return answer == Answer::Yes ? verdicts.yes : verdicts.no;
 }
 
-UOp call_allow_rule(const Rule&, const Match& m) { return verdict(m.root, Answer::Yes); }
-UOp call_require_rule(const Rule& rule, const Match& m) {
-  if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict(m.root, Answer::Yes);
+UOp call_allow_rule(const Rule&, const PatternMatch& m) { return verdict_node(m.root, Answer::Yes); }
+UOp call_require_rule(const Rule& rule, const PatternMatch& m) {
+  if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict_node(m.root, Answer::Yes);
   note_declined_rule(rule);
-  return verdict(m.root, Answer::No);
+  return verdict_node(m.root, Answer::No);
 }
-UOp call_decide_rule(const Rule& rule, const Match& m) {
-  return verdict(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root));
+UOp call_decide_rule(const Rule& rule, const PatternMatch& m) {
+  return verdict_node(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root));
 }
 
 std::string SpecViolation::text() const {
@@ -69,7 +69,7 @@ std::string SpecViolation::text() const {
     if (!u.arg().is_none()) out += " " + u.arg().repr();
     return out;
   };
-  std::string out = "node " + std::to_string(position) + ", " + brief(node);
+  std::string out = "node " + std::to_string(node_position) + ", " + brief(node);
   if (!node.tag().is_none()) out += " tag=" + node.tag().repr();
   if (!reason.empty()) return out + ": " + reason;
   out += rule ? ": rejected by rule " + describe(*rule) : std::string(": no rule accepts it");
@@ -79,10 +79,10 @@ std::string SpecViolation::text() const {
 
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
   if (nodes.empty()) return std::nullopt;
-  const Matcher& matcher = rules_of(spec).matcher();
-  const UOp yes = verdict(nodes[0], Answer::Yes);
+  const Matcher& matcher = spec_rules_of(spec).matcher();
+  const UOp yes = verdict_node(nodes[0], Answer::Yes);
   for (size_t i = 0; i < nodes.size(); i++) {
-    Hit hit;
+    RuleHit hit;
     UOp answer;
     bool failed = false;
     try {

@@ -29,17 +29,17 @@ std::span<const std::string_view> spec_names();
 
 // Returns the specification of a kernel's graph after `stage`: Kernel for the AST ("" or "ast"); Full after any other
 // stage, because stages make ops that an AST does not have.
-inline Spec spec_after(std::string_view stage) {
+inline Spec spec_after_stage(std::string_view stage) {
   return stage.empty() || stage == "ast" ? Spec::Kernel : Spec::Full;
 }
 
 // Returns the rules of `spec`, in order. A rule that accepts or rejects a node rewrites it to a verdict node (see
 // verdict() in tables.h).
-const RuleSet& rules_of(Spec spec);
+const RuleSet& spec_rules_of(Spec spec);
 
 struct SpecViolation {
   UOp node;
-  size_t position;
+  size_t node_position;
   const Rule* rule;          // the rule that rejected the node; null if there is none
   std::string reason = {};   // the reason, if verify_loops found the violation; else empty
   std::string text() const;  // returns "node 3, Ops.ADD dtypes.float: ..."; without `reason`, also the sources

@@ -120,11 +120,12 @@ struct Judge {
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
   Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
 
-  Hit hit;
+  RuleHit hit;
   std::string of(UOp u) {
     hit = {};
-    UOp answer = rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
-    return !answer ? "none" : std::string(hit.rule->name) + (answer == verdict(u, Answer::Yes) ? ": good" : ": bad");
+    UOp answer = spec_rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
+    return !answer ? "none"
+                   : std::string(hit.rule->name) + (answer == verdict_node(u, Answer::Yes) ? ": good" : ": bad");
   }
   void says(std::string_view expected, UOp u, int line = __builtin_LINE()) {
     INFO("line " << line);
@@ -311,8 +312,8 @@ TEST_CASE("spec: accesses are checked against the buffer's size with IGNORE_OOB=
 }
 
 TEST_CASE("spec: rule tables have as many rules as tinygrad's") {
-  CHECK(rules_of(Spec::Tensor).rules().size() == 45);
-  CHECK(rules_of(Spec::Kernel).rules().size() == 39);
-  CHECK(rules_of(Spec::Program).rules().size() == 34);
-  CHECK(rules_of(Spec::Full).rules().size() == 156);
+  CHECK(spec_rules_of(Spec::Tensor).rules().size() == 45);
+  CHECK(spec_rules_of(Spec::Kernel).rules().size() == 39);
+  CHECK(spec_rules_of(Spec::Program).rules().size() == 34);
+  CHECK(spec_rules_of(Spec::Full).rules().size() == 156);
 }

@@ -54,7 +54,7 @@ class HugePages {
 
  private:
   // 0 with sanitizers, which detect uses of freed pages
-  static constexpr size_t kMaxPages = kSanitized ? 0 : 32;
+  static constexpr size_t kMaxPages = kIsSanitized ? 0 : 32;
   std::mutex mutex_;
   std::vector<void*> free_;
 };
@@ -72,30 +72,30 @@ Arena::~Arena() {
 }
 
 // Huge pages reduce page faults and address translation.
-void Arena::new_block() {
+void Arena::allocate_block() {
   throw_if_late();  // checked here, because most long work allocates nodes
   constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
     bool large = num_blocks_ >= kFew;
-    void* chunk = large ? huge_pages().take() : aligned(kBlockSize, kBlockSize);
+    void* chunk = large ? huge_pages().take() : aligned(kArenaBlockSize, kArenaBlockSize);
     (large ? huge_pages_ : chunks_).push_back(chunk);
     next_block_ = reinterpret_cast<uintptr_t>(chunk);
-    chunk_end_ = next_block_ + (large ? kHugePage : kBlockSize);
+    chunk_end_ = next_block_ + (large ? kHugePage : kArenaBlockSize);
   }
   uintptr_t block = next_block_;
-  next_block_ += kBlockSize;
+  next_block_ += kArenaBlockSize;
   num_blocks_++;
-  *reinterpret_cast<void**>(block) = owner_;
-  cursor_ = block + kHeadSize;
-  block_end_ = block + kBlockSize;
+  *reinterpret_cast<void**>(block) = arena_owner_;
+  next_byte_ = block + kHeadSize;
+  block_end_ = block + kArenaBlockSize;
 }
 
 void* Arena::allocate_large(size_t size) {
-  size = (kHeadSize + size + kBlockSize - 1) & ~(kBlockSize - 1);
-  void* block = aligned(kBlockSize, size);
+  size = (kHeadSize + size + kArenaBlockSize - 1) & ~(kArenaBlockSize - 1);
+  void* block = aligned(kArenaBlockSize, size);
   chunks_.push_back(block);
   num_large_bytes_ += size;
-  *static_cast<void**>(block) = owner_;
+  *static_cast<void**>(block) = arena_owner_;
   return static_cast<char*>(block) + kHeadSize;
 }
 

@@ -1,6 +1,7 @@
 // Arena, a bump allocator, and InlineStack. An arena releases its memory when it is destroyed, without calling
-// destructors. Its blocks are aligned to kBlockSize and begin with a pointer to the arena's owner, so that owner_of(p)
-// finds the owner of an object. An object larger than kLargeSize that does not fit into the current block gets its own.
+// destructors. Its blocks are aligned to kArenaBlockSize and begin with a pointer to the arena's owner, so that
+// owner_of(p) finds the owner of an object. An object larger than kLargeSize that does not fit into the current block
+// gets its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -17,10 +18,10 @@ namespace tgc {
 
 class Arena {
  public:
-  static constexpr size_t kBlockSize = size_t{1} << 17;
-  static constexpr size_t kLargeSize = kBlockSize / 4;
+  static constexpr size_t kArenaBlockSize = size_t{1} << 17;
+  static constexpr size_t kLargeSize = kArenaBlockSize / 4;
 
-  explicit Arena(void* owner = nullptr) : owner_(owner) {}
+  explicit Arena(void* owner = nullptr) : arena_owner_(owner) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -28,13 +29,13 @@ class Arena {
   // Returns `size` uninitialized bytes aligned to `align` (a power of two, at most 16). Throws std::bad_alloc, or the
   // Failure of throw_if_late().
   void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
-    uintptr_t p = (cursor_ + align - 1) & ~(align - 1);
+    uintptr_t p = (next_byte_ + align - 1) & ~(align - 1);
     if (p + size > block_end_) [[unlikely]] {
       if (size > kLargeSize) return allocate_large(size);
-      new_block();
-      p = (cursor_ + align - 1) & ~(align - 1);
+      allocate_block();
+      p = (next_byte_ + align - 1) & ~(align - 1);
     }
-    cursor_ = p + size;
+    next_byte_ = p + size;
     return reinterpret_cast<void*>(p);
   }
 
@@ -60,18 +61,18 @@ class Arena {
 
   // Returns the owner of the arena that allocated `p`. `p` must be what allocate() returned, not a pointer into it.
   static void* owner_of(const void* p) {
-    return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kBlockSize - 1));
+    return *reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kArenaBlockSize - 1));
   }
 
-  size_t total_bytes() const { return num_blocks_ * kBlockSize + num_large_bytes_; }
+  size_t total_bytes() const { return num_blocks_ * kArenaBlockSize + num_large_bytes_; }
 
  private:
   static constexpr size_t kHeadSize = 16;
-  void new_block();
+  void allocate_block();
   void* allocate_large(size_t size);
 
-  void* owner_;
-  uintptr_t cursor_ = 0, block_end_ = 0;
+  void* arena_owner_;
+  uintptr_t next_byte_ = 0, block_end_ = 0;
   uintptr_t next_block_ = 0, chunk_end_ = 0;
   std::vector<void*> chunks_, huge_pages_;
   size_t num_blocks_ = 0, num_large_bytes_ = 0;

@@ -66,20 +66,20 @@ bool has_failed(const CiCase& c) { return c.verdict == CiVerdict::Failed || c.ve
 }  // namespace
 
 size_t CiReport::num_with_verdict(CiVerdict verdict) const {
-  return size_t(std::ranges::count(cases_, verdict, &CiCase::verdict));
+  return size_t(std::ranges::count(ci_cases_, verdict, &CiCase::verdict));
 }
 
 std::string CiReport::junit_xml() const {
-  const std::string suite = "tgc " + command_;
+  const std::string suite = "tgc " + tgc_command_;
   auto attribute = [](std::string_view name, std::string_view value) {
     return " " + std::string(name) + "=\"" + xml_text(value) + "\"";
   };
-  const std::string counts = attribute("name", suite) + attribute("tests", std::to_string(cases_.size())) +
+  const std::string counts = attribute("name", suite) + attribute("tests", std::to_string(ci_cases_.size())) +
                              attribute("failures", std::to_string(num_with_verdict(CiVerdict::Failed))) +
                              attribute("errors", std::to_string(num_with_verdict(CiVerdict::Error)));
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts + ">\n<testsuite" + counts +
                     attribute("skipped", std::to_string(num_with_verdict(CiVerdict::Skipped))) + ">\n";
-  for (const CiCase& c : cases_) {
+  for (const CiCase& c : ci_cases_) {
     out += "<testcase" + attribute("classname", suite) + attribute("name", c.name);
     if (c.verdict == CiVerdict::Passed) {
       out += "/>\n";
@@ -91,7 +91,7 @@ std::string CiReport::junit_xml() const {
     out.append("><").append(kind);
     out += (c.rule.empty() ? "" : attribute("type", c.rule)) + attribute("message", c.message);
     std::string text = c.file.empty() ? "" : c.file + (c.line ? ":" + std::to_string(c.line) : "") + "\n";
-    text += c.details;
+    text += c.details_text;
     out.append(">").append(xml_text(text)).append("</").append(kind).append("></testcase>\n");
   }
   return out + "</testsuite>\n</testsuites>\n";
@@ -106,20 +106,20 @@ std::string CiReport::sarif_json() const {
       json.key("tool").object([&] {
         json.key("driver").object([&] {
           json.member("name", "tgc").member("version", tgc_version()).key("rules").array([&] {
-            for (const CiRule& r : rules_)
+            for (const CiRule& r : ci_rules_)
               json.start_line().object([&] { json.member("id", r.name), text("shortDescription", r.help_text); });
           });
         });
       });
       json.member("columnKind", "utf16CodeUnits").key("results").array([&] {
-        for (const CiCase& c : cases_) {
+        for (const CiCase& c : ci_cases_) {
           if (!has_failed(c)) continue;
           json.start_line().object([&] {
             json.member("ruleId", c.rule);
-            auto rule = std::ranges::find(rules_, c.rule, &CiRule::name);
-            if (rule != rules_.end()) json.member("ruleIndex", rule - rules_.begin());
+            auto rule = std::ranges::find(ci_rules_, c.rule, &CiRule::name);
+            if (rule != ci_rules_.end()) json.member("ruleIndex", rule - ci_rules_.begin());
             json.member("level", "error");
-            text("message", visible(c.name + ": " + c.message + (c.details.empty() ? "" : "\n" + c.details)));
+            text("message", visible(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text)));
             if (!c.file.empty())
               json.key("locations").array([&] {
                 json.object([&] {
@@ -129,7 +129,9 @@ std::string CiReport::sarif_json() const {
                   });
                 });
               });
-            json.key("partialFingerprints").object([&] { json.member("test/v1", command_ + "/" + visible(c.name)); });
+            json.key("partialFingerprints").object([&] {
+              json.member("test/v1", tgc_command_ + "/" + visible(c.name));
+            });
           });
         }
       });
@@ -143,13 +145,14 @@ std::string CiReport::sarif_json() const {
 
 std::string CiReport::workflow_commands() const {
   std::string out;
-  for (const CiCase& c : cases_) {
+  for (const CiCase& c : ci_cases_) {
     if (!has_failed(c)) continue;
     out += "::error ";
     if (!c.file.empty()) out += "file=" + command_text(c.file, true) + ",";
     if (!c.file.empty() && c.line) out += "line=" + std::to_string(c.line) + ",";
-    out += "title=" + command_text("tgc " + command_ + ": " + c.rule, true) + "::" +
-           command_text(c.name + ": " + c.message + (c.details.empty() ? "" : "\n" + c.details), false) + "\n";
+    out += "title=" + command_text("tgc " + tgc_command_ + ": " + c.rule, true) + "::" +
+           command_text(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text), false) +
+           "\n";
   }
   return out;
 }
@@ -173,7 +176,7 @@ Result<std::string> CiOptions::write_reports(const CiReport& report) const {
   return should_write_annotations() ? report.workflow_commands() : std::string();
 }
 
-std::string ci_help() {
+std::string ci_help_text() {
   return R"(`tgc check`, conform, lint and diff write reports for CI services, beside what they print:
   --junit=FILE           JUnit XML: a test case for each record, answer, finding or kernel
   --sarif=FILE           SARIF 2.1.0: a result for each failure, at the line of the program, the rule or the record
@@ -183,7 +186,7 @@ The exit codes do not change.
 )";
 }
 
-std::pair<std::string, uint32_t> file_and_line(std::string_view place) {
+std::pair<std::string, uint32_t> parse_file_and_line(std::string_view place) {
   const size_t colon = place.find(".py:");
   if (colon == place.npos) return {};
   const size_t at = colon + 4;

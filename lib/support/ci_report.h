@@ -16,7 +16,7 @@ struct CiCase {
   std::string name;
   std::string rule = {};     // a kind such as "stage-differs"; names a CiRule of the report
   std::string message = {};
-  std::string details = {};
+  std::string details_text = {};
   std::string file = {};     // the file to annotate: a source file, or the recording
   uint32_t line = 0;         // 1-based; 0 if unknown
 };
@@ -28,10 +28,10 @@ struct CiRule {
 class CiReport {
  public:
   explicit CiReport(std::string command, std::span<const CiRule> rules = {})
-      : command_(std::move(command)), rules_(rules.begin(), rules.end()) {}
+      : tgc_command_(std::move(command)), ci_rules_(rules.begin(), rules.end()) {}
 
-  void add_case(CiCase test) { cases_.push_back(std::move(test)); }
-  const std::vector<CiCase>& cases() const { return cases_; }
+  void add_case(CiCase test) { ci_cases_.push_back(std::move(test)); }
+  const std::vector<CiCase>& ci_cases() const { return ci_cases_; }
   size_t num_with_verdict(CiVerdict verdict) const;
 
   std::string junit_xml() const;
@@ -39,9 +39,9 @@ class CiReport {
   std::string workflow_commands() const;  // "::error file=...::..." for each Failed or Error
 
  private:
-  std::string command_;
-  std::vector<CiRule> rules_;
-  std::vector<CiCase> cases_;
+  std::string tgc_command_;
+  std::vector<CiRule> ci_rules_;
+  std::vector<CiCase> ci_cases_;
 };
 
 struct CiOptions {
@@ -57,10 +57,10 @@ struct CiOptions {
   Result<std::string> write_reports(const CiReport& report) const;
 };
 
-std::string ci_help();
+std::string ci_help_text();
 
 // Returns the file and the line at the beginning of a text such as "model.py:12 in f". Returns an empty file and 0 if
 // the text does not contain ".py:" followed by a number.
-std::pair<std::string, uint32_t> file_and_line(std::string_view place);
+std::pair<std::string, uint32_t> parse_file_and_line(std::string_view place);
 
 }  // namespace tgc

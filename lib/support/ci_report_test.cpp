@@ -13,7 +13,7 @@ CiReport sample() {
   CiReport report("check", kRules);
   report.add_case({.name = "add.0 (CPU)"});
   report.add_case({.verdict = CiVerdict::Failed, .name = "a<b>&\"c\"\x01", .rule = "stage-differs",
-                   .message = "100% differs", .details = "- c1\n+ c2\n", .file = "a folder/x:y,z.py", .line = 7});
+                   .message = "100% differs", .details_text = "- c1\n+ c2\n", .file = "a folder/x:y,z.py", .line = 7});
   report.add_case({.verdict = CiVerdict::Error, .name = "bad", .rule = "stage-fails", .message = "fails"});
   report.add_case({.verdict = CiVerdict::Skipped, .name = "left out", .message = "cannot be replayed"});
   return report;
@@ -51,10 +51,10 @@ TEST_CASE("ci report: annotations escape what ends a workflow command") {
 }
 
 TEST_CASE("ci report: places") {
-  CHECK(file_and_line("uop/symbolic.py:217") == std::pair<std::string, uint32_t>("uop/symbolic.py", 217));
-  CHECK(file_and_line("model.py:12::forward") == std::pair<std::string, uint32_t>("model.py", 12));
-  CHECK(file_and_line("add-zero").first.empty());
-  CHECK(file_and_line("a.py:").first.empty());
+  CHECK(parse_file_and_line("uop/symbolic.py:217") == std::pair<std::string, uint32_t>("uop/symbolic.py", 217));
+  CHECK(parse_file_and_line("model.py:12::forward") == std::pair<std::string, uint32_t>("model.py", 12));
+  CHECK(parse_file_and_line("add-zero").first.empty());
+  CHECK(parse_file_and_line("a.py:").first.empty());
 }
 
 TEST_CASE("ci report: an unknown value of TGC_ANNOTATE is an error") {

@@ -10,12 +10,13 @@ thread_local const CrashContext* innermost = nullptr;
 
 }  // namespace
 
-CrashContext::CrashContext(std::string_view work) : outer_context_(innermost), size_(std::min(work.size(), kMaxBytes)) {
-  std::memcpy(text_, work.data(), size_);
+CrashContext::CrashContext(std::string_view work)
+    : outer_context_(innermost), text_size_(std::min(work.size(), kMaxContextBytes)) {
+  std::memcpy(text_, work.data(), text_size_);
   innermost = this;
 }
 CrashContext::~CrashContext() { innermost = outer_context_; }
 
-std::string_view work_of_thread() { return innermost ? std::string_view(innermost->text_, innermost->size_) : ""; }
+std::string_view work_of_thread() { return innermost ? std::string_view(innermost->text_, innermost->text_size_) : ""; }
 
 }  // namespace tgc

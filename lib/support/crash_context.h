@@ -4,10 +4,10 @@
 
 namespace tgc {
 
-// Until this object is destroyed, the calling thread's context is `work`, cut to kMaxBytes bytes. Contexts nest.
+// Until this object is destroyed, the calling thread's context is `work`, cut to kMaxContextBytes bytes. Contexts nest.
 class CrashContext {
  public:
-  static constexpr size_t kMaxBytes = 1000;
+  static constexpr size_t kMaxContextBytes = 1000;
   explicit CrashContext(std::string_view work);
   CrashContext(const CrashContext&) = delete;
   ~CrashContext();
@@ -16,8 +16,8 @@ class CrashContext {
   friend std::string_view work_of_thread();
 
   const CrashContext* outer_context_;
-  size_t size_;
-  char text_[kMaxBytes];
+  size_t text_size_;
+  char text_[kMaxContextBytes];
 };
 
 // "" if none is set. Safe in a signal handler.

@@ -11,8 +11,8 @@ TEST_CASE("crash contexts nest") {
   {
     CrashContext outer("outer");
     {
-      CrashContext inner(std::string(2 * CrashContext::kMaxBytes, 'i'));
-      CHECK(work_of_thread() == std::string(CrashContext::kMaxBytes, 'i'));
+      CrashContext inner(std::string(2 * CrashContext::kMaxContextBytes, 'i'));
+      CHECK(work_of_thread() == std::string(CrashContext::kMaxContextBytes, 'i'));
     }
     CHECK(work_of_thread() == "outer");
   }

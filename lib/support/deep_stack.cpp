@@ -12,7 +12,7 @@ namespace tgc {
 namespace {
 
 // Sanitizers add red zones around local variables, which can make frames ten times as large.
-constexpr size_t kFrames = kSanitized ? 10 : 1;
+constexpr size_t kFrames = kIsSanitized ? 10 : 1;
 constexpr size_t kReserve = kFrames * (size_t(96) << 10), kNewStack = size_t(16) << 20;
 
 uintptr_t stack_begin() {

@@ -77,7 +77,7 @@ bool same_as_python(int seed, int count) {
 }  // namespace
 
 TEST_CASE("Int: arithmetic on small and large values equals Python's") {
-  auto lines = test_lines("expect/int.txt");
+  auto lines = read_test_lines("expect/int.txt");
   REQUIRE(lines.size() > 1000);
   for (const std::string& line : lines) CHECK(is_right(line));
 }

@@ -7,7 +7,7 @@ namespace {
 
 class Levels : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Levels(int max_levels, const OnJsonName& on_name) : max_levels_(max_levels), on_name_(on_name) {}
+  Levels(int max_levels, const JsonNameCallback& on_name) : max_levels_(max_levels), on_name_(on_name) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -28,12 +28,12 @@ class Levels : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   int nesting_depth_ = 0, max_levels_;
-  const OnJsonName& on_name_;
+  const JsonNameCallback& on_name_;
 };
 
 }  // namespace
 
-bool is_json_within_levels(std::string_view text, int max_levels, const OnJsonName& on_name) {
+bool is_json_within_levels(std::string_view text, int max_levels, const JsonNameCallback& on_name) {
   Levels levels(max_levels, on_name);
   return nlohmann::json::sax_parse(text, &levels);
 }

@@ -54,17 +54,17 @@ JsonWriter& JsonWriter::value(std::string_view text) {
 
 JsonWriter& JsonWriter::value(double number) {
   std::string text = py_repr(number);
-  return std::isfinite(number) ? raw(text) : value(text);
+  return std::isfinite(number) ? raw_json(text) : value(text);
 }
 
 JsonWriter& JsonWriter::number(double number, const char* format) {
   if (!std::isfinite(number)) return value(number);
   char text[352];
   std::snprintf(text, sizeof text, format, number);
-  return raw(text);
+  return raw_json(text);
 }
 
-JsonWriter& JsonWriter::raw(std::string_view json) {
+JsonWriter& JsonWriter::raw_json(std::string_view json) {
   begin_value();
   output_ += json;
   return *this;

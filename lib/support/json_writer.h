@@ -30,13 +30,13 @@ class JsonWriter {
   // range as an array, and a range of pairs of a name and a value as an object.
   JsonWriter& value(std::string_view text);
   JsonWriter& value(const char* text) { return value(std::string_view(text)); }
-  JsonWriter& value(bool yes) { return raw(yes ? "true" : "false"); }
-  JsonWriter& value(std::integral auto number) { return raw(std::to_string(number)); }
+  JsonWriter& value(bool yes) { return raw_json(yes ? "true" : "false"); }
+  JsonWriter& value(std::integral auto number) { return raw_json(std::to_string(number)); }
   // Writes Python's repr of `number`; NaN and infinities as the strings "nan", "inf" and "-inf".
   JsonWriter& value(double number);
   template <class T>
   JsonWriter& value(const std::optional<T>& v) {
-    return v ? value(*v) : null();
+    return v ? value(*v) : write_null();
   }
   template <std::ranges::input_range List>
     requires(!std::convertible_to<List, std::string_view>)
@@ -50,10 +50,10 @@ class JsonWriter {
         for (const auto& item : list) value(item);
       });
   }
-  JsonWriter& null() { return raw("null"); }
+  JsonWriter& write_null() { return raw_json("null"); }
   // `format` is a printf format such as "%.3f". Writes NaN and infinities as strings.
   JsonWriter& number(double number, const char* format);
-  JsonWriter& raw(std::string_view json);
+  JsonWriter& raw_json(std::string_view json);
 
   // object() writes braces around what `members` writes; array() writes brackets around what `items` writes.
   template <class Members>

@@ -28,11 +28,11 @@ TEST_CASE("json writer: objects and arrays nest") {
     json.object([&] {
       json.member("a", 1).member("b", "two").member("c", true).member("d", std::vector{1, 2, 3});
       json.key("e").array([&] {
-        json.object([] {}).array([] {}).null().value(std::optional<int>()).value(std::optional(4))
+        json.object([] {}).array([] {}).write_null().value(std::optional<int>()).value(std::optional(4))
             .value(std::string("x"));
         json.object([&] { json.member("y", -7); });
       });
-      json.member("f", std::vector<std::string>()).key("g").raw("{\"ready\":1}");
+      json.member("f", std::vector<std::string>()).key("g").raw_json("{\"ready\":1}");
     });
   });
   CHECK(text ==

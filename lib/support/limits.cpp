@@ -56,7 +56,7 @@ Status set_limit(std::string_view text) {
   }
   std::vector<std::string_view> names;
   for (const LimitInfo& l : kLimits) names.push_back(l.name);
-  std::string near = nearest_names(name, names);
+  std::string near = nearest_names_text(name, names);
   return Diag{.message = "unknown limit '" + std::string(name) + "'",
               .expected = near.empty() ? "one of `tgc help limits`" : near};
 }
@@ -90,10 +90,10 @@ Status set_limits_of_environment() {
   return status;
 }
 
-void keep_process_limits() {
+void enforce_process_limits() {
   int64_t memory = values[size_t(Limit::Memory)];
   rlimit now{};
-  if (memory > 0 && !kSanitized && ::getrlimit(RLIMIT_DATA, &now) == 0 && rlim_t(memory) < now.rlim_max) {
+  if (memory > 0 && !kIsSanitized && ::getrlimit(RLIMIT_DATA, &now) == 0 && rlim_t(memory) < now.rlim_max) {
     now.rlim_cur = rlim_t(memory);
     ::setrlimit(RLIMIT_DATA, &now);
   }

@@ -46,7 +46,7 @@ Status set_limits(std::string_view text);
 Status set_limits_of_environment();
 // Makes the system enforce the current `memory` (RLIMIT_DATA; not in builds with sanitizers) and `seconds` (an alarm,
 // whose handler exits with code 2).
-void keep_process_limits();
+void enforce_process_limits();
 
 Diag limit_error(Limit which);
 inline void check_limit(Limit which, int64_t amount) {

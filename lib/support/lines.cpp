@@ -112,7 +112,7 @@ class Printer {
  private:
   void line(const Step& s) {
     std::string_view text = s.op == '+' ? b_[s.new_line] : a_[s.old_line];
-    const char* color = !o_.use_color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
+    const char* color = !o_.uses_color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
     out_ += color;
     out_ += s.op;
     out_ += ' ';

@@ -17,7 +17,7 @@ inline std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-inline std::string_view trimmed(std::string_view line) {
+inline std::string_view trimmed_line(std::string_view line) {
   size_t begin = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
   return begin == line.npos ? std::string_view() : line.substr(begin, end - begin + 1);
 }
@@ -26,7 +26,7 @@ struct LineDiffOptions {
   size_t context_lines = 2;
   size_t max_lines = 40;     // "... and more" replaces the others
   size_t max_width = 400;
-  bool use_color = false;
+  bool uses_color = false;
   // One key per line of each text; lines are equal if their keys are equal. If their number is not that of the lines,
   // the keys of a text are ignored.
   std::vector<uint64_t> old_keys = {}, new_keys = {};

@@ -75,7 +75,7 @@ Result<LogLevel> level_of(std::string_view word) {
 
 }  // namespace
 
-std::string log_help() {
+std::string log_help_text() {
   std::string out =
       "-v logs what happens inside tgc, on standard error; -vv logs more; --log-file=FILE writes the log to a file.\n"
       "TGC_LOG=LEVEL[,TOPIC=LEVEL...] chooses by topic, for example TGC_LOG=info,contain=debug.\n"
@@ -85,7 +85,7 @@ std::string log_help() {
   return out;
 }
 
-void log_entry(LogTopic topic, LogLevel level, std::string_view text) {
+void write_log_entry(LogTopic topic, LogLevel level, std::string_view text) {
   const std::string safe = visible_colored_text(text);  // entries quote names from files
   text = safe;
   if (forward()) return forward()(topic, level, text);

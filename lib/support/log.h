@@ -28,7 +28,7 @@ enum class LogTopic : uint8_t {
 #define X(...) +1
 inline constexpr size_t kNumLogTopics = TGC_LOG_TOPICS(X);
 #undef X
-std::string log_help();
+std::string log_help_text();
 
 inline std::array<LogLevel, kNumLogTopics> log_levels{};  // set before threads start
 
@@ -36,14 +36,14 @@ inline bool is_logging(LogTopic topic, LogLevel level) { return log_levels[size_
 
 // Writes an entry, whatever is_logging() returns; thread-safe. If forward_log() was called with a function, passes the
 // entry to this function instead.
-void log_entry(LogTopic topic, LogLevel level, std::string_view text);
+void write_log_entry(LogTopic topic, LogLevel level, std::string_view text);
 
 // Log the text that `text()` returns. `text()` is called only if is_logging() is true.
 template <class F> void log_info(LogTopic topic, F&& text) {
-  if (is_logging(topic, LogLevel::Info)) [[unlikely]] log_entry(topic, LogLevel::Info, text());
+  if (is_logging(topic, LogLevel::Info)) [[unlikely]] write_log_entry(topic, LogLevel::Info, text());
 }
 template <class F> void log_debug(LogTopic topic, F&& text) {
-  if (is_logging(topic, LogLevel::Debug)) [[unlikely]] log_entry(topic, LogLevel::Debug, text());
+  if (is_logging(topic, LogLevel::Debug)) [[unlikely]] write_log_entry(topic, LogLevel::Debug, text());
 }
 
 // Sets levels from LEVEL[,TOPIC=LEVEL...], such as "info,contain=debug". Returns an error for the first unknown level
@@ -54,7 +54,7 @@ Status set_log_levels_of_environment();  // fails as set_log_levels()
 // cannot be written.
 Status set_log_file(const std::string& path);
 void set_log_output(void (*write)(std::string_view line));
-// Lets log_entry() call `forward` instead of writing; for worker processes.
+// Lets write_log_entry() call `forward` instead of writing; for worker processes.
 void forward_log(std::function<void(LogTopic topic, LogLevel level, std::string_view text)> forward);
 
 }  // namespace tgc

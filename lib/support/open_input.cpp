@@ -53,7 +53,7 @@ FILE* kept_copy(const std::string& path) {
 
 }  // namespace
 
-int open_input(const std::string& path) {
+int open_input_file(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   FILE* copy = kept_copy(path);

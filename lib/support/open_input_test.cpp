@@ -22,17 +22,17 @@ TEST_CASE("open_input: a FIFO can be opened several times, each time at its begi
   const auto path = std::filesystem::temp_directory_path() / ("tgc_fifo." + std::to_string(getpid()));
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(path) << "once"; });
-  int first = open_input(path), second = open_input(path);
+  int first = open_input_file(path), second = open_input_file(path);
   writer.join();
   REQUIRE(first >= 0);
   REQUIRE(second >= 0);
   CHECK(all_of(first) == "once");
   CHECK(all_of(second) == "once");
-  CHECK(all_of(open_input(path)) == "once");
+  CHECK(all_of(open_input_file(path)) == "once");
   std::filesystem::remove(path);
 }
 
-TEST_CASE("open_input: a missing file returns -1") { CHECK(open_input("/no/such/file") == -1); }
+TEST_CASE("open_input: a missing file returns -1") { CHECK(open_input_file("/no/such/file") == -1); }
 
 }  // namespace
 }  // namespace tgc

@@ -4,30 +4,30 @@
 
 namespace tgc {
 
-OrderedPool::OrderedPool(unsigned jobs, size_t backlog)
-    : max_threads_(jobs ? jobs : unsigned(Settings().cpu_count())),
+OrderedPool::OrderedPool(unsigned num_jobs, size_t backlog)
+    : max_threads_(num_jobs ? num_jobs : unsigned(Settings().cpu_count())),
       max_backlog_(backlog ? backlog : 4 * size_t(max_threads_)) {}
 
 OrderedPool::~OrderedPool() {
-  cancel();
-  (void)finish();
+  cancel_tasks();
+  (void)finish_tasks();
 }
 
-bool OrderedPool::enqueue(std::unique_ptr<Task> task) {
+bool OrderedPool::enqueue_task(std::unique_ptr<PoolTask> task) {
   std::unique_lock lock(mutex_);
-  space_condition_.wait(lock, [&] { return error_ || task_queue_.size() + is_delivering_ < max_backlog_; });
-  if (error_) return false;
+  space_condition_.wait(lock, [&] { return first_error_ || task_queue_.size() + is_delivering_ < max_backlog_; });
+  if (first_error_) return false;
   task_queue_.push_back(std::move(task));
   if (max_threads_ == 1) {
     run_next_task(lock);
-  } else if (task_queue_.size() - num_started_tasks_ > num_idle_threads_ && threads_.size() < max_threads_) {
-    auto begun = catch_outcome([&] { threads_.emplace_back([this] { run_worker(); }); });
-    if (!begun && threads_.empty()) run_next_task(lock);  // no thread could be created
+  } else if (task_queue_.size() - num_started_tasks_ > num_idle_threads_ && worker_threads_.size() < max_threads_) {
+    auto begun = catch_outcome([&] { worker_threads_.emplace_back([this] { run_worker(); }); });
+    if (!begun && worker_threads_.empty()) run_next_task(lock);  // no thread could be created
     else if (!begun) work_condition_.notify_one();
   } else {
     work_condition_.notify_one();
   }
-  return !error_;
+  return !first_error_;
 }
 
 void OrderedPool::run_worker() {
@@ -42,7 +42,7 @@ void OrderedPool::run_worker() {
 }
 
 void OrderedPool::run_next_task(std::unique_lock<std::mutex>& lock) {
-  Task& task = *task_queue_[num_started_tasks_++];
+  PoolTask& task = *task_queue_[num_started_tasks_++];
   lock.unlock();
   task.run_task();
   lock.lock();
@@ -53,42 +53,42 @@ void OrderedPool::run_next_task(std::unique_lock<std::mutex>& lock) {
 void OrderedPool::deliver_done_tasks(std::unique_lock<std::mutex>& lock) {
   is_delivering_ = true;
   while (!task_queue_.empty() && task_queue_.front()->is_done) {
-    std::unique_ptr<Task> task = std::move(task_queue_.front());
+    std::unique_ptr<PoolTask> task = std::move(task_queue_.front());
     task_queue_.pop_front();
     num_started_tasks_--;
-    if (!error_) {
+    if (!first_error_) {
       lock.unlock();
       Status status = task->deliver_result();
       task.reset();
       lock.lock();
-      if (!status) stop_with(status.diag());
+      if (!status) stop_with_error(status.diag());
     }
     space_condition_.notify_one();
   }
   is_delivering_ = false;
 }
 
-void OrderedPool::stop_with(Diag why) {
-  if (error_) return;
-  error_ = std::move(why);
+void OrderedPool::stop_with_error(Diag why) {
+  if (first_error_) return;
+  first_error_ = std::move(why);
   task_queue_.resize(num_started_tasks_);
   space_condition_.notify_all();
 }
 
-void OrderedPool::cancel() {
+void OrderedPool::cancel_tasks() {
   std::lock_guard lock(mutex_);
-  stop_with({.message = "cancelled"});
+  stop_with_error({.message = "cancelled"});
 }
 
-Status OrderedPool::finish() {
+Status OrderedPool::finish_tasks() {
   {
     std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
   work_condition_.notify_all();
-  for (std::thread& t : threads_) t.join();
-  threads_.clear();
-  if (error_) return *error_;
+  for (std::thread& t : worker_threads_) t.join();
+  worker_threads_.clear();
+  if (first_error_) return *first_error_;
   return Unit{};
 }
 

@@ -9,17 +9,17 @@ namespace tgc {
 
 class PickleReader {
  public:
-  PickleReader(std::string bytes, Pickle::IsAllowed is_allowed, std::string_view expected)
+  PickleReader(std::string bytes, Pickle::AllowedNameTest is_allowed, std::string_view expected)
       : is_allowed_(is_allowed), expected_(expected) {
-    p_.bytes_ = std::move(bytes);
-    check_limit(Limit::InputBytes, int64_t(p_.bytes_.size()));
+    p_.pickle_bytes_ = std::move(bytes);
+    check_limit(Limit::InputBytes, int64_t(p_.pickle_bytes_.size()));
     most_ = size_t(std::min<int64_t>(limit(Limit::Nodes), UINT32_MAX / 2));
   }
 
   Pickle read() {
     while (!step()) {}
     if (stack_.size() != 1 || !marks_.empty()) fail("more than one value");
-    p_.root_ = stack_[0];
+    p_.root_index_ = stack_[0];
     return std::move(p_);
   }
 
@@ -32,29 +32,29 @@ class PickleReader {
                        .expected = std::string(expected_)});
   }
   uint64_t number(size_t bytes) {
-    if (p_.bytes_.size() - at_ < bytes) fail("it ends early");
+    if (p_.pickle_bytes_.size() - at_ < bytes) fail("it ends early");
     uint64_t out = 0;
-    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(p_.bytes_[at_ + i])) << 8 * i;
+    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(p_.pickle_bytes_[at_ + i])) << 8 * i;
     at_ += bytes;
     return out;
   }
   void push(const Node& node) {
-    if (p_.nodes_.size() >= most_) throw Failure(limit_error(Limit::Nodes));
-    p_.nodes_.push_back(node);
-    push_known(uint32_t(p_.nodes_.size() - 1));
+    if (p_.pickle_nodes_.size() >= most_) throw Failure(limit_error(Limit::Nodes));
+    p_.pickle_nodes_.push_back(node);
+    push_known(uint32_t(p_.pickle_nodes_.size() - 1));
   }
   // Needs no limit of its own: an opcode pushes at most one entry, so the limit on the input's size bounds the stack,
   // too.
   void push_known(uint32_t node) { stack_.push_back(node); }
   void push_number(int64_t n) { push({.kind = Kind::Number, .int_value = n}); }
   void push_bytes(Kind kind, uint64_t size) {
-    if (p_.bytes_.size() - at_ < size) fail("it ends early");
+    if (p_.pickle_bytes_.size() - at_ < size) fail("it ends early");
     if (size > UINT32_MAX) fail("a text of more than 4 GiB");
     push({.kind = kind, .text_size = uint32_t(size), .text = at_});
     at_ += size;
   }
   void push_long(uint64_t size) {
-    if (p_.bytes_.size() - at_ < size) fail("it ends early");
+    if (p_.pickle_bytes_.size() - at_ < size) fail("it ends early");
     if (size > UINT32_MAX) fail("an integer of more than 4 GiB");
     Node node{.kind = Kind::Number, .text_size = uint32_t(size), .text = at_};
     if (size > 8) {
@@ -67,8 +67,8 @@ class PickleReader {
     push(node);
   }
   void push_list(Kind kind) {
-    p_.lists_.emplace_back();
-    push({.kind = kind, .items_begin = uint32_t(p_.lists_.size() - 1)});
+    p_.item_lists_.emplace_back();
+    push({.kind = kind, .items_begin = uint32_t(p_.item_lists_.size() - 1)});
   }
 
   uint32_t pop() {
@@ -79,7 +79,7 @@ class PickleReader {
   }
   uint32_t pop(Kind kind) {
     uint32_t out = pop();
-    if (p_.nodes_[out].kind != kind) fail("another kind of value");
+    if (p_.pickle_nodes_[out].kind != kind) fail("another kind of value");
     return out;
   }
   size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
@@ -104,18 +104,18 @@ class PickleReader {
   // Moves the values from index `from` to the top of the stack to the end of the list, dict or set below them.
   void add(Kind kind, size_t from) {
     if (from <= floor() || from > stack_.size()) fail("nothing on the stack");
-    const Node& to = p_.nodes_[stack_[from - 1]];
+    const Node& to = p_.pickle_nodes_[stack_[from - 1]];
     bool is_list_like = to.kind == kind || (kind == Kind::List && to.kind == Kind::Set);
     if (!is_list_like) fail("another kind of value");
     if (kind == Kind::Dict && (stack_.size() - from) % 2) fail("a key without a value");
-    auto& list = p_.lists_[to.items_begin];
+    auto& list = p_.item_lists_[to.items_begin];
     list.insert(list.end(), stack_.begin() + long(from), stack_.end());
     stack_.resize(from);
   }
 
   void memoize(uint64_t index) {
     if (stack_.size() <= floor()) fail("nothing to remember");
-    if (index > memo_.size() && index > p_.bytes_.size()) fail("an impossible number to remember a value by");
+    if (index > memo_.size() && index > p_.pickle_bytes_.size()) fail("an impossible number to remember a value by");
     if (index >= memo_.size()) memo_.resize(index + 1, kNothing);
     memo_[index] = stack_.back();
   }
@@ -126,19 +126,19 @@ class PickleReader {
 
   bool is_getattr(std::string_view module, std::string_view name) { return module == "builtins" && name == "getattr"; }
   void push_global(const Node& module, const Node& name) {
-    auto text = [&](const Node& n) { return std::string_view(p_.bytes_).substr(n.text, n.text_size); };
+    auto text = [&](const Node& n) { return std::string_view(p_.pickle_bytes_).substr(n.text, n.text_size); };
     if (!is_getattr(text(module), text(name)) && !is_allowed_(text(module), text(name)))
       fail("the name " + std::string(text(module)) + "." + std::string(text(name)));
     push({.kind = Kind::Global, .text_size = name.text_size, .module_size = module.text_size, .text = name.text,
           .module = module.text});
   }
   void stack_global() {
-    Node name = p_.nodes_[pop(Kind::Text)], module = p_.nodes_[pop(Kind::Text)];
+    Node name = p_.pickle_nodes_[pop(Kind::Text)], module = p_.pickle_nodes_[pop(Kind::Text)];
     push_global(module, name);
   }
   void line_global() {
     auto line = [&] {
-      size_t end = p_.bytes_.find('\n', at_);
+      size_t end = p_.pickle_bytes_.find('\n', at_);
       if (end == std::string::npos || end - at_ > UINT32_MAX) fail("it ends early");
       Node out{.kind = Kind::Text, .text_size = uint32_t(end - at_), .text = at_};
       at_ = end + 1;
@@ -166,7 +166,7 @@ class PickleReader {
   void build() {
     uint32_t state = pop();
     if (stack_.size() <= floor()) fail("nothing on the stack");
-    const Node& object = p_.nodes_[stack_.back()];
+    const Node& object = p_.pickle_nodes_[stack_.back()];
     if (object.kind != Kind::Object) fail("a state of something that is not an object");
     p_.items_[object.items_begin + 2] = state;
   }
@@ -229,7 +229,7 @@ class PickleReader {
   void end_frozen_set(size_t mark) {
     uint32_t set = stack_.back();
     stack_.pop_back();
-    auto& list = p_.lists_[p_.nodes_[set].items_begin];
+    auto& list = p_.item_lists_[p_.pickle_nodes_[set].items_begin];
     list.assign(stack_.begin() + long(mark), stack_.end());
     stack_.resize(mark);
     push_known(set);
@@ -237,14 +237,14 @@ class PickleReader {
 
   static constexpr uint32_t kNothing = UINT32_MAX;
   Pickle p_;
-  Pickle::IsAllowed is_allowed_;
+  Pickle::AllowedNameTest is_allowed_;
   std::string_view expected_;
   size_t at_ = 0, most_ = 0;
   std::vector<uint32_t> stack_, memo_;
   std::vector<size_t> marks_;
 };
 
-Result<Pickle> Pickle::read(std::string bytes, IsAllowed is_allowed, std::string_view expected) {
+Result<Pickle> Pickle::read(std::string bytes, AllowedNameTest is_allowed, std::string_view expected) {
   return catch_failures([&] { return PickleReader(std::move(bytes), is_allowed, expected).read(); });
 }
 
@@ -254,15 +254,16 @@ void PickleBudget::spend_bytes(size_t bytes) {
   if (spent_bytes_ > uint64_t(limit(Limit::InputBytes))) throw Failure(limit_error(Limit::InputBytes));
 }
 
-PickleValue Pickle::root() const { return {*this, root_}; }
+PickleValue Pickle::root() const { return {*this, root_index_}; }
 
 std::string_view PickleValue::text() const {
   const auto& n = node();
   bool has_text = n.kind == Pickle::Text || n.kind == Pickle::Bytes || n.kind == Pickle::Global;
-  return has_text ? std::string_view(pickle_->bytes_).substr(n.text, n.text_size) : std::string_view();
+  return has_text ? std::string_view(pickle_->pickle_bytes_).substr(n.text, n.text_size) : std::string_view();
 }
 std::string_view PickleValue::module() const {
-  return kind() == Pickle::Global ? std::string_view(pickle_->bytes_).substr(node().module, node().module_size) : "";
+  return kind() == Pickle::Global ? std::string_view(pickle_->pickle_bytes_).substr(node().module, node().module_size)
+                                  : "";
 }
 std::optional<int64_t> PickleValue::int_value() const {
   if ((kind() != Pickle::Number && kind() != Pickle::Bool) || node().is_big) return {};
@@ -270,9 +271,9 @@ std::optional<int64_t> PickleValue::int_value() const {
 }
 std::optional<uint64_t> PickleValue::unsigned_number() const {
   if (auto n = int_value()) return *n < 0 ? std::nullopt : std::optional<uint64_t>(*n);
-  if (kind() != Pickle::Number || node().text_size != 9 || pickle_->bytes_[node().text + 8]) return {};
+  if (kind() != Pickle::Number || node().text_size != 9 || pickle_->pickle_bytes_[node().text + 8]) return {};
   uint64_t out = 0;
-  for (size_t i = 0; i < 8; i++) out |= uint64_t(uint8_t(pickle_->bytes_[node().text + i])) << 8 * i;
+  for (size_t i = 0; i < 8; i++) out |= uint64_t(uint8_t(pickle_->pickle_bytes_[node().text + i])) << 8 * i;
   return out;
 }
 std::optional<double> PickleValue::float_value() const {
@@ -285,7 +286,7 @@ std::span<const uint32_t> PickleValue::items() const {
   const auto& n = node();
   switch (n.kind) {
     case Pickle::Tuple: return std::span(pickle_->items_).subspan(n.items_begin, n.items_end - n.items_begin);
-    case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->lists_[n.items_begin];
+    case Pickle::List: case Pickle::Dict: case Pickle::Set: return pickle_->item_lists_[n.items_begin];
     // recurses once, because the arguments are a Tuple
     case Pickle::Object: return PickleValue(*pickle_, pickle_->items_[n.items_begin + 1]).items();
     default: return {};

@@ -24,11 +24,11 @@ class Pickle {
   };
   // Decides whether a pickle may name the class or function `name` of `module`. builtins.getattr, which makes members
   // of enums, is always allowed.
-  using IsAllowed = bool (*)(std::string_view module, std::string_view name);
+  using AllowedNameTest = bool (*)(std::string_view module, std::string_view name);
 
   // Reads a whole pickle. Fails if the bytes are malformed, name something that is not allowed, or exceed a limit.
   // `expected` becomes Diag::expected of errors at a byte.
-  static Result<Pickle> read(std::string bytes, IsAllowed is_allowed, std::string_view expected);
+  static Result<Pickle> read(std::string bytes, AllowedNameTest is_allowed, std::string_view expected);
 
   PickleValue root() const;
 
@@ -39,17 +39,17 @@ class Pickle {
     Kind kind = None;
     bool is_big = false;       // for a Number: it has more than 8 bytes, the little-endian bytes at `text`
     uint32_t items_end = 0;    // Tuple, Object: one past the last item in items_
-    uint32_t items_begin = 0;  // Tuple, Object: the first item in items_; List, Dict, Set: index in lists_
+    uint32_t items_begin = 0;  // Tuple, Object: the first item in items_; List, Dict, Set: index in item_lists_
     uint32_t text_size = 0, module_size = 0;
-    uint64_t text = 0, module = 0;  // offsets in bytes_
+    uint64_t text = 0, module = 0;  // offsets in pickle_bytes_
     int64_t int_value = 0;
     double float_value = 0;
   };
-  std::string bytes_;
-  std::vector<Node> nodes_;
+  std::string pickle_bytes_;
+  std::vector<Node> pickle_nodes_;
   std::vector<uint32_t> items_;
-  std::vector<std::vector<uint32_t>> lists_;  // a Dict's items: key, value, key, value, ...
-  uint32_t root_ = 0;
+  std::vector<std::vector<uint32_t>> item_lists_;  // a Dict's items: key, value, key, value, ...
+  uint32_t root_index_ = 0;
 };
 
 // Counts the bytes of the values that a reader of a pickle visits. A short pickle can refer to one value many times, so
@@ -66,11 +66,11 @@ class PickleBudget {
 // A value in a Pickle, which must outlive it. Accessors return an empty value for another kind of value.
 class PickleValue {
  public:
-  PickleValue(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}
+  PickleValue(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_index_(node) {}
 
   Pickle::Kind kind() const { return node().kind; }
   bool is_none() const { return kind() == Pickle::None; }
-  uint32_t id() const { return node_; }  // values with equal ids are the same Python object
+  uint32_t id() const { return node_index_; }  // values with equal ids are the same Python object
 
   std::string_view text() const;                    // Text, Bytes, or the name of a Global
   std::string_view module() const;
@@ -91,11 +91,11 @@ class PickleValue {
   std::optional<PickleValue> state() const;  // the state that the opcode BUILD set for an Object
 
  private:
-  const Pickle::Node& node() const { return pickle_->nodes_[node_]; }
+  const Pickle::Node& node() const { return pickle_->pickle_nodes_[node_index_]; }
   std::span<const uint32_t> items() const;
 
   const Pickle* pickle_;
-  uint32_t node_;
+  uint32_t node_index_;
 };
 
 }  // namespace tgc

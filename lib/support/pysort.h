@@ -27,7 +27,7 @@ class PySorter {
         binary_insertion(low, low + forced_length, low + length);
         length = forced_length;
       }
-      found_new_run(length, n);
+      merge_before_run(length, n);
       pending_runs_.push_back({low, length, 0});
       low += length;
       remaining -= length;
@@ -102,7 +102,7 @@ class PySorter {
     }
   }
 
-  void found_new_run(size_t n2, size_t total) {
+  void merge_before_run(size_t n2, size_t total) {
     if (pending_runs_.empty()) return;
     size_t s1 = pending_runs_.back().base, n1 = pending_runs_.back().length;
     int p = power(s1, n1, n2, total);

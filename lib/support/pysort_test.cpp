@@ -7,7 +7,7 @@
 using namespace tgc;
 
 TEST_CASE("py_sort: gives CPython's order for consistent and inconsistent comparisons") {
-  auto lines = test_lines("expect/sort.txt");
+  auto lines = read_test_lines("expect/sort.txt");
   REQUIRE(lines.size() > 200);
   for (const std::string& line : lines) {
     auto w = words_of(line);

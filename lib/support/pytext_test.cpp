@@ -11,7 +11,7 @@
 using namespace tgc;
 
 TEST_CASE("py_repr: floats are printed as Python does and parse back") {
-  auto lines = test_lines("expect/float_repr.txt");
+  auto lines = read_test_lines("expect/float_repr.txt");
   REQUIRE(lines.size() > 900);
   for (const std::string& line : lines) {
     auto w = words_of(line);
@@ -26,7 +26,7 @@ TEST_CASE("py_repr: floats are printed as Python does and parse back") {
 }
 
 TEST_CASE("py_repr: strings are printed as Python does and parse back") {
-  auto lines = test_lines("expect/str_repr.txt");
+  auto lines = read_test_lines("expect/str_repr.txt");
   REQUIRE(lines.size() > 100);
   for (const std::string& line : lines) {
     size_t space = line.find(' ');

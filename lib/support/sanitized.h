@@ -3,19 +3,19 @@
 namespace tgc {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
+inline constexpr bool kIsSanitized = true;
 #elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+inline constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else
-inline constexpr bool kSanitized = false;
+inline constexpr bool kIsSanitized = false;
 #endif
 
 #if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitized = true;
+inline constexpr bool kIsThreadSanitized = true;
 #elif defined(__has_feature)
-inline constexpr bool kThreadSanitized = __has_feature(thread_sanitizer);
+inline constexpr bool kIsThreadSanitized = __has_feature(thread_sanitizer);
 #else
-inline constexpr bool kThreadSanitized = false;
+inline constexpr bool kIsThreadSanitized = false;
 #endif
 
 }  // namespace tgc

@@ -51,7 +51,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::span<const SettingInfo> all_settings() { return kSettings; }
 
-std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count) {
+std::string nearest_names_text(std::string_view word, std::span<const std::string_view> names, size_t count) {
   std::vector<std::pair<size_t, std::string_view>> ranked;
   for (auto name : names) {
     if (std::ranges::find(ranked, name, &std::pair<size_t, std::string_view>::second) != ranked.end()) continue;
@@ -70,7 +70,7 @@ Status Settings::set_value(std::string_view name, std::string_view value) {
   if (it == std::end(kSettings)) {
     std::vector<std::string_view> names;
     for (auto& s : kSettings) names.push_back(s.name);
-    std::string near = nearest_names(name, names);
+    std::string near = nearest_names_text(name, names);
     return Diag{.message = "unknown setting '" + std::string(name) + "'",
                 .expected = near.empty() ? "one of `tgc help settings`" : near};
   }
@@ -93,7 +93,7 @@ Status Settings::set_value(std::string_view key_value) {
   return set_value(key_value.substr(0, equals), key_value.substr(equals + 1));
 }
 
-Result<Settings> Settings::from_environment() {
+Result<Settings> Settings::read_environment() {
   Settings settings;
   for (auto& s : kSettings)
     if (const char* value = std::getenv(std::string(s.name).c_str()); value && *value)

@@ -54,7 +54,7 @@ struct Settings {
 #undef X
 
   // Fails for a value that set_value() rejects.
-  static Result<Settings> from_environment();
+  static Result<Settings> read_environment();
 
   // Fails for an unknown name (with the nearest names), or an invalid value.
   Status set_value(std::string_view name, std::string_view value);
@@ -73,6 +73,6 @@ std::span<const SettingInfo> all_settings();
 
 // Returns at most `count` of `names` that are similar to `word`, joined by ", ", nearest first. A name is similar if it
 // contains `word` (of 3 bytes or more) or its edit distance is at most max(2, a third of the word's length).
-std::string nearest_names(std::string_view word, std::span<const std::string_view> names, size_t count = 3);
+std::string nearest_names_text(std::string_view word, std::span<const std::string_view> names, size_t count = 3);
 
 }  // namespace tgc

@@ -22,17 +22,17 @@ TEST_CASE("Settings: are set by name, and errors suggest the nearest name") {
 
 TEST_CASE("Settings: the environment overrides the defaults") {
   ScopedEnvironment three("TC_SELECT", "3");
-  auto s = Settings::from_environment();
+  auto s = Settings::read_environment();
   REQUIRE(s.ok());
   CHECK(s->TC_SELECT == 3);
   ScopedEnvironment letter("TC_SELECT", "x");
-  CHECK(!Settings::from_environment().ok());
+  CHECK(!Settings::read_environment().ok());
 }
 
 TEST_CASE("nearest_names: returns similar names, nearest first") {
   std::string_view names[] = {"expander", "devectorize", "final rewrite", "expand"};
-  CHECK(nearest_names("expandr", names) == "expander, expand");
-  CHECK(nearest_names("rewrite", names) == "final rewrite");
-  CHECK(nearest_names("a-b", std::vector<std::string_view>{"a-c", "a-c", "a-d"}) == "a-c, a-d");
-  CHECK(nearest_names("zzz", names) == "");
+  CHECK(nearest_names_text("expandr", names) == "expander, expand");
+  CHECK(nearest_names_text("rewrite", names) == "final rewrite");
+  CHECK(nearest_names_text("a-b", std::vector<std::string_view>{"a-c", "a-c", "a-d"}) == "a-c, a-d");
+  CHECK(nearest_names_text("zzz", names) == "");
 }

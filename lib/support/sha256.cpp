@@ -56,8 +56,8 @@ Sha256 sha256(std::string_view bytes) {
   return out;
 }
 
-std::string to_hex(const Sha256& digest) {
-  return to_hex(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+std::string sha256_hex(const Sha256& digest) {
+  return sha256_hex(std::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
 }  // namespace tgc

@@ -10,9 +10,9 @@ namespace tgc {
 using Sha256 = std::array<uint8_t, 32>;
 
 Sha256 sha256(std::string_view bytes);
-std::string to_hex(const Sha256& digest);
+std::string sha256_hex(const Sha256& digest);
 
-inline std::string to_hex(std::string_view bytes) {
+inline std::string sha256_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   out.reserve(2 * bytes.size());
@@ -21,7 +21,7 @@ inline std::string to_hex(std::string_view bytes) {
 }
 
 // Returns the bytes that `text` encodes; nullopt unless it consists of pairs of hexadecimal digits in lower case.
-inline std::optional<std::string> from_hex(std::string_view text) {
+inline std::optional<std::string> bytes_from_hex(std::string_view text) {
   auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   std::string out(text.size() / 2, '\0');
   for (size_t i = 0; i < text.size(); i += 2) {

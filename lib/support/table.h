@@ -12,7 +12,7 @@ namespace tgc {
 // Returns the rows as lines, with the cells in columns two spaces apart. A column with an 'r' at its index in
 // `alignment` is right-aligned, any other left-aligned. A row of one cell is a heading, which does not widen the first
 // column. The width of a cell is its number of code points outside color sequences.
-inline std::string table(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
+inline std::string table_text(const std::vector<std::vector<std::string>>& rows, std::string_view alignment = "") {
   std::vector<size_t> widths;
   for (auto& row : rows)
     for (size_t i = 0; row.size() > 1 && i < row.size(); i++)
@@ -36,7 +36,7 @@ inline std::vector<std::pair<std::string, size_t>> sorted_by_count(const std::ma
   return out;
 }
 
-inline std::string count_row(size_t count, std::string_view what) {
+inline std::string count_row_text(size_t count, std::string_view what) {
   constexpr size_t kWidth = 8;
   std::string n = std::to_string(count);
   return std::string(n.size() < kWidth ? kWidth - n.size() : 0, ' ') + n + "  " + std::string(what) + "\n";

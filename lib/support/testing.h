@@ -20,7 +20,7 @@ namespace tgc {
 std::string source_path(const std::string& name);
 inline std::string test_path(const std::string& name) { return source_path("testdata/" + name); }
 
-inline std::vector<std::string> test_lines(const std::string& name) {
+inline std::vector<std::string> read_test_lines(const std::string& name) {
   std::ifstream in(test_path(name));
   std::vector<std::string> out;
   for (std::string line; std::getline(in, line);) out.push_back(line);

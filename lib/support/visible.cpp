@@ -69,7 +69,7 @@ bool is_skipped(uint32_t code) {
 }
 }  // namespace
 
-std::string without_workflow_commands(std::string_view text) {
+std::string escape_workflow_commands(std::string_view text) {
   std::string out;
   bool is_line_begin = true;
   for (size_t at = 0; at < text.size();) {
@@ -87,7 +87,7 @@ std::string without_workflow_commands(std::string_view text) {
   return out;
 }
 
-std::string without_controls(std::string_view text) {
+std::string without_control_chars(std::string_view text) {
   std::string out;
   char escape[8];
   for (size_t at = 0; at < text.size(); at++) {

@@ -18,11 +18,11 @@ std::string visible_colored_text(std::string_view text);
 
 // Returns `text` without the commands that CI services execute when a job prints them: "::" at the beginning of a line
 // or after its leading blanks becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
-std::string without_workflow_commands(std::string_view text);
+std::string escape_workflow_commands(std::string_view text);
 
 // Returns `text`, which another program reads but a terminal may show: replaces control characters by escapes that are
 // also valid in JSON, except line ends, tabs and tinygrad's colors.
-std::string without_controls(std::string_view text);
+std::string without_control_chars(std::string_view text);
 
 // Returns true if `text` can be a name or an id: valid UTF-8 without line ends, tabs and hidden characters, except
 // tinygrad's colors.

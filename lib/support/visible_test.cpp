@@ -22,13 +22,13 @@ TEST_CASE("visible_in_color: keeps tinygrad's color sequences and escapes all ot
 }
 
 TEST_CASE("without_workflow_commands: a CI job obeys nothing of a text") {
-  CHECK(without_workflow_commands("a\n::error::x\n  ::set-output name=a::b") ==
+  CHECK(escape_workflow_commands("a\n::error::x\n  ::set-output name=a::b") ==
         "a\n: :error::x\n  : :set-output name=a::b");
-  CHECK(without_workflow_commands("a ##[error]x ##vso[task.x]") == "a # #[error]x # #vso[task.x]");
+  CHECK(escape_workflow_commands("a ##[error]x ##vso[task.x]") == "a # #[error]x # #vso[task.x]");
   for (std::string blank : {"\u00A0", "\u1680", "\u2003", "\u202F", "\u3000", "\u200B", "\uFEFF", "\r", "\v", "\xFF"})
-    CHECK(without_workflow_commands("a\n" + blank + " ::error::x") == "a\n" + blank + " : :error::x");
-  CHECK(without_workflow_commands("a\u2028::error::x") == "a\u2028: :error::x");
-  CHECK(without_workflow_commands("std::vector, # ## heading") == "std::vector, # ## heading");
+    CHECK(escape_workflow_commands("a\n" + blank + " ::error::x") == "a\n" + blank + " : :error::x");
+  CHECK(escape_workflow_commands("a\u2028::error::x") == "a\u2028: :error::x");
+  CHECK(escape_workflow_commands("std::vector, # ## heading") == "std::vector, # ## heading");
 }
 
 TEST_CASE("is_one_line: names with line breaks and control characters are no names") {
@@ -38,6 +38,6 @@ TEST_CASE("is_one_line: names with line breaks and control characters are no nam
 }
 
 TEST_CASE("without_controls: data for a program keep their line ends and colors, and JSON stays JSON") {
-  CHECK(without_controls("a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e") == "a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e");
-  CHECK(without_controls("\x1b]0;t\x07\x7f\u009b2J\r") == "\\u001b]0;t\\u0007\\u007f\\u009b2J\\u000d");
+  CHECK(without_control_chars("a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e") == "a\tb\r\n\x1b[31mr\x1b[0m \u00e9\u202e");
+  CHECK(without_control_chars("\x1b]0;t\x07\x7f\u009b2J\r") == "\\u001b]0;t\\u0007\\u007f\\u009b2J\\u000d");
 }

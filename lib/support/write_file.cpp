@@ -66,12 +66,12 @@ int follow_links(std::string& path) {
 }  // namespace
 
 Diag FileWriter::diag_of_errno(int error) const {
-  return {.message = std::string("cannot write: ") + std::strerror(error), .file = shown_path_};
+  return {.message = std::string("cannot write: ") + std::strerror(error), .file = user_path_};
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept { *this = std::move(other); }
 FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
-  shown_path_.swap(other.shown_path_);
+  user_path_.swap(other.user_path_);
   path_.swap(other.path_);
   staged_file_ = std::move(other.staged_file_);
   std::swap(direct_descriptor_, other.direct_descriptor_);
@@ -86,7 +86,7 @@ FileWriter::~FileWriter() {
 
 Result<FileWriter> FileWriter::create(const std::string& path) {
   FileWriter out;
-  out.shown_path_ = path;
+  out.user_path_ = path;
   out.path_ = path == "-" ? "/dev/stdout" : path;
   if (int error = out.open()) return out.diag_of_errno(error);
   return out;
@@ -117,12 +117,12 @@ Status FileWriter::write(std::string_view bytes) {
   return Unit{};
 }
 
-Status FileWriter::commit() {
+Status FileWriter::commit_file() {
   if (direct_descriptor_ >= 0) {
     if (int fd = std::exchange(direct_descriptor_, -1); ::close(fd) != 0 && errno != EINTR) return diag_of_errno(errno);
     return Unit{};
   }
-  int error = old_descriptor_ >= 0 && !should_copy_in_place_ ? staged_file_.sync() : 0;
+  int error = old_descriptor_ >= 0 && !should_copy_in_place_ ? staged_file_.sync_file() : 0;
   if (!error && !should_copy_in_place_) error = staged_file_.move_to(path_);
   bool is_pinned = old_descriptor_ >= 0 && (error == EBUSY || error == EXDEV || error == EPERM || error == EACCES);
   if (should_copy_in_place_ || is_pinned) error = copy_over_file(old_descriptor_);
@@ -152,7 +152,7 @@ Status write_file(const std::string& path, std::string_view bytes) {
   auto file = FileWriter::create(path);
   if (!file) return file.diag();
   if (auto status = file->write(bytes); !status) return status;
-  return file->commit();
+  return file->commit_file();
 }
 
 namespace {
@@ -202,7 +202,7 @@ int remove_from_table(int slot) {
 int random_name(std::string& out) {
   char bytes[12];
   if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return errno;
-  out = ".tgc-" + to_hex({bytes, sizeof bytes}) + ".tmp";
+  out = ".tgc-" + sha256_hex({bytes, sizeof bytes}) + ".tmp";
   return 0;
 }
 
@@ -227,13 +227,13 @@ int write_all(int fd, std::string_view bytes) {
 }
 
 void StagedFile::swap(StagedFile& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
+  std::swap(file_descriptor_, other.file_descriptor_);
   std::swap(table_index_, other.table_index_);
   path_.swap(other.path_);
 }
 
 StagedFile::~StagedFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (file_descriptor_ >= 0) ::close(file_descriptor_);
   if (!path_.empty()) ::unlink(path_.c_str());
   remove_from_table(table_index_);
 }
@@ -243,25 +243,25 @@ int StagedFile::create(const std::string& folder, mode_t mode) {
   if (int error = random_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
   table_index_ = add_to_table(path_);  // before open(), because a signal may arrive right after it
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (descriptor_ >= 0) return 0;
+  file_descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (file_descriptor_ >= 0) return 0;
   int error = errno;
   table_index_ = remove_from_table(table_index_);
   path_.clear();
   return error;
 }
 
-int StagedFile::write(std::string_view bytes) { return write_all(descriptor_, bytes); }
+int StagedFile::write(std::string_view bytes) { return write_all(file_descriptor_, bytes); }
 
-int StagedFile::sync() {
-  return ::fsync(descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
+int StagedFile::sync_file() {
+  return ::fsync(file_descriptor_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS ? 0 : errno;
 }
 
 int StagedFile::move_to(const std::string& path) {
   // Quotas and network file systems may report errors only on close(); closing a duplicate descriptor reports them too.
-  if (int same = ::dup(descriptor_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
+  if (int same = ::dup(file_descriptor_); same < 0 || (::close(same) != 0 && errno != EINTR)) return errno;
   if (::rename(path_.c_str(), path.c_str()) != 0) return errno;
-  ::close(std::exchange(descriptor_, -1));
+  ::close(std::exchange(file_descriptor_, -1));
   table_index_ = remove_from_table(table_index_);
   path_.clear();
   return 0;
@@ -299,10 +299,10 @@ std::string file_name_of(std::string_view name) {
     i += size ? size : 1;
   }
   if (!same && out.size() > kLongest - kHash) out.resize(cut);
-  return same ? out : out + "-" + to_hex(sha256(name)).substr(0, 8);
+  return same ? out : out + "-" + sha256_hex(sha256(name)).substr(0, 8);
 }
 
-std::string TakenPaths::distinct_path(const std::string& stem) {
+std::string UsedPaths::make_distinct_path(const std::string& stem) {
   std::string out = stem;
   for (size_t n = 2; !reserve_path(out); n++) out = stem + "~" + std::to_string(n);
   return out;

@@ -21,14 +21,14 @@ class StagedFile {
 
   int create(const std::string& folder, mode_t mode);  // applies the umask; an empty folder is the working directory
   int write(std::string_view bytes);
-  int sync();                                          // fsync; succeeds on file systems that do not support it
+  int sync_file();                                     // fsync; succeeds on file systems that do not support it
   int move_to(const std::string& path);                // replaces an existing file, but not a folder
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_descriptor_; }
 
  private:
   void swap(StagedFile& other) noexcept;
 
-  int descriptor_ = -1;
+  int file_descriptor_ = -1;
   // index in the table of files that the signal handler removes; -1: not in the table
   int table_index_ = -1;
   std::string path_;
@@ -42,7 +42,8 @@ void remove_staged_files() noexcept;
 // FileWriter: writes a file that the user named.
 //
 // - Writes of a regular file are atomic, except of the files below: the content is written to a temporary file in
-//   the same folder, which commit() renames to the final path. A replaced file keeps its permissions and owner. The
+//   the same folder, which commit_file() renames to the final path. A replaced file keeps its permissions and owner.
+// The
 //   new file is synced to disk before it replaces an old one, so that a power failure cannot lose both.
 // - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
 // - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
@@ -54,11 +55,11 @@ class FileWriter {
   static Result<FileWriter> create(const std::string& path);
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) noexcept;
-  ~FileWriter();  // removes the temporary file, unless commit() renamed it
+  ~FileWriter();  // removes the temporary file, unless commit_file() renamed it
 
   Status write(std::string_view bytes);
   int descriptor() const { return direct_descriptor_ >= 0 ? direct_descriptor_ : staged_file_.descriptor(); }
-  Status commit();
+  Status commit_file();
 
  private:
   FileWriter() = default;
@@ -66,7 +67,7 @@ class FileWriter {
   int copy_over_file(int old);
   Diag diag_of_errno(int error) const;
 
-  std::string shown_path_, path_;  // the path as the user wrote it, and with symbolic links resolved
+  std::string user_path_, path_;   // the path as the user wrote it, and with symbolic links resolved
   StagedFile staged_file_;
   int direct_descriptor_ = -1;
   int old_descriptor_ = -1;
@@ -81,14 +82,14 @@ Status write_file(const std::string& path, std::string_view bytes);
 // rarely become equal.
 std::string file_name_of(std::string_view name);
 
-class TakenPaths {
+class UsedPaths {
  public:
-  bool reserve_path(const std::string& path) { return taken_paths_.insert(path).second; }
+  bool reserve_path(const std::string& path) { return reserved_paths_.insert(path).second; }
   // Takes and returns the first path of `stem`, "STEM~2", "STEM~3", ... that is not taken yet.
-  std::string distinct_path(const std::string& stem);
+  std::string make_distinct_path(const std::string& stem);
 
  private:
-  std::set<std::string> taken_paths_;
+  std::set<std::string> reserved_paths_;
 };
 
 }  // namespace tgc

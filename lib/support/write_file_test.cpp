@@ -215,11 +215,11 @@ TEST_CASE("file_name_of: valid names stay unchanged, others become valid and dis
 }
 
 TEST_CASE("TakenPaths: a repeated name gets a distinct path") {
-  TakenPaths taken;
-  CHECK(taken.distinct_path("k") == "k");
-  CHECK(taken.distinct_path("k") == "k~2");
-  CHECK(taken.distinct_path("k~2") == "k~2~2");
-  CHECK(taken.distinct_path("k") == "k~3");
+  UsedPaths taken;
+  CHECK(taken.make_distinct_path("k") == "k");
+  CHECK(taken.make_distinct_path("k") == "k~2");
+  CHECK(taken.make_distinct_path("k~2") == "k~2~2");
+  CHECK(taken.make_distinct_path("k") == "k~3");
   CHECK(!taken.reserve_path("k"));
   CHECK(taken.reserve_path("l"));
 }

@@ -120,17 +120,17 @@ class Watcher {
 Z3Session::Z3Session() {
   Library& z3 = Library::instance();
   void* config = z3.make_config();
-  context_ = z3.make_context(config);
+  z3_context_ = z3.make_context(config);
   z3.delete_config(config);
-  z3.set_error_handler(context_, nullptr);  // the default handler ends the process; ask_z3() returns the error
+  z3.set_error_handler(z3_context_, nullptr);  // the default handler ends the process; ask_z3() returns the error
 }
 
-Z3Session::~Z3Session() { Library::instance().delete_context(context_); }
+Z3Session::~Z3Session() { Library::instance().delete_context(z3_context_); }
 
 std::string Z3Session::ask_z3(const std::string& text, double most_seconds, const std::function<bool()>& should_stop) {
-  if (most_seconds <= 0) return Library::instance().eval(context_, text.c_str());
-  const auto question = Watcher::instance().add(context_, most_seconds, should_stop);
-  std::string out = Library::instance().eval(context_, text.c_str());
+  if (most_seconds <= 0) return Library::instance().eval(z3_context_, text.c_str());
+  const auto question = Watcher::instance().add(z3_context_, most_seconds, should_stop);
+  std::string out = Library::instance().eval(z3_context_, text.c_str());
   is_over_ |= Watcher::instance().remove(question);
   return out;
 }

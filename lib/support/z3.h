@@ -20,7 +20,7 @@ class Z3Session {
   bool is_over() const { return is_over_; }
 
  private:
-  void* context_;
+  void* z3_context_;
   bool is_over_ = false;
 };
 

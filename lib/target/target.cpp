@@ -53,13 +53,13 @@ std::span<const std::string_view> archs_of(const Row& row) {
 
 // As tinygrad's renderers: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
 bool takes_arch(const Row& row, std::string_view arch) {
-  return is_cuda(row) ? cuda_arch(arch) >= 0 : arch.starts_with("gfx");
+  return is_cuda(row) ? cuda_arch_number(arch) >= 0 : arch.starts_with("gfx");
 }
 
 bool knows_arch(const Row& row, std::string_view arch) {
   auto listed = archs_of(row);
-  if (std::ranges::find(listed, without_features(arch)) != listed.end()) return true;
-  return is_cuda(row) && std::ranges::find(kOtherCudaArchs, cuda_arch(arch)) != std::end(kOtherCudaArchs);
+  if (std::ranges::find(listed, arch_without_features(arch)) != listed.end()) return true;
+  return is_cuda(row) && std::ranges::find(kOtherCudaArchs, cuda_arch_number(arch)) != std::end(kOtherCudaArchs);
 }
 
 bool same_word(std::string_view a, std::string_view b) {
@@ -106,7 +106,7 @@ Result<const Row*> find_row(std::string_view device, std::string_view renderer, 
 
 }  // namespace
 
-int cuda_arch(std::string_view arch) {
+int cuda_arch_number(std::string_view arch) {
   if (!arch.starts_with("sm_")) return -1;
   const auto number = parse_number<int>(arch.substr(3));
   return number && *number >= 0 ? *number : -1;
@@ -183,7 +183,7 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
 Result<Target> parse_target(std::string_view text, const Settings& settings) {
   return parse(text, settings, knows_arch);
 }
-Result<Target> recorded_target(std::string_view text, const Settings& settings) {
+Result<Target> parse_recorded_target(std::string_view text, const Settings& settings) {
   return parse(text, settings, takes_arch);
 }
 
@@ -239,18 +239,18 @@ void set_metal_limits(Target& t, const Settings&) { t.tensor_cores = tensor_core
 
 void set_cuda_limits(Target& t, const Settings&) {
   set_nvidia_limits(t);
-  t.tensor_cores = tensor_cores::cuda(cuda_arch(t.arch));
+  t.tensor_cores = tensor_cores::cuda(cuda_arch_number(t.arch));
 }
 
 void set_ptx_limits(Target& t, const Settings&) {
   set_nvidia_limits(t);
-  t.tensor_cores = tensor_cores::ptx(cuda_arch(t.arch));
+  t.tensor_cores = tensor_cores::ptx(cuda_arch_number(t.arch));
 }
 
 void set_amd_limits(Target& t, const Settings&) {
   t.global_max = kGpuGlobal;
   t.shared_max = 65536;
-  t.tensor_cores = tensor_cores::amd(without_features(t.arch));
+  t.tensor_cores = tensor_cores::amd(arch_without_features(t.arch));
 }
 
 void set_wgsl_limits(Target& t, const Settings&) {

@@ -61,21 +61,21 @@ std::span<const std::string_view> known_targets();
 bool is_dtype_supported(DType dtype, const Target& target);
 
 // Returns 80 for "sm_80"; -1 for a text other than "sm_" and a number.
-int cuda_arch(std::string_view arch);
+int cuda_arch_number(std::string_view arch);
 
 // Returns "gfx942" for "gfx942:sramecc+:xnack-".
-inline std::string_view without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
+inline std::string_view arch_without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
 // `arch` may have a list of features.
 inline bool is_cdna(std::string_view arch) {
-  return without_features(arch) == "gfx942" || without_features(arch) == "gfx950";
+  return arch_without_features(arch) == "gfx942" || arch_without_features(arch) == "gfx950";
 }
 inline bool is_rdna4(std::string_view arch) {
-  return without_features(arch) == "gfx1200" || without_features(arch) == "gfx1201";
+  return arch_without_features(arch) == "gfx1200" || arch_without_features(arch) == "gfx1201";
 }
 
 // Like parse_target(), but accepts every CUDA arch "sm_<number>" and every AMD arch "gfx...", as tinygrad's renderers
 // do.
-Result<Target> recorded_target(std::string_view text, const Settings& settings);
+Result<Target> parse_recorded_target(std::string_view text, const Settings& settings);
 
 }  // namespace tgc

@@ -59,7 +59,7 @@ TEST_CASE("target: errors name the unknown part and list the known ones") {
 }
 
 TEST_CASE("recorded_target: accepts every arch that tinygrad's renderers accept and chooses its tensor cores") {
-  auto recorded = [](std::string_view text) { return std::move(recorded_target(text, {}).value_or_throw()); };
+  auto recorded = [](std::string_view text) { return std::move(parse_recorded_target(text, {}).value_or_throw()); };
   CHECK(recorded("CUDA:CUDA:sm_99").tensor_cores.data() == target("CUDA:CUDA:sm_90").tensor_cores.data());
   CHECK(recorded("CUDA:PTX:sm_81").name() == "CUDA:PTX:sm_81");
   CHECK(recorded("CUDA:CUDA:sm_21").tensor_cores.empty());
@@ -67,7 +67,7 @@ TEST_CASE("recorded_target: accepts every arch that tinygrad's renderers accept 
   CHECK(recorded("AMD:LLVM:gfx90a:xnack-").name() == "AMD:LLVM:gfx90a:xnack-");
   CHECK(recorded("CUDA").name() == "CUDA:CUDA:sm_80");
   for (const char* none : {"CUDA:CUDA:gfx1100", "CUDA:CUDA:sm_8x", "AMD:HIP:sm_80", "METAL:METAL:m3", "TPU"})
-    CHECK_FALSE(recorded_target(none, {}));
+    CHECK_FALSE(parse_recorded_target(none, {}));
 }
 
 TEST_CASE("target: settings change CPU targets") {

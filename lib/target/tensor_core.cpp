@@ -93,19 +93,19 @@ void append_numbered(std::vector<TcAxis>& out, char letter, int count) {
 }
 
 void append(std::vector<TcAxis>& out, std::string_view text) {
-  auto axes = tc_axes(text);
+  auto axes = parse_tc_axes(text);
   out.insert(out.end(), axes.begin(), axes.end());
 }
 
 }  // namespace
 
-std::vector<TcAxis> tc_axes(std::string_view text) {
+std::vector<TcAxis> parse_tc_axes(std::string_view text) {
   std::vector<TcAxis> out;
   for (size_t i = 0; i + 1 < text.size(); i += 3) out.push_back({text[i], text[i + 1] - '0'});
   return out;
 }
 
-std::string to_text(std::span<const TcAxis> axes) {
+std::string tc_axes_text(std::span<const TcAxis> axes) {
   std::string out;
   for (TcAxis a : axes) out += (out.empty() ? "" : " ") + std::string(1, a.letter) + std::to_string(a.number);
   return out;
@@ -120,7 +120,7 @@ std::string TensorCore::str() const {
 int TensorCore::num_reduce_axes() const { return std::bit_width(uint64_t(dims[2])) - 1; }
 
 std::vector<TcAxis> TensorCore::base_shape() const {
-  auto axes = tc_axes(opts);
+  auto axes = parse_tc_axes(opts);
   int locals = 0, upcasts = 0;
   for (TcAxis& a : axes) a.number = a.letter == 'l' ? locals++ : upcasts++;
   append_numbered(axes, 'r', num_reduce_axes());
@@ -130,14 +130,14 @@ std::vector<TcAxis> TensorCore::base_shape() const {
 std::vector<TcAxis> TensorCore::base_upcast_axes() const {
   std::vector<TcAxis> out;
   append_numbered(out, 'r', num_reduce_axes());
-  append_numbered(out, 'u', count_letter(tc_axes(opts), 'u'));
+  append_numbered(out, 'u', count_letter(parse_tc_axes(opts), 'u'));
   std::reverse(out.begin(), out.end());
   return out;
 }
 
 std::array<std::vector<size_t>, 2> TensorCore::permutes(std::span<const TcAxis> shape) const {
   std::vector<TcAxis> from;
-  auto own = tc_axes(opts);
+  auto own = parse_tc_axes(opts);
   append_numbered(from, 'l', count_letter(own, 'l'));
   append_numbered(from, 'u', count_letter(own, 'u'));
   append_numbered(from, 'r', num_reduce_axes());
@@ -156,7 +156,7 @@ std::array<std::vector<size_t>, 2> TensorCore::permutes(std::span<const TcAxis> 
       }
       auto place = std::find(shape.begin(), shape.end(), to[size_t(it - from.begin())]);
       if (place == shape.end())
-        throw Failure("tensor core " + str() + ": the shape " + to_text(shape) + " lacks an axis");
+        throw Failure("tensor core " + str() + ": the shape " + tc_axes_text(shape) + " lacks an axis");
       out[operand].push_back(size_t(place - shape.begin()));
     }
   }

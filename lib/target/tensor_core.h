@@ -22,8 +22,8 @@ struct TcAxis {
 };
 
 // Convert between a list of axes and its text "l0 l1 u0".
-std::vector<TcAxis> tc_axes(std::string_view text);
-std::string to_text(std::span<const TcAxis> axes);
+std::vector<TcAxis> parse_tc_axes(std::string_view text);
+std::string tc_axes_text(std::span<const TcAxis> axes);
 
 struct TensorCore {
   // The axes that replace the local, the upcast and the reduce axes of one operand.

@@ -25,7 +25,7 @@ std::span<const TensorCore> cores_of(const std::string& renderer, const std::str
 
 std::vector<Expected> expected_cores() {
   std::vector<Expected> out;
-  for (const std::string& line : test_lines("expect/tensor_cores.txt")) {
+  for (const std::string& line : read_test_lines("expect/tensor_cores.txt")) {
     std::vector<std::string> f(1);
     for (size_t i = 0; i < line.size(); i++) {
       if (line.compare(i, 3, " | ") == 0) f.emplace_back(), i += 2;
@@ -56,11 +56,11 @@ TEST_CASE("tensor cores: derived values equal tinygrad's") {
     CHECK(tc.str() == e.name);
     CHECK(std::to_string(tc.threads) == e.threads);
     CHECK(joined(tc.elements_per_thread) == e.elements);
-    CHECK(to_text(tc.base_shape()) == e.shape);
+    CHECK(tc_axes_text(tc.base_shape()) == e.shape);
     auto permutes = tc.permutes(tc.base_shape());
     CHECK(joined(permutes[0]) == e.permute_a);
     CHECK(joined(permutes[1]) == e.permute_b);
-    CHECK(to_text(tc.base_upcast_axes()) == e.upcast_axes);
+    CHECK(tc_axes_text(tc.base_upcast_axes()) == e.upcast_axes);
   }
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
   for (const Expected& e : expected_cores()) {
     const TensorCore& tc = *e.core;
     int64_t locals = 1, upcasts = 1, sizes[2] = {1, 1};
-    for (TcAxis a : tc_axes(tc.opts)) {
+    for (TcAxis a : parse_tc_axes(tc.opts)) {
       (a.letter == 'l' ? locals : upcasts) *= 2;
       sizes[a.number] *= 2;
     }
@@ -86,9 +86,9 @@ TEST_CASE("tensor cores: opts produce the warp size and the output tile") {
 
 TEST_CASE("tensor cores: axes that are not the tensor core's keep their index") {
   const TensorCore& tc = tensor_cores::amx()[0];
-  auto shape = tc_axes("g0 u0 u1 u2 u3 u4 u5 u6 u7");
+  auto shape = parse_tc_axes("g0 u0 u1 u2 u3 u4 u5 u6 u7");
   CHECK(joined(tc.permutes(shape)[1]) == "0 5 6 7 8 1 2 3 4");
-  CHECK_THROWS_AS(tensor_cores::metal()[0].permutes(tc_axes("u0 l0")), Failure);
+  CHECK_THROWS_AS(tensor_cores::metal()[0].permutes(parse_tc_axes("u0 l0")), Failure);
 }
 
 TEST_CASE("tensor cores: each arch has tinygrad's") {

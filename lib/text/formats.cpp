@@ -35,7 +35,7 @@ void append_dot_string(std::string& out, std::string_view text) {
 // release_in_text would guess another release.
 std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
-  return (text.needs_header || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
+  return (text.is_header_needed || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
 }
 
 std::string listing(std::span<const UOp> list, const GraphInfo& info) {
@@ -55,8 +55,8 @@ GraphInfo with_producer(GraphInfo info, const Graph& graph) {
 std::string nodes_text(std::span<const UOp> nodes) {
   std::string out;
   for (UOp u : nodes) {
-    out.append(shown_op(u)).append(" ").append(u.dtype().repr()) += ' ';
-    shown_arg(u).append_repr(out);
+    out.append(printed_op_name(u)).append(" ").append(u.dtype().repr()) += ' ';
+    printed_arg(u).append_repr(out);
     if (!u.tag().is_none()) out += " tag=", u.tag().append_repr(out);
     out += '\n';
   }
@@ -71,8 +71,8 @@ std::string dot_text(UOp root, const GraphInfo& info) {
   size_t next = 0;
   for (UOp u : toposort(root)) {
     number[u] = next++;
-    std::string label = std::string(shown_op(u)) + "\n" + std::string(u.dtype().repr());
-    if (Arg a = shown_arg(u); !a.is_none()) label += "\n" + a.repr();
+    std::string label = std::string(printed_op_name(u)) + "\n" + std::string(u.dtype().repr());
+    if (Arg a = printed_arg(u); !a.is_none()) label += "\n" + a.repr();
     if (!u.tag().is_none()) label += "\ntag=" + u.tag().repr();
     out += "  n" + std::to_string(number[u]) + " [label=";
     append_dot_string(out, label);
@@ -89,7 +89,7 @@ std::string dot_text(UOp root, const GraphInfo& info) {
 }  // namespace
 
 std::string_view name_of(Format f) { return kNames[int(f)]; }
-std::string_view extension_of(Format f) { return kExtensions[int(f)]; }
+std::string_view file_extension_of(Format f) { return kExtensions[int(f)]; }
 std::span<const std::string_view> format_names() { return kNames; }
 
 std::optional<Format> parse_format(std::string_view name) {

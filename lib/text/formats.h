@@ -24,7 +24,7 @@ enum class Format : uint8_t {
 #undef X
 };
 std::string_view name_of(Format format);
-std::string_view extension_of(Format format);
+std::string_view file_extension_of(Format format);
 std::span<const std::string_view> format_names();
 std::optional<Format> parse_format(std::string_view name);
 

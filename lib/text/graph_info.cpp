@@ -17,7 +17,7 @@ size_t header_at(std::string_view text) {
 
 }  // namespace
 
-std::string info_members(const GraphInfo& info) {
+std::string info_members_json(const GraphInfo& info) {
   std::string out;
   auto key = [&](std::string_view name) { out.append(out.empty() ? "\"" : ",\"").append(name).append("\":"); };
   auto text = [&](std::string_view name, std::string_view value) {
@@ -47,7 +47,7 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info) {
   return true;
 }
 
-std::string text_header(const GraphInfo& info) { return std::string(kHeader) + "{" + info_members(info) + "}\n"; }
+std::string text_header(const GraphInfo& info) { return std::string(kHeader) + "{" + info_members_json(info) + "}\n"; }
 
 bool has_header(std::string_view text) { return header_at(text) != text.npos; }
 
@@ -60,14 +60,14 @@ Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_
     JsonScanner in(json, file, line);
     GraphInfo info;
     in.object([&](std::string_view key) {
-      if (!read_info_member(in, key, info)) in.skip();
+      if (!read_info_member(in, key, info)) in.skip_any();
     });
     in.expect_end();
     return std::optional(std::move(info));
   });
 }
 
-std::string with_name(std::string text, std::string_view name) {
+std::string text_with_name(std::string text, std::string_view name) {
   auto info = read_header(text);
   if (!info || !*info) return text;
   size_t at = header_at(text), end = std::min(text.find('\n', at), text.size() - 1) + 1;

@@ -22,7 +22,7 @@ struct GraphInfo {
 };
 
 // Returns the nonempty fields as members of a JSON object: "name":"E_4","stage":"expander",...
-std::string info_members(const GraphInfo& info);
+std::string info_members_json(const GraphInfo& info);
 // Returns false and reads nothing if `key` is no field of GraphInfo. Throws Failure if the value is malformed.
 bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info);
 
@@ -34,12 +34,12 @@ bool has_header(std::string_view text);
 // A text with comments that state the facts which the text's format cannot express.
 struct CompleteText {
   std::string text;
-  bool needs_header = false;  // without a header, the text would be read as a different graph
+  bool is_header_needed = false;  // without a header, the text would be read as a different graph
 };
 
 // Returns nullopt if `text` has no header. Fails if the header is malformed. `file` is for messages.
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file = {});
 // Returns `text` with `name` in its header; unchanged if it has no readable header.
-std::string with_name(std::string text, std::string_view name);
+std::string text_with_name(std::string text, std::string_view name);
 
 }  // namespace tgc

@@ -45,7 +45,7 @@ class GraphJsonWriter {
     add(root);
     out_.clear();
     for (size_t i = first; i < nodes_.size(); i++) {
-      put("{\"id\":"), out_.put_int(nodes_[i].id()), put(',');
+      put("{\"id\":"), out_.put_integer(nodes_[i].id()), put(',');
       node(nodes_[i]);
       put('\n');
     }
@@ -67,7 +67,7 @@ class GraphJsonWriter {
 
   std::string write(const GraphInfo& info, std::span<const UOp> list) {
     put("{\"format\":\"tgc-graph\",\"version\":1");
-    if (std::string members = info_members(info); !members.empty()) put(','), put(members);
+    if (std::string members = info_members_json(info); !members.empty()) put(','), put(members);
     put(",\"nodes\":[");
     for (size_t i = 0; i < nodes_.size(); i++) {
       put(i ? ",\n{" : "\n{");
@@ -101,14 +101,14 @@ class GraphJsonWriter {
   // As item `i` of a JSON array: with a comma before it, unless `i` is 0.
   void number(UOp u, size_t i) {
     if (i) put(',');
-    out_.put_int(*number_.find(u));
+    out_.put_integer(*number_.find(u));
   }
   void dtype(DType d) { d.is_image() ? put(complete_repr(d)) : put(d.repr()); }
 
   void node(UOp u) {  // the caller wrote the opening brace
     Arg a = u.arg();
     std::string_view op = name_of(u.op());
-    if (u.is(Op::OTHER)) op = shown_op(u), a = shown_arg(u);
+    if (u.is(Op::OTHER)) op = printed_op_name(u), a = printed_arg(u);
     put("\"op\":\""), put(op), put("\",\"dtype\":\""), dtype(u.dtype()), put('"');
     if (u.num_src()) {
       put(",\"src\":[");
@@ -124,7 +124,7 @@ class GraphJsonWriter {
     put("{\""), put(key), put("\":"), string(value), put('}');
   }
   void number(Arg a) {
-    if (a.kind() == Arg::Kind::Int) return out_.put_int(a.small_int());
+    if (a.kind() == Arg::Kind::Int) return out_.put_integer(a.small_int());
     scratch_.clear();
     a.append_repr(scratch_);
     put(scratch_);
@@ -138,7 +138,7 @@ class GraphJsonWriter {
       case Arg::Kind::BigInt: number(a); break;
       case Arg::Kind::Float: std::isfinite(a.to_const().as_float()) ? number(a) : tagged("float", a.repr()); break;
       case Arg::Kind::Str: string(a.text()); break;
-      case Arg::Kind::Bytes: tagged("bytes", to_hex(a.text())); break;
+      case Arg::Kind::Bytes: tagged("bytes", sha256_hex(a.text())); break;
       case Arg::Kind::Raw:
         if (a.text() == kNegativeZero) put(a.text());
         else tagged(is_dotted_name(a.text()) ? "value" : "raw", a.text());
@@ -211,7 +211,7 @@ class JsonReader {
       else if (key == "list") in_.array([&] { out.list.push_back(known()); });
       else if (key == "texts" && format.empty())  // `tgc dump --format=json` of several graphs
         in_.throw_error(begin_, "several graphs in one text", "one graph; golden records hold several");
-      else in_.skip();
+      else in_.skip_any();
     });
     if (format != kFormat) in_.throw_error(begin_, "the format '" + format + "'", R"("format":"tgc-graph")");
     if (version != "1") in_.throw_error(begin_, "version '" + version + "' of the format", "version 1");
@@ -234,7 +234,7 @@ class JsonReader {
   UOp known() {
     const size_t at = in_.position();
     const auto short_int = in_.short_int();
-    const int64_t i = short_int ? *short_int : in_.int64();
+    const int64_t i = short_int ? *short_int : in_.read_int64();
     if (i < 0 || size_t(i) >= nodes_.size())
       in_.throw_error(at, "found node " + std::to_string(i), "one of the nodes above");
     return nodes_[size_t(i)];
@@ -266,16 +266,16 @@ class JsonReader {
       } else if (key == "tag") {
         tag = arg();
       } else if (key == "id") {
-        id_ = in_.int64();
+        id_ = in_.read_int64();
       } else {
-        in_.skip();
+        in_.skip_any();
       }
     });
     if (!op || !dtype) in_.throw_error(at, "a node without its op or dtype", R"("op" and "dtype")");
     if (!graph_.is_foreign()) {
       if (!has_structure(*op, sources_, a)) in_.throw_error(at, structure_error(*op, sources_, a));
     } else if (*op == Op::OTHER) {
-      a = other_arg(graph_, other, a);
+      a = other_node_arg(graph_, other, a);
     }
     if (places_) places_->push_back({uint32_t(graph_.size()), at});
     return graph_.node(*op, *dtype, sources_, a, tag);
@@ -306,8 +306,8 @@ class JsonReader {
   }
   Arg arg_here() {
     using Type = JsonScanner::Type;
-    switch (in_.peek()) {
-      case Type::Null: in_.null(); return {};
+    switch (in_.peek_type()) {
+      case Type::Null: in_.read_null(); return {};
       case Type::True:
       case Type::False: return in_.read_boolean();
       case Type::String: return graph_.str(in_.string_view(room_));
@@ -354,7 +354,7 @@ class JsonReader {
       if (!graph_.is_foreign() && std::ranges::find(kRawArgs, text) == std::end(kRawArgs))
         in_.throw_error(at, "an argument of the kind raw, '" + text.substr(0, 40) + "'",
                         "data, not the text of a Python object");
-      return graph_.raw(text);
+      return graph_.raw_arg(text);
     }
     if (kind == "float") {
       std::string text = in_.string();
@@ -362,7 +362,7 @@ class JsonReader {
       in_.throw_error(at, "found '" + text + "'", "inf, -inf or nan");
     }
     if (kind == "bytes") {
-      if (auto bytes = from_hex(in_.string())) return graph_.bytes(*bytes);
+      if (auto bytes = bytes_from_hex(in_.string())) return graph_.bytes(*bytes);
       in_.throw_error(at, "malformed bytes", "pairs of hexadecimal digits");
     }
     if (graph_.is_foreign()) return open_record(kind);

@@ -30,7 +30,7 @@ TEST_CASE("JSON: every kind of arg survives a round trip with its type") {
   UOp inner = g.sink({}, g.str("inside"));
   Arg args[] = {
       Arg(), true, false, 0, -5, Int::pow2(100), 1.0, -0.0, 0.1, INFINITY, -INFINITY, NAN, Const::invalid(),
-      g.str("it's \"x\"\n\x1b"), g.bytes(std::string("\0\xFF", 2)), g.raw("CustomKernel(panic)"),
+      g.str("it's \"x\"\n\x1b"), g.bytes(std::string("\0\xFF", 2)), g.raw_arg("CustomKernel(panic)"),
       g.tuple({}), g.tuple({1, g.tuple({1.0, true}), Arg()}),
       Op::ADD, AxisType::REDUCE, AddrSpace::LOCAL, OptOps::UPCAST,
       dtypes::float32.vec(4).ptr(8), dtypes::imagef(kShape, 256), inner,

@@ -25,7 +25,7 @@ void JsonScanner::throw_wrong_type(const char* expected) {
   throw_error(position_, "found " + found_text_at(input_text_, position_), expected);
 }
 
-JsonScanner::Type JsonScanner::peek() {
+JsonScanner::Type JsonScanner::peek_type() {
   skip_blanks();
   switch (current_char()) {
     case '{': return Type::Object;
@@ -151,30 +151,30 @@ std::string JsonScanner::string() {
 }
 
 std::optional<std::string> JsonScanner::read_string_or_null() {
-  if (null()) return std::nullopt;
+  if (read_null()) return std::nullopt;
   return string();
 }
 
-void JsonScanner::literal(std::string_view word) {
+void JsonScanner::expect_literal(std::string_view word) {
   if (input_text_.substr(position_, word.size()) != word) throw_wrong_type("a JSON value");
   position_ += word.size();
 }
 
-bool JsonScanner::null() {
-  if (peek() != Type::Null) return false;
-  literal("null");
+bool JsonScanner::read_null() {
+  if (peek_type() != Type::Null) return false;
+  expect_literal("null");
   return true;
 }
 
 bool JsonScanner::read_boolean() {
-  Type t = peek();
+  Type t = peek_type();
   if (t != Type::True && t != Type::False) throw_wrong_type("true or false");
-  literal(t == Type::True ? "true" : "false");
+  expect_literal(t == Type::True ? "true" : "false");
   return t == Type::True;
 }
 
 std::string_view JsonScanner::number() {
-  if (peek() != Type::Number) throw_wrong_type("a number");
+  if (peek_type() != Type::Number) throw_wrong_type("a number");
   size_t begin = position_;
   auto digits = [&] {
     size_t from = position_;
@@ -192,7 +192,7 @@ std::string_view JsonScanner::number() {
   return input_text_.substr(begin, position_ - begin);
 }
 
-int64_t JsonScanner::int64() {
+int64_t JsonScanner::read_int64() {
   if (auto value = short_int()) return *value;
   size_t at = (skip_blanks(), position_);
   std::string_view text = number();
@@ -203,21 +203,21 @@ int64_t JsonScanner::int64() {
   return value;
 }
 
-std::string_view JsonScanner::skip() {
+std::string_view JsonScanner::skip_any() {
   return nesting_depth_ % kStackCheckLevels ? skip_value() : call_with_stack([&] { return skip_value(); });
 }
 
 std::string_view JsonScanner::skip_value() {
   skip_blanks();
   size_t begin = position_;
-  switch (peek()) {
-    case Type::Object: object([&](std::string_view) { skip(); }); break;
-    case Type::Array: array([&] { skip(); }); break;
+  switch (peek_type()) {
+    case Type::Object: object([&](std::string_view) { skip_any(); }); break;
+    case Type::Array: array([&] { skip_any(); }); break;
     case Type::String: string(key_buffer_); break;
     case Type::Number: number(); break;
-    case Type::True: literal("true"); break;
-    case Type::False: literal("false"); break;
-    case Type::Null: literal("null"); break;
+    case Type::True: expect_literal("true"); break;
+    case Type::False: expect_literal("false"); break;
+    case Type::Null: expect_literal("null"); break;
   }
   return input_text_.substr(begin, position_ - begin);
 }

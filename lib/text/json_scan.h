@@ -20,7 +20,7 @@ class JsonScanner {
       : input_text_(text), file_name_(file), first_line_(first_line) {}
 
   enum class Type : uint8_t { Object, Array, String, Number, True, False, Null };
-  Type peek();
+  Type peek_type();
 
   // Calls on_key(key) for each member in order. on_key must read the member's value. `key` is valid until the scanner
   // reads its next string.
@@ -53,9 +53,9 @@ class JsonScanner {
   std::string_view string_view(std::string& room);
   std::optional<std::string> read_string_or_null();
   bool read_boolean();
-  bool null();  // if another value comes next, returns false and reads nothing
-  int64_t int64();
-  // As int64(), but faster, and only for some integers of few digits; otherwise returns nullopt and reads nothing.
+  bool read_null();  // if another value comes next, returns false and reads nothing
+  int64_t read_int64();
+  // As read_int64(), but faster, and only for some integers of few digits; otherwise returns nullopt and reads nothing.
   std::optional<int64_t> short_int() {
     skip_blanks();
     int64_t value = 0;
@@ -70,7 +70,7 @@ class JsonScanner {
     return value;
   }
   std::string_view number();
-  std::string_view skip();    // reads any value, returns its text
+  std::string_view skip_any();  // reads any value, returns its text
   void expect_end();          // throws a Failure unless only blanks are left
 
   size_t position() { return skip_blanks(), position_; }
@@ -106,7 +106,7 @@ class JsonScanner {
   void read_key_slowly(std::string_view& key);   // also for keys with escapes, and for blanks before the ':'
   void read_escape(std::string& out);
   uint32_t read_hex4(size_t at);
-  void literal(std::string_view word);
+  void expect_literal(std::string_view word);
   [[noreturn]] void throw_wrong_type(const char* expected);
 
   std::string_view input_text_, file_name_;

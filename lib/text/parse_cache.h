@@ -13,14 +13,14 @@ class ParseCache {
   // Returns null if `piece` is not cached. find_value() and keep_value() read at least 8 bytes, even of a shorter
   // piece.
   const T* find_value(std::string_view piece) const {
-    const Slot& slot = slots_[hash(piece) % kNumSlots];
+    const CacheSlot& slot = slots_[hash_piece(piece) % kNumSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0
                ? &slot.value
                : nullptr;
   }
   void keep_value(std::string_view piece, const T& value) {
     if (piece.empty() || piece.size() > kLongest) return;
-    Slot& slot = slots_[hash(piece) % kNumSlots];
+    CacheSlot& slot = slots_[hash_piece(piece) % kNumSlots];
     slot.size = uint8_t(piece.size());
     std::memcpy(slot.text, piece.data(), piece.size());
     slot.value = value;
@@ -29,14 +29,14 @@ class ParseCache {
  private:
   static_assert(std::is_trivially_destructible_v<T>);
   static constexpr size_t kNumSlots = 512, kLongest = 39;
-  struct Slot {
+  struct CacheSlot {
     uint8_t size;
     char text[kLongest];
     T value;
   };
 
   // Hashes the length, the first 8 bytes and the last 8 bytes, in which dtypes and constants usually differ.
-  static size_t hash(std::string_view piece) {
+  static size_t hash_piece(std::string_view piece) {
     auto load = [](const char* at) {
       uint64_t v;
       std::memcpy(&v, at, sizeof v);
@@ -49,7 +49,7 @@ class ParseCache {
     return h >> 32;
   }
 
-  Slot slots_[kNumSlots] = {};
+  CacheSlot slots_[kNumSlots] = {};
 };
 
 }  // namespace tgc

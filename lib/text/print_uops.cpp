@@ -47,7 +47,7 @@ std::string print_uops(std::span<const UOp> list) {
     if (number.size() < 4) out.append(4 - number.size(), ' ');
     out += number + " ";
     size_t start = out.size();
-    out.append("Ops.").append(shown_op(u));
+    out.append("Ops.").append(printed_op_name(u));
     pad_to(out, start, 20);
     out += ": " + multirange_str(ranges_of(u), true, 10) + " ";
     start = out.size();
@@ -67,12 +67,12 @@ namespace {
 // Ops whose arg is read as a string, because print_uops of 0.12.0 prints strings without quotes.
 constexpr OpSet kTextArgs{Op::SPECIAL, Op::CUSTOM, Op::CUSTOMI, Op::SOURCE};
 
-class ListingReader : public PyValues {
+class ListingReader : public PyValueReader {
  public:
-  using PyValues::PyValues;
+  using PyValueReader::PyValueReader;
 
   UopsListing read() {
-    stated_facts_ = stated_facts();
+    stated_facts_ = read_stated_facts();
     const size_t begin = position_;
     read_lines();
     if (find_distinct()) position_ = begin, read_lines();
@@ -121,7 +121,7 @@ class ListingReader : public PyValues {
     size_t begin = input_text_.rfind('\n', position_ ? position_ - 1 : 0);
     begin = begin == input_text_.npos ? 0 : begin + 1;
     size_t at = position_;
-    if (!is_digit(peek()))
+    if (!is_digit(peek_char()))
       throw_error(position_, "found " + found_text(position_), "a line such as '   0 Ops.CONST : ...'");
     Const shown = number();
     if (!(shown.is_int() && shown.as_int() == Int(int64_t(position))))
@@ -129,7 +129,7 @@ class ListingReader : public PyValues {
     size_t op_at = (skip_blanks_in_line(), position_);
     if (read_identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
     size_t name_at = position_ + 1;
-    Op op = op_name();
+    Op op = read_op_name();
     const std::string_view name = input_text_.substr(name_at, position_ - name_at);
     expect_char(':', "after the op");
     ranges();
@@ -146,7 +146,7 @@ class ListingReader : public PyValues {
     size_t width = utf8_length(input_text_.substr(sources_at, position_ - sources_at));
     size_t arg_at = std::min(position_ + (width < 32 ? 32 - width : 0) + 1, input_text_.size());
     Arg a = arg(op, arg_at);
-    if (op == Op::OTHER) a = other_arg(graph_, name, a);
+    if (op == Op::OTHER) a = other_node_arg(graph_, name, a);
     note_place(at);
     if (stated) d = stated->dtype;
     if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), num_ambiguous_ = ambiguous;
@@ -197,9 +197,9 @@ class ListingReader : public PyValues {
     if (end == input_text_.npos || newline < end)
       throw_error(position_, "a line without a dtype", "a dtype such as dtypes.float");
     for (; position_ < end; position_++) {
-      char c = peek();
+      char c = peek_char();
       if (c == '\x1b') {
-        while (position_ < end && peek() != 'm') position_++;
+        while (position_ < end && peek_char() != 'm') position_++;
         if (position_ == end) throw_error(position_, "an escape sequence without its end", "'m'");
       } else if (c != ' ' && c != ',' && c != '_' && c != 'm' && c != '?' && !is_digit(c)) {
         throw_error(position_, "found " + found_text(position_) + " among the ranges", "axis numbers such as 0,1_2");
@@ -212,22 +212,23 @@ class ListingReader : public PyValues {
     sources_.clear();
     std::vector<std::pair<size_t, std::string>> constants;
     expect_char('[', "and the sources");
-    while (skip_blanks_in_line(), peek() != ']') {
+    while (skip_blanks_in_line(), peek_char() != ']') {
       size_t at = position_;
-      if (peek() == '\'' || peek() == '"') {
+      if (peek_char() == '\'' || peek_char() == '"') {
         std::string text = string();
         if (text == "--") num_missing_++;
         else constants.emplace_back(sources_.size(), text);
-        sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw("--")));
+        sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw_arg("--")));
         if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
         if (text != "--" && !constants_.contains(text))
           throw_error(at, "no constant " + text + " above this line", "a constant of the list");
       } else {
-        if (!is_digit(peek())) throw_error(position_, "found " + found_text(position_), "a position or a constant");
+        if (!is_digit(peek_char()))
+          throw_error(position_, "found " + found_text(position_), "a position or a constant");
         Const position = number();
         sources_.push_back(node_at(position, at));
       }
-      if (!accept_char(',') && (skip_blanks_in_line(), peek() != ']'))
+      if (!accept_char(',') && (skip_blanks_in_line(), peek_char() != ']'))
         throw_error(position_, "found " + found_text(position_), "',' or ']'");
     }
     position_++;
@@ -382,7 +383,7 @@ CompleteText print_uops_complete(std::span<const UOp> list) {
     if (!u.tag().is_none()) comments += ", tag=" + u.tag().repr();
     comments += '\n';
   }
-  out.needs_header = !comments.empty();
+  out.is_header_needed = !comments.empty();
   out.text.insert(0, comments);
   return out;
 }

@@ -36,7 +36,7 @@ namespace {
 
 std::string error_with(std::string_view text) {
   Graph g;
-  return error_of(read_uops(g, text, "in"));
+  return error_text_of(read_uops(g, text, "in"));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TEST_CASE("print_uops: sources name the last position of a node listed twice") {
     REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
     CHECK(listing->list[8] == listing->list[11]);
     CHECK(listing->list[10] == listing->list[13]);
-    CHECK(!first_out_of_order(listing->list));
+    CHECK(!first_unordered_node(listing->list));
     CHECK(print_uops(listing->list).starts_with(text));
   }
   auto with = [&](std::string_view old, std::string_view now) {
@@ -124,7 +124,7 @@ TEST_CASE("print_uops: in other releases, sources may be below, and equal lines 
   CHECK(print_uops(listing->list) == text);
   CHECK(listing->list[0].src(1) == listing->list[3]);
   CHECK_FALSE(listing->list[1] == listing->list[3]);  // node 2 names node 1, not the last node of an equal line
-  CHECK_FALSE(first_out_of_order(listing->list));
+  CHECK_FALSE(first_unordered_node(listing->list));
   Graph h;
   h.set_release(Release::v0_14);
   auto cycle = read_uops(h, line(0, "INS", "[1]", "X86Ops.MOV") + line(1, "INS", "[0]", "X86Ops.MOV"));
@@ -178,7 +178,7 @@ TEST_CASE("print_uops: comments restore what a listing loses") {
   UOp image = g.node(Op::DEFINE_GLOBAL, dtypes::imagef(std::vector<int64_t>{4, 16, 4}, 128), {}, 0);
   std::vector<UOp> list{one, other, wide, narrow, image, tagged};
   CompleteText text = print_uops_complete(list);
-  CHECK(text.needs_header);
+  CHECK(text.is_header_needed);
   CHECK(text.text.find("# UOp 2: dtypes.long, src=(0,)\n") != text.text.npos);
   CHECK(text.text.ends_with(print_uops(list)));
   auto again = read_uops(h, text_header({.stage = "linear"}) + text.text);

@@ -8,34 +8,34 @@
 
 namespace tgc {
 
-void PyScan::throw_error(size_t at, std::string message, std::string expected) const {
+void PyScanner::throw_error(size_t at, std::string message, std::string expected) const {
   throw Failure(diag_at(input_text_, at, file_name_, std::move(message), std::move(expected)));
 }
 
-std::string PyScan::found_text(size_t at) const { return found_text_at(input_text_, at); }
+std::string PyScanner::found_text(size_t at) const { return found_text_at(input_text_, at); }
 
-void PyScan::throw_too_deep() const {
+void PyScanner::throw_too_deep() const {
   Diag over = limit_error(Limit::Nesting);
   throw_error(position_, over.message, over.expected);
 }
 
-std::string PyScan::position_text(size_t at) const {
+std::string PyScanner::position_text(size_t at) const {
   Diag d = diag_at(input_text_, at, {}, {}, {});
   return "line " + std::to_string(d.line) + ", column " + std::to_string(d.column);
 }
 
-void PyScan::skip_text_slowly() {
+void PyScanner::skip_text_slowly() {
   for (;;) {
-    char c = peek();
+    char c = peek_char();
     if (c == ' ' || c == '\t' || c == '\r' || c == '\f') position_++;
     else if (c == '\n' && open_brackets_ > 0) position_++;
-    else if (c == '\\' && peek(1) == '\n') position_ += 2;
+    else if (c == '\\' && peek_char(1) == '\n') position_ += 2;
     else if (c == '#') position_ = std::min(input_text_.find('\n', position_), input_text_.size());
     else return;
   }
 }
 
-void PyScan::skip_lines() {
+void PyScanner::skip_lines() {
   open_brackets_++;
   skip_text_slowly();
   open_brackets_--;
@@ -54,31 +54,31 @@ std::optional<std::string> without_underscores(std::string_view digits) {
 }
 }  // namespace
 
-Const PyScan::number() {
+Const PyScanner::number() {
   size_t begin = position_;
-  if (peek() != '0') {  // short decimal integers
+  if (peek_char() != '0') {  // short decimal integers
     int64_t value = 0;
     size_t at = position_, last = std::min(input_text_.size(), position_ + 18);
     for (; at < last && is_digit(char_at(at)); at++) value = value * 10 + (char_at(at) - '0');
     if (at < last && char_at(at) != '.' && !is_name(char_at(at))) return position_ = at, value;
   }
   bool is_float = false;
-  if (peek() == '0' && is_name_start(peek(1)) && (peek(1) | 32) != 'e' && peek(1) != '_') {
+  if (peek_char() == '0' && is_name_start(peek_char(1)) && (peek_char(1) | 32) != 'e' && peek_char(1) != '_') {
     position_ += 2;
-    while (is_name(peek())) position_++;
+    while (is_name(peek_char())) position_++;
   } else {
-    while (is_digit(peek()) || peek() == '_') position_++;
-    if (peek() == '.') is_float = true, position_++;
-    while (is_digit(peek()) || peek() == '_') position_++;
-    if ((peek() | 32) == 'e') {
+    while (is_digit(peek_char()) || peek_char() == '_') position_++;
+    if (peek_char() == '.') is_float = true, position_++;
+    while (is_digit(peek_char()) || peek_char() == '_') position_++;
+    if ((peek_char() | 32) == 'e') {
       is_float = true;
       position_++;
-      if (peek() == '-' || peek() == '+') position_++;
-      while (is_digit(peek())) position_++;
+      if (peek_char() == '-' || peek_char() == '+') position_++;
+      while (is_digit(peek_char())) position_++;
     }
   }
   std::string_view digits = input_text_.substr(begin, position_ - begin);
-  if (is_name(peek())) throw_error(begin, "'" + std::string(digits) + peek() + "...' is not a number");
+  if (is_name(peek_char())) throw_error(begin, "'" + std::string(digits) + peek_char() + "...' is not a number");
   if (!is_float) {
     int64_t small;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), small);
@@ -92,16 +92,16 @@ Const PyScan::number() {
   throw_error(begin, "'" + std::string(digits.substr(0, 40)) + "' is not a number");
 }
 
-std::string PyScan::string(PyLiteral literal) {
+std::string PyScanner::string(PyLiteral literal) {
   const size_t begin = position_;
   const char quote = char_at(position_++);
   bool is_escaped = false, is_ascii = true;
-  for (; position_ = find_special_byte<'\'', '"', '\\'>(input_text_, position_), peek() != quote; position_++) {
-    for (; peek() == '\\' && position_ + 1 < input_text_.size(); position_ += 2)
-      is_escaped = true, is_ascii &= peek(1) >= 0;
-    if (peek() == quote) break;
-    if (peek() == '\n' || is_at_end()) throw_error(begin, "a string that does not end on its line");
-    is_ascii &= peek() >= 0;
+  for (; position_ = find_special_byte<'\'', '"', '\\'>(input_text_, position_), peek_char() != quote; position_++) {
+    for (; peek_char() == '\\' && position_ + 1 < input_text_.size(); position_ += 2)
+      is_escaped = true, is_ascii &= peek_char(1) >= 0;
+    if (peek_char() == quote) break;
+    if (peek_char() == '\n' || is_at_end()) throw_error(begin, "a string that does not end on its line");
+    is_ascii &= peek_char() >= 0;
   }
   std::string_view body = input_text_.substr(begin + 1, position_++ - begin - 1);
   if (!is_ascii && literal == PyLiteral::Bytes) throw_error(begin, "bytes that are not ASCII");

@@ -15,16 +15,16 @@ namespace tgc {
 // Limits the nesting of tuples and dataclasses in args, because much code recurses over args.
 inline constexpr uint16_t kMaxArgDepth = 1000;
 
-class PyScan {
+class PyScanner {
  public:
-  PyScan(std::string_view text, std::string_view file)
-      : padded_text_(with_padding(text)), input_text_(padded_text_.data(), text.size()), file_name_(file) {}
-  PyScan(const PyScan&) = delete;
-  PyScan& operator=(const PyScan&) = delete;
+  PyScanner(std::string_view text, std::string_view file)
+      : padded_text_(text_with_padding(text)), input_text_(padded_text_.data(), text.size()), file_name_(file) {}
+  PyScanner(const PyScanner&) = delete;
+  PyScanner& operator=(const PyScanner&) = delete;
 
  private:
-  // The text, followed by kPaddingBytes NULs: so peek(k) needs no bounds check. No token begins with a NUL.
-  static std::string with_padding(std::string_view text) {
+  // The text, followed by kPaddingBytes NULs: so peek_char(k) needs no bounds check. No token begins with a NUL.
+  static std::string text_with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPaddingBytes);
     out.append(text);
@@ -35,17 +35,17 @@ class PyScan {
   const std::string padded_text_;
 
  protected:
-  static bool is_name_start(char c) { return kTraits[uint8_t(c)] & kNameStart; }
+  static bool is_name_start(char c) { return kCharTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool is_name(char c) { return kTraits[uint8_t(c)] & kName; }
-  static bool is_operator(char c) { return kTraits[uint8_t(c)] & kOperator; }
+  static bool is_name(char c) { return kCharTraits[uint8_t(c)] & kName; }
+  static bool is_operator(char c) { return kCharTraits[uint8_t(c)] & kOperator; }
 
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
   std::string found_text(size_t at) const;
   std::string position_text(size_t at) const;
   // Adds the position of byte `at` to a Failure of `body` without a position.
   template <class Body>
-  void with_position(size_t at, Body&& body) {
+  void run_at_position(size_t at, Body&& body) {
     try {
       body();
     } catch (Failure& failure) {
@@ -56,31 +56,31 @@ class PyScan {
 
   // `at` may lie in the padding, where the operator[] of a view may abort.
   char char_at(size_t at) const { return input_text_.data()[at]; }
-  char peek() const { return char_at(position_); }
-  char peek(size_t k) const { return char_at(position_ + k); }  // requires k <= kPaddingBytes
+  char peek_char() const { return char_at(position_); }
+  char peek_char(size_t k) const { return char_at(position_ + k); }  // requires k <= kPaddingBytes
   bool is_at_end() const { return position_ >= input_text_.size(); }
   // Also skips comments, line ends after a backslash, and, inside brackets, all line ends.
   void skip_blanks_in_line() {
-    while (peek() == ' ') position_++;
-    if (!(kTraits[uint8_t(peek())] & kSkipped) || (peek() == '\n' && !open_brackets_)) return;
+    while (peek_char() == ' ') position_++;
+    if (!(kCharTraits[uint8_t(peek_char())] & kSkipped) || (peek_char() == '\n' && !open_brackets_)) return;
     skip_text_slowly();
   }
   void skip_lines();        // also skips line ends outside brackets
   bool accept_char(char c) {  // if `c` comes next, reads it and returns true
     skip_blanks_in_line();
-    if (peek() != c) return false;
+    if (peek_char() != c) return false;
     position_++;
     return true;
   }
   void expect_char(char c, const char* what) {
     skip_blanks_in_line();
-    if (peek() != c) throw_error(position_, "found " + found_text(position_), std::string("'") + c + "' " + what);
+    if (peek_char() != c) throw_error(position_, "found " + found_text(position_), std::string("'") + c + "' " + what);
     position_++;
   }
   std::string_view read_identifier(const char* what) {
     skip_blanks_in_line();
     size_t begin = position_;
-    if (!is_name_start(peek())) throw_error(position_, "found " + found_text(position_), what);
+    if (!is_name_start(peek_char())) throw_error(position_, "found " + found_text(position_), what);
     position_ = name_end(position_ + 1);
     return input_text_.substr(begin, position_ - begin);
   }
@@ -96,19 +96,19 @@ class PyScan {
   // A level of nesting, until it is destroyed. The constructor throws Failure beyond Limit::Nesting.
   class NestingLevel {
    public:
-    explicit NestingLevel(PyScan& scan) : scan_(scan) {
+    explicit NestingLevel(PyScanner& scan) : scan_(scan) {
       if (++scan_.nesting_depth_ > scan_.max_nesting_depth_) scan_.throw_too_deep();
     }
     ~NestingLevel() { scan_.nesting_depth_--; }
     NestingLevel(const NestingLevel&) = delete;
 
    private:
-    PyScan& scan_;
+    PyScanner& scan_;
   };
   [[noreturn]] void throw_too_deep() const;
   // Returns read(). Continues on another stack if the current one is nearly full.
   template <class Read>
-  auto with_nesting(Read&& read) {
+  auto read_with_nesting(Read&& read) {
     return nesting_depth_ % kStackCheckLevels ? read() : call_with_stack(read);
   }
 
@@ -119,7 +119,7 @@ class PyScan {
 
  private:
   enum Trait : uint8_t { kNameStart = 1, kName = 2, kOperator = 4, kSkipped = 8 };
-  static constexpr std::array<uint8_t, 256> kTraits = [] {
+  static constexpr std::array<uint8_t, 256> kCharTraits = [] {
     std::array<uint8_t, 256> traits{};
     for (int c = 'a'; c <= 'z'; c++) traits[size_t(c)] = traits[size_t(c - 'a' + 'A')] = kNameStart | kName;
     traits['_'] = kNameStart | kName;

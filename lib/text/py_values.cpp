@@ -11,48 +11,48 @@
 
 namespace tgc {
 
-void PyValues::throw_wrong_type(const Value& v, size_t at, const char* expected) {
+void PyValueReader::throw_wrong_type(const Value& v, size_t at, const char* expected) {
   throw_error(at, "found " + describe_value(v), expected);
 }
 
-std::string PyValues::describe_value(const Value& v) const {
+std::string PyValueReader::describe_value(const Value& v) const {
   if (v.is_list || v.arg.is_tuple()) return "a tuple";
   std::string text = v.arg.repr();
   return text.size() > 60 ? text.substr(0, 57) + "..." : text;
 }
 
-void PyValues::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
+void PyValueReader::append_uops(std::vector<UOp>& out, const Value& v, size_t at) {
   if (!v.is_list && !v.arg.is_tuple()) throw_wrong_type(v, at, "a tuple of UOps");
-  for (Arg a : items_of(v)) {
+  for (Arg a : list_items_of(v)) {
     if (!a.is_uop()) throw_error(at, "found " + a.repr() + " in a list of sources", "a UOp");
     out.push_back(a.uop());
   }
 }
 
-UOp PyValues::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
+UOp PyValueReader::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
   if (!is_open() && !has_structure(op, src, arg)) throw_error(at, structure_error(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
 
-PyValues::Value PyValues::value() {
+PyValueReader::Value PyValueReader::value() {
   skip_blanks_in_line();
-  if (peek() != '-' && peek() != '+') return read_primary();
+  if (peek_char() != '-' && peek_char() != '+') return read_primary();
   NestingLevel nested(*this);
-  bool negative = peek() == '-';
+  bool negative = peek_char() == '-';
   size_t at = position_++;
-  Value v = with_nesting([&] { return value(); });
+  Value v = read_with_nesting([&] { return value(); });
   Const c = as_const(v, at);
   return negative ? Value{Arg(py_neg(c))} : v;
 }
 
-PyValues::Value PyValues::read_primary() {
+PyValueReader::Value PyValueReader::read_primary() {
   skip_blanks_in_line();
   size_t at = position_;
-  char c = peek();
+  char c = peek_char();
   if (c == '(') return read_list();
-  if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Arg(number())};
+  if (is_digit(c) || (c == '.' && is_digit(peek_char(1)))) return {Arg(number())};
   if (c == '\'' || c == '"') return {graph_.str(string())};
-  if (c == 'b' && (peek(1) == '\'' || peek(1) == '"')) {
+  if (c == 'b' && (peek_char(1) == '\'' || peek_char(1) == '"')) {
     position_++;
     return {graph_.bytes(string(PyLiteral::Bytes))};
   }
@@ -60,20 +60,20 @@ PyValues::Value PyValues::read_primary() {
   return named_value(read_identifier("a name"), at);
 }
 
-uint16_t PyValues::next_depth(uint16_t inner, size_t at) const {
+uint16_t PyValueReader::next_depth(uint16_t inner, size_t at) const {
   if (inner >= kMaxArgDepth) throw_error(at, "tuples nested more than " + std::to_string(kMaxArgDepth) + " deep");
   return uint16_t(inner + 1);
 }
 
-PyValues::Value PyValues::read_list() {
+PyValueReader::Value PyValueReader::read_list() {
   NestingLevel nested(*this);
   size_t at = position_++;
   open_brackets_++;
   if (accept_char(')')) return open_brackets_--, Value{{}, true, 1, uint32_t(list_items_.size()), 0};
   Value first = read_item();
   skip_blanks_in_line();
-  if (peek() != ',') {
-    if (peek() != ')')
+  if (peek_char() != ',') {
+    if (peek_char() != ')')
       throw_error(position_, "found " + found_text(position_), "')' for the '(' of " + position_text(at));
     position_++;
     open_brackets_--;
@@ -84,13 +84,13 @@ PyValues::Value PyValues::read_list() {
   item_stack_.push_back(as_arg(first));
   while (accept_char(',')) {
     skip_blanks_in_line();
-    if (peek() == ')') break;
+    if (peek_char() == ')') break;
     Value next = read_item();
     inner = std::max(inner, next.nesting_depth);
     item_stack_.push_back(as_arg(next));
   }
   skip_blanks_in_line();
-  if (peek() != ')')
+  if (peek_char() != ')')
     throw_error(position_, "found " + found_text(position_), "',' or ')' for the '(' of " + position_text(at));
   position_++;
   open_brackets_--;
@@ -100,19 +100,19 @@ PyValues::Value PyValues::read_list() {
   return list;
 }
 
-PyValues::Arguments PyValues::arguments() {
+PyValueReader::CallArguments PyValueReader::read_arguments() {
   expect_char('(', "and arguments");
   NestingLevel nested(*this);
   size_t open = position_ - 1, base = argument_stack_.size();
   open_brackets_++;
   for (;;) {
     skip_blanks_in_line();
-    if (peek() == ')') break;
+    if (peek_char() == ')') break;
     size_t at = position_;
     std::string_view keyword;
     Value v;
-    if (!try_quick_item(v)) {
-      if (is_name_start(peek())) {
+    if (!read_item_quickly(v)) {
+      if (is_name_start(peek_char())) {
         size_t p = name_end(position_), q = p;
         while (char_at(q) == ' ') q++;
         if (char_at(q) == '=' && char_at(q + 1) != '=') {
@@ -121,7 +121,7 @@ PyValues::Arguments PyValues::arguments() {
           at = (skip_blanks_in_line(), position_);
         }
       }
-      v = keyword.empty() ? with_nesting([&] { return read_expression(); }) : read_item();
+      v = keyword.empty() ? read_with_nesting([&] { return read_expression(); }) : read_item();
     }
     if (keyword.empty() && argument_stack_.size() > base && !argument_stack_.back().keyword.empty())
       throw_error(at, "a positional argument after keyword arguments");
@@ -129,36 +129,36 @@ PyValues::Arguments PyValues::arguments() {
     if (!accept_char(',')) break;
   }
   skip_blanks_in_line();
-  if (peek() != ')')
+  if (peek_char() != ')')
     throw_error(position_, "found " + found_text(position_), "',' or ')' for the '(' of " + position_text(open));
   position_++;
   open_brackets_--;
-  return Arguments(*this, base);
+  return CallArguments(*this, base);
 }
 
-const PyValues::Argument* PyValues::Arguments::keyword(std::string_view name) const {
-  for (const Argument& a : *this)
+const PyValueReader::CallArgument* PyValueReader::CallArguments::keyword(std::string_view name) const {
+  for (const CallArgument& a : *this)
     if (a.keyword == name) return &a;
   return nullptr;
 }
 
-const PyValues::Argument* PyValues::Arguments::find(size_t position, std::string_view name) const {
+const PyValueReader::CallArgument* PyValueReader::CallArguments::find(size_t position, std::string_view name) const {
   if (position < size() && (*this)[position].keyword.empty()) return &(*this)[position];
   return keyword(name);
 }
 
-void PyValues::check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const {
-  for (const Argument& a : args)
+void PyValueReader::check_keywords(const CallArguments& args, std::initializer_list<std::string_view> allowed) const {
+  for (const CallArgument& a : args)
     if (!a.keyword.empty() && std::find(allowed.begin(), allowed.end(), a.keyword) == allowed.end())
       throw_error(a.offset, "unknown keyword argument '" + std::string(a.keyword) + "'");
 }
 
-std::string_view PyValues::attribute(const char* what) {
+std::string_view PyValueReader::read_attribute(const char* what) {
   expect_char('.', what);
   return read_identifier(what);
 }
 
-PyValues::Value PyValues::read_other_name(std::string_view name, size_t at) {
+PyValueReader::Value PyValueReader::read_other_name(std::string_view name, size_t at) {
   throw_error(at, "unknown name '" + std::string(name) + "'", "a value");
 }
 
@@ -179,19 +179,19 @@ const char* an_opt_op() {
 }
 }  // namespace
 
-PyValues::Value PyValues::named_value(std::string_view name, size_t at) {
+PyValueReader::Value PyValueReader::named_value(std::string_view name, size_t at) {
   auto enumerated = [&](auto parse, const char* what) -> Value {
     size_t word_at = position_ + 1;
-    std::string_view word = attribute(what);
+    std::string_view word = read_attribute(what);
     auto value = parse(word);
-    if (!value && is_open()) return {graph_.raw(std::string(name) + "." + std::string(word))};
+    if (!value && is_open()) return {graph_.raw_arg(std::string(name) + "." + std::string(word))};
     if (!value) throw_error(word_at, "unknown name '" + std::string(word) + "'", what);
     return {Arg(*value)};
   };
   switch (name.size()) {
     case 3:
       if (name == "UOp") return read_other_name(name, at);
-      if (name == "Ops") return is_open() ? enumerated(parse_op, "an op") : Value{Arg(op_name())};
+      if (name == "Ops") return is_open() ? enumerated(parse_op, "an op") : Value{Arg(read_op_name())};
       if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
       if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
       if (name == "Opt" && !is_open()) return record(RecordClass::Opt, at);
@@ -224,40 +224,40 @@ PyValues::Value PyValues::named_value(std::string_view name, size_t at) {
     if (read_identifier("panic") != "panic")
       throw_error(at, "found a CustomKernel of something", "CustomKernel(panic)");
     expect_char(')', "')'");
-    return {graph_.raw("CustomKernel(panic)")};
+    return {graph_.raw_arg("CustomKernel(panic)")};
   }
   if (is_open() && name[0] >= 'A' && name[0] <= 'Z') {
-    if (peek() == '(') return open_record(name, at);
-    if (peek() == '.') return {graph_.raw(std::string(name) + "." + std::string(attribute("a name")))};
+    if (peek_char() == '(') return read_open_record(name, at);
+    if (peek_char() == '.') return {graph_.raw_arg(std::string(name) + "." + std::string(read_attribute("a name")))};
   }
   if (name[0] >= 'A' && name[0] <= 'Z')
     if (auto c = parse_record_class(name)) return record(*c, at);
   return read_other_name(name, at);
 }
 
-Op PyValues::op_name() {
+Op PyValueReader::read_op_name() {
   size_t word_at = position_ + 1;
-  std::string_view word = attribute("an op's name");
+  std::string_view word = read_attribute("an op's name");
   if (auto op = parse_op(word)) return *op;
   if (is_open()) return Op::OTHER;
   std::vector<std::string_view> names;
   for (int i = 0; i < kNumOps; i++) names.push_back(name_of(Op(i)));
-  std::string near = nearest_names(word, names);
+  std::string near = nearest_names_text(word, names);
   throw_error(word_at, "unknown op '" + std::string(word) + "'", near.empty() ? "an op of tinygrad 0.12.0" : near);
 }
 
-Arg PyValues::addrspace() {
+Arg PyValueReader::addrspace() {
   size_t at = position_ + 1;
-  std::string_view word = attribute("an address space");
+  std::string_view word = read_attribute("an address space");
   if (auto s = parse_addrspace(word)) return *s;
   throw_error(at, "unknown address space '" + std::string(word) + "'", "GLOBAL, LOCAL or REG");
 }
 
-PyValues::StatedFactsByNumber PyValues::stated_facts() {
+PyValueReader::StatedFactsByNumber PyValueReader::read_stated_facts() {
   StatedFactsByNumber out;
   for (;;) {
-    while (peek() == ' ' || peek() == '\n') position_++;
-    if (peek() != '#') return out;
+    while (peek_char() == ' ' || peek_char() == '\n') position_++;
+    if (peek_char() != '#') return out;
     size_t end = std::min(input_text_.find('\n', position_), input_text_.size());
     constexpr std::string_view kLost = "# UOp ";
     if (input_text_.substr(position_, kLost.size()) == kLost && is_digit(char_at(position_ + kLost.size()))) {
@@ -284,9 +284,9 @@ PyValues::StatedFactsByNumber PyValues::stated_facts() {
 }
 
 namespace {
-class ValueReader : public PyValues {
+class ValueReader : public PyValueReader {
  public:
-  using PyValues::PyValues;
+  using PyValueReader::PyValueReader;
   Arg read() {
     Arg a = as_arg(value());
     skip_blanks_in_line();
@@ -304,7 +304,7 @@ std::string complete_repr(DType d) {
   return text;
 }
 
-DType PyValues::dtype() {
+DType PyValueReader::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = position_, end = position_;
   while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
@@ -319,13 +319,13 @@ DType PyValues::dtype() {
   return d;
 }
 
-DType PyValues::read_dtype_slowly(size_t at) {
+DType PyValueReader::read_dtype_slowly(size_t at) {
   size_t name_at = at + 1;
-  std::string_view name = attribute("a dtype's name");
+  std::string_view name = read_attribute("a dtype's name");
   DType d;
   if (name == "imageh" || name == "imagef") {
     size_t args_at = position_;
-    Arguments args = arguments();
+    CallArguments args = read_arguments();
     std::vector<int64_t> shape;
     if (args.empty()) throw_error(args_at, "an image dtype without a shape");
     if (Arg sizes = as_arg(args[0].value); sizes.is_tuple())
@@ -338,31 +338,31 @@ DType PyValues::read_dtype_slowly(size_t at) {
     auto known = dtypes::parse(name);
     if (!known && is_open()) known = dtypes::parse_any_release(name);
     if (!known) {
-      std::string near = nearest_names(name, dtypes::attribute_names());
+      std::string near = nearest_names_text(name, dtypes::attribute_names());
       throw_error(name_at, "unknown dtype '" + std::string(name) + "'",
                   near.empty() ? "a dtype of tinygrad 0.12.0" : near);
     }
     d = *known;
   }
-  while (peek() == '.') {
+  while (peek_char() == '.') {
     size_t method_at = ++position_;
     std::string_view method = read_identifier("'vec' or 'ptr'");
-    Arguments args = arguments();
+    CallArguments args = read_arguments();
     if (method == "vec") {
       if (args.size() != 1) throw_error(method_at, "vec() with " + std::to_string(args.size()) + " arguments", "one");
       int64_t n = as_int(args[0].value, args[0].offset);
-      with_position(method_at, [&] { d = d.vec(n); });
+      run_at_position(method_at, [&] { d = d.vec(n); });
     } else if (method == "ptr") {
       int64_t size = -1;
       AddrSpace space = AddrSpace::GLOBAL;
       for (size_t i = 0; i < args.size(); i++) {
-        const Argument& a = args[i];
+        const CallArgument& a = args[i];
         bool is_size = a.keyword.empty() ? i == 0 : a.keyword == "size";
         if (is_size) size = as_int(a.value, a.offset);
         else if (!a.value.is_list && a.value.arg.kind() == Arg::Kind::AddrSpace) space = a.value.arg.addrspace();
         else throw_wrong_type(a.value, a.offset, "an address space");
       }
-      with_position(method_at, [&] { d = d.ptr(size, space); });
+      run_at_position(method_at, [&] { d = d.ptr(size, space); });
     } else if (method == "scalar") {
       d = d.scalar();
     } else {
@@ -372,18 +372,18 @@ DType PyValues::read_dtype_slowly(size_t at) {
   return d;
 }
 
-PyValues::Value PyValues::record(RecordClass c, size_t at) {
-  Arguments args = arguments();
+PyValueReader::Value PyValueReader::record(RecordClass c, size_t at) {
+  CallArguments args = read_arguments();
   auto fields = fields_of(c);
   std::vector<Arg> values(fields.size());
   uint16_t inner = 0;
-  for (const Argument& a : args) inner = std::max(inner, a.value.nesting_depth);
+  for (const CallArgument& a : args) inner = std::max(inner, a.value.nesting_depth);
   if (c == RecordClass::KernelInfo) values = {graph_.str("test"), graph_.tuple({}), false, graph_.tuple({}), Arg()};
   if (c == RecordClass::BufferizeOpts) values = {Arg(), AddrSpace::GLOBAL, true};
   if (c == RecordClass::Kernel) values[1] = graph_.tuple({});
   if (c == RecordClass::Metadata) values[2] = false;
   for (size_t i = 0; i < args.size(); i++) {
-    const Argument& a = args[i];
+    const CallArgument& a = args[i];
     Arg value = as_arg(a.value);
     if (c == RecordClass::Kernel && a.keyword == "grad_fxn" && value.is_none()) continue;
     size_t field = a.keyword.empty() ? i : size_t(std::find(fields.begin(), fields.end(), a.keyword) - fields.begin());
@@ -395,12 +395,12 @@ PyValues::Value PyValues::record(RecordClass c, size_t at) {
   return {.arg = graph_.record(c, values), .nesting_depth = next_depth(inner, at)};
 }
 
-PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
-  Arguments args = arguments();
+PyValueReader::Value PyValueReader::read_open_record(std::string_view name, size_t at) {
+  CallArguments args = read_arguments();
   if (name == "ConstFloat" && args.size() == 1) return {const_float(graph_, as_arg(args[0].value))};
   std::vector<Arg> items{graph_.str(name), Arg()}, fields;
   uint16_t inner = 0;
-  for (const Argument& a : args) {
+  for (const CallArgument& a : args) {
     inner = std::max(inner, a.value.nesting_depth);
     fields.push_back(graph_.str(a.keyword));
     items.push_back(as_arg(a.value));
@@ -410,23 +410,23 @@ PyValues::Value PyValues::open_record(std::string_view name, size_t at) {
 }
 
 namespace {
-class OptsReader : public PyValues {
+class OptsReader : public PyValueReader {
  public:
-  using PyValues::PyValues;
+  using PyValueReader::PyValueReader;
   std::vector<Arg> read() {
     skip_blanks_in_line();
-    char close = peek() == '[' ? ']' : ')';
-    if (peek() != '[' && peek() != '(')
+    char close = peek_char() == '[' ? ']' : ')';
+    if (peek_char() != '[' && peek_char() != '(')
       throw_error(position_, "found " + found_text(position_), "a list such as [Opt(OptOps.UPCAST, 0, 4)]");
     position_++;
     open_brackets_++;
     std::vector<Arg> out;
-    while (skip_blanks_in_line(), peek() != close) {
+    while (skip_blanks_in_line(), peek_char() != close) {
       size_t at = position_;
       Arg a = as_arg(value());
       if (!a.is(RecordClass::Opt)) throw_error(at, "found " + a.repr(), "Opt(OptOps.NAME, axis, arg)");
       out.push_back(a);
-      if (!accept_char(',') && (skip_blanks_in_line(), peek() != close))
+      if (!accept_char(',') && (skip_blanks_in_line(), peek_char() != close))
         throw_error(position_, "found " + found_text(position_), std::string("',' or '") + close + "'");
     }
     position_++;

@@ -9,15 +9,15 @@
 
 namespace tgc {
 
-class PyValues : public PyScan {
+class PyValueReader : public PyScanner {
  public:
-  PyValues(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
-      : PyScan(text, file), graph_(graph), places_(places) {
+  PyValueReader(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
+      : PyScanner(text, file), graph_(graph), node_places_(places) {
     list_items_.reserve(kUsualCapacity);
     item_stack_.reserve(kUsualCapacity);
     argument_stack_.reserve(kUsualCapacity);
   }
-  virtual ~PyValues() = default;
+  virtual ~PyValueReader() = default;
 
  protected:
   // An arg, or a bracketed list, which is not an arg yet because most lists are the sources of a node.
@@ -28,33 +28,33 @@ class PyValues : public PyScan {
     uint32_t first_item = 0, num_items = 0;  // if is_list: a range of list_items_
     bool is_uop() const { return !is_list && arg.is_uop(); }
   };
-  struct Argument {
+  struct CallArgument {
     std::string_view keyword;  // empty for a positional argument
     Value value;
     size_t offset;
   };
-  class Arguments {
+  class CallArguments {
    public:
-    Arguments(PyValues& reader, size_t base) : reader_(reader), base_(base) {}
-    Arguments(const Arguments&) = delete;
-    ~Arguments() { reader_.argument_stack_.resize(base_); }
+    CallArguments(PyValueReader& reader, size_t base) : reader_(reader), base_(base) {}
+    CallArguments(const CallArguments&) = delete;
+    ~CallArguments() { reader_.argument_stack_.resize(base_); }
     size_t size() const { return reader_.argument_stack_.size() - base_; }
     bool empty() const { return size() == 0; }
-    const Argument& operator[](size_t i) const { return begin()[i]; }
-    const Argument* begin() const { return reader_.argument_stack_.data() + base_; }
-    const Argument* end() const { return begin() + size(); }
-    const Argument* keyword(std::string_view name) const;
+    const CallArgument& operator[](size_t i) const { return begin()[i]; }
+    const CallArgument* begin() const { return reader_.argument_stack_.data() + base_; }
+    const CallArgument* end() const { return begin() + size(); }
+    const CallArgument* keyword(std::string_view name) const;
     // by position or by keyword; or null
-    const Argument* find(size_t position, std::string_view name) const;
+    const CallArgument* find(size_t position, std::string_view name) const;
 
    private:
-    PyValues& reader_;
+    PyValueReader& reader_;
     size_t base_;
   };
 
   virtual Value read_expression() { return value(); }
   // Fast path for common forms of an argument or list item. Returns false and reads nothing at other forms.
-  virtual bool try_quick_item(Value&) { return false; }
+  virtual bool read_item_quickly(Value&) { return false; }
   // Returns the value that begins with a name like UOp or c12. The base class knows no such name: it throws a Failure.
   virtual Value read_other_name(std::string_view name, size_t at);
 
@@ -64,13 +64,13 @@ class PyValues : public PyScan {
   Value read_item() {
     Value v;
     skip_blanks_in_line();
-    return try_quick_item(v) ? v : with_nesting([&] { return read_expression(); });
+    return read_item_quickly(v) ? v : read_with_nesting([&] { return read_expression(); });
   }
   // Returns inner + 1. Throws Failure if that exceeds kMaxArgDepth.
   uint16_t next_depth(uint16_t inner, size_t at) const;
-  Arguments arguments();
-  void check_keywords(const Arguments& args, std::initializer_list<std::string_view> allowed) const;
-  std::string_view attribute(const char* what);
+  CallArguments read_arguments();
+  void check_keywords(const CallArguments& args, std::initializer_list<std::string_view> allowed) const;
+  std::string_view read_attribute(const char* what);
 
   // ---- conversions: those with `at` throw Failure at this byte if the value is of another kind
   Arg as_arg(const Value& v) {
@@ -93,7 +93,7 @@ class PyValues : public PyScan {
       throw_wrong_type(v, at, "an integer of at most 64 bits");
     return v.arg.small_int();
   }
-  std::span<const Arg> items_of(const Value& v) const {
+  std::span<const Arg> list_items_of(const Value& v) const {
     return v.is_list ? std::span<const Arg>(list_items_).subspan(v.first_item, v.num_items) : v.arg.items();
   }
   void append_uops(std::vector<UOp>& out, const Value& v, size_t at);
@@ -105,14 +105,14 @@ class PyValues : public PyScan {
 
   DType dtype();
   Value record(RecordClass c, size_t at);
-  Op op_name();
+  Op read_op_name();
   // true if the release is not 0.12.0; then unknown ops and enum values are kept as text
   bool is_open() const { return graph_.is_foreign(); }
-  Value open_record(std::string_view name, size_t at);  // not for 0.12.0
+  Value read_open_record(std::string_view name, size_t at);  // not for 0.12.0
 
   // Records byte `at` as the position of the nodes that are made from now on.
   void note_place(size_t at) {
-    if (places_) places_->push_back({uint32_t(graph_.size()), at});
+    if (node_places_) node_places_->push_back({uint32_t(graph_.size()), at});
   }
 
   // What a comment above a text states about node 3: "# UOp 3: dtypes.int, src=(1, 2), tag='a'".
@@ -121,12 +121,12 @@ class PyValues : public PyScan {
     Arg src, stated_tag;  // None: not stated in the comment
   };
   using StatedFactsByNumber = std::unordered_map<size_t, StatedFacts>;
-  StatedFactsByNumber stated_facts();
+  StatedFactsByNumber read_stated_facts();
 
   static constexpr size_t kUsualCapacity = 64;
 
   Graph& graph_;
-  Places* places_;
+  Places* node_places_;
   std::vector<Arg> list_items_;  // of bracketed lists
 
  private:
@@ -135,7 +135,7 @@ class PyValues : public PyScan {
   Arg addrspace();
 
   std::vector<Arg> item_stack_;
-  std::vector<Argument> argument_stack_;
+  std::vector<CallArgument> argument_stack_;
 };
 
 // Returns the value of a text such as "dtypes.float.vec(4)" or "AxisType.LOOP". Throws a Failure if the text is no

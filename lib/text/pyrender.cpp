@@ -46,8 +46,8 @@ std::string_view method_name(Op op) {
 }
 
 void PyrenderWriter::write_lines() {
-  mark_named(root_, named_order_, node_info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
-  const RareArgFeatures odd = RareArgFeatures::of(named_order_);
+  mark_named_nodes(root_node_, named_order_, node_info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
+  const RareArgFeatures odd = RareArgFeatures::of_nodes(named_order_);
   has_odd_text_ = odd.has_text, has_graphs_ = odd.has_graph;
   for (size_t i = 0; i < named_order_.size(); i++) {
     UOp u = named_order_[i];
@@ -57,7 +57,7 @@ void PyrenderWriter::write_lines() {
       continue;
     }
     info.text_begin = piece_text_.size();
-    if (info.has_line) piece_text_.put('c'), piece_text_.put_int(int64_t(i));
+    if (info.has_line) piece_text_.put('c'), piece_text_.put_integer(int64_t(i));
     else write_piece(u);
     info.text_size = uint32_t(piece_text_.size() - info.text_begin);
     if (info.has_line) write_line(u, info);
@@ -67,7 +67,7 @@ void PyrenderWriter::write_lines() {
 inline void PyrenderWriter::write_line(UOp u, const Info& info) {
   if (line_text_.size()) line_text_.put('\n');
   if (should_keep_lines_) line_begins_.emplace_back(u, line_text_.size());
-  if (u == root_) line_text_.put("ast");
+  if (u == root_node_) line_text_.put("ast");
   else line_text_.put(piece_text_, info.text_begin, info.text_size);
   line_text_.put(" = ");
   size_t begin = line_text_.size();
@@ -86,12 +86,12 @@ inline void PyrenderWriter::write_piece(UOp u) {
 
 // Returns 3 for k3. The first call for `ast` writes the function to kernels_text_.
 size_t PyrenderWriter::kernel_number(UOp ast) {
-  auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernels_.size());
+  auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernel_graphs_.size());
   size_t number = known->second;
   if (!is_new) return number;
-  kernels_.push_back(ast);
-  if (function_level_ == kMaxLevels)
-    throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxLevels) + " deep",
+  kernel_graphs_.push_back(ast);
+  if (function_level_ == kMaxFunctionLevels)
+    throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxFunctionLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = call_with_stack([&] { return text_of_kernel(ast); });
   check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions may double the size
@@ -102,37 +102,37 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
 }
 
 inline void PyrenderWriter::write_kernel_name(UOp ast) {
-  put_text('k'), output_->put_int(int64_t(kernel_number(ast))), put_text("()");
+  put_text('k'), output_->put_integer(int64_t(kernel_number(ast))), put_text("()");
 }
 
 inline void PyrenderWriter::src(UOp u) {
   if (u.id() < node_info_.size()) [[likely]]
     if (const Info& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
       return output_->put(piece_text_, info.text_begin, info.text_size);
-  info_of(u);  // throws Failure if `u` is not below the root
+  node_info_of(u);  // throws Failure if `u` is not below the root
   write_nested(u, false);
 }
 inline void PyrenderWriter::write_nested(UOp u, bool bare) {
   if (++expression_depth_ % kStackCheckLevels) {
-    write_inlined(u, bare);
+    write_inlined_node(u, bare);
   } else {
     check_limit(Limit::Nesting, expression_depth_);
-    call_with_stack([&] { write_inlined(u, bare); });
+    call_with_stack([&] { write_inlined_node(u, bare); });
   }
   expression_depth_--;
 }
-void PyrenderWriter::write_inlined(UOp u, bool bare) {
-  node_info_[u.id()].is_plain ? write_whole(u, complete_repr(u.dtype())) : write_expression(u, bare);
+void PyrenderWriter::write_inlined_node(UOp u, bool bare) {
+  node_info_[u.id()].is_plain ? write_whole_node(u, complete_repr(u.dtype())) : write_expression(u, bare);
   tag(u);
 }
-inline const PyrenderWriter::Info& PyrenderWriter::info_of(UOp u) const {
+inline const PyrenderWriter::Info& PyrenderWriter::node_info_of(UOp u) const {
   if (u.id() < node_info_.size())
     if (const Info& info = node_info_[u.id()]; info.text_size || info.is_inlined) return info;
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
 inline void PyrenderWriter::repr(Arg a) {
-  if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
+  if (a.kind() == Arg::Kind::Int) return output_->put_integer(a.small_int());
   if (has_graphs_) {
     if (a.is_uop()) return write_kernel_name(a.uop());
     if (holds_graph(a)) return write_items(a);
@@ -182,8 +182,8 @@ inline void PyrenderWriter::write_movement_argument(UOp u) {
 }
 
 inline bool PyrenderWriter::is_printed_as_number(UOp u) const { return on_device(u) && !node_info_[u.id()].is_plain; }
-inline void PyrenderWriter::operand(UOp u, bool strip) {
-  const Info& info = info_of(u);
+inline void PyrenderWriter::write_operand(UOp u, bool strip) {
+  const Info& info = node_info_of(u);
   bool bracketed = strip && info.is_inlined && !info.is_plain;
   if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = output_->size();
@@ -216,12 +216,12 @@ inline bool PyrenderWriter::write_special_form(UOp u) {
     case Op::CONST: return write_constant(u), true;
     case Op::DEFINE_VAR:
       if (u.num_src() != 0) return false;
-      return variable(u, dtypes::index), true;
+      return write_variable(u, dtypes::index), true;
     case Op::CAST:
-    case Op::BITCAST: return cast(u), true;
+    case Op::BITCAST: return write_cast(u), true;
     case Op::SPECIAL:
       if (u.num_src() != 1 || !u.src(0).is_const()) return false;
-      return special(u), true;
+      return write_special(u), true;
     case Op::BUFFER:
       if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
       put_text("UOp.new_buffer("), repr(u.src(1).arg()), put_text(", "), put_text(size_of(u).str()), put_text(", ");
@@ -239,12 +239,12 @@ inline bool PyrenderWriter::write_special_form(UOp u) {
     case Op::REDUCE_AXIS:
       src(u.src(0)), put_text(".r("), str(u.arg()[0]), put_text(", "), str(u.arg()[1]), put_text(')');
       return true;
-    case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? range(u, dtypes::index), true : false;
+    case Op::RANGE: return u.num_src() >= 1 && u.src(0).is_const() ? write_range(u, dtypes::index), true : false;
     case Op::INDEX: return u.num_src() >= 2 && u.src(0).dtype().base() != u.dtype() ? write_index(u), true : false;
     case Op::RESHAPE: case Op::PERMUTE: case Op::EXPAND: case Op::PAD: case Op::SHRINK: case Op::FLIP:
-      if (writes_whole_movements_) return write_whole(u, u.dtype().repr()), true;
+      if (should_write_whole_movements_) return write_whole_node(u, u.dtype().repr()), true;
       src(u.src(0)), put_text('.');
-      if (u.is(Op::RESHAPE) && same_shape(shape_of(u.src(0)), shape_of(u))) put_text("forced_");
+      if (u.is(Op::RESHAPE) && is_same_shape(shape_of(u.src(0)), shape_of(u))) put_text("forced_");
       put_text(method_name(u.op())), put_text('('), write_movement_argument(u), put_text(')');
       return true;
     default: return false;
@@ -255,27 +255,28 @@ inline void PyrenderWriter::write_kernel_arg(Arg kernel) {
   put_text("Kernel("), write_kernel_name(kernel[0].uop()), put_text(", "), str(kernel[1]), put_text(')');
 }
 
-inline void PyrenderWriter::write_whole(UOp u, std::string_view dtype_text) {
+inline void PyrenderWriter::write_whole_node(UOp u, std::string_view dtype_text) {
   put_text("UOp(Ops."), put_text(name_of(u.op())), put_text(", "), put_text(dtype_text), put_text(", "),
-      sources(u.src());
+      write_sources(u.src());
   if (!u.arg().is_none()) put_text(", "), u.is(Op::KERNEL) ? write_kernel_arg(u.arg()) : repr(u.arg());
   put_text(')');
 }
 
 // If `bare` is true, writes an infix expression without parentheses around it.
 void PyrenderWriter::write_expression(UOp u, bool bare) {
-  if (is_infix(u)) return infix(u, bare);
+  if (is_infix(u)) return write_infix(u, bare);
   if (write_special_form(u)) return;
-  if (u.in(kMethods)) return method(u);
+  if (u.in(kMethods)) return write_method(u);
   if (u.is(Op::KERNEL))
-    put_text("UOp(Ops.KERNEL, src="), sources(u.src()), put_text(", arg="), write_kernel_arg(u.arg()), put_text(')');
-  else write_whole(u, u.dtype().repr());
+    put_text("UOp(Ops.KERNEL, src="), write_sources(u.src()), put_text(", arg="), write_kernel_arg(u.arg()),
+        put_text(')');
+  else write_whole_node(u, u.dtype().repr());
 }
 
 std::string PyrenderWriter::expression_of(UOp u) {
   TextBuffer out;
   output_ = &out;
-  write_inlined(u, false);
+  write_inlined_node(u, false);
   return out.str();
 }
 
@@ -311,7 +312,7 @@ bool prints_from_repr(UOp u) {
 bool is_text_implied_by_reprs(UOp root) {
   if (root.graph().is_foreign()) return false;
   const std::vector<UOp> nodes = toposort(root);
-  const RareArgFeatures odd = RareArgFeatures::of(nodes);
+  const RareArgFeatures odd = RareArgFeatures::of_nodes(nodes);
   return !odd.has_text && !odd.has_graph && std::ranges::all_of(nodes, prints_from_repr);
 }
 
@@ -339,7 +340,7 @@ class PlacesWriter : public PyrenderWriter {
 
 Result<PlacedText> pyrender_with_places(UOp root) {
   if (root.graph().is_foreign()) {
-    OpenText open = pyrender_open_graph(root);
+    OpenGraphText open = pyrender_open_graph(root);
     PlacedText out{std::move(open.text), {}};
     for (UOp u : open.line_nodes) out.node_lines.emplace_back(u, uint32_t(out.node_lines.size()));
     return out;

@@ -46,14 +46,14 @@ Result<PlacedText> pyrender_with_places(UOp root);
 // of each node.
 bool is_text_implied_by_reprs(UOp root);
 
-struct OpenText {
+struct OpenGraphText {
   std::string text;
   bool has_no_original = false;  // tinygrad's own pyrender fails, or tgc does not know its format
   std::vector<UOp> line_nodes = {};
 };
 // For releases other than 0.12.0 (uop/render.py:pyrender since 0.13). For 0.11 and Release::Other, the text has every
 // node as UOp(...).
-OpenText pyrender_open_graph(UOp root);
+OpenGraphText pyrender_open_graph(UOp root);
 
 // As pyrender_open_graph(), with a comment "# c12 = UOp(...)" below each line that would be read as a different node.
 // `needs_header` is also true if `has_no_original` is, or if the text does not show which release printed it.

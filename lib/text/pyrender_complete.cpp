@@ -11,15 +11,15 @@ namespace {
 class CompleteWriter : public PyrenderWriter {
  public:
   explicit CompleteWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
-    writes_whole_movements_ = whole_movements;
+    should_write_whole_movements_ = whole_movements;
     should_keep_lines_ = true;
   }
 
   CompleteText write_complete() {
     write_lines();
     CompleteText out{kernels_text_, false};
-    PyrenderReader reader(root_.graph(), line_text_.view(), {}, nullptr);
-    reader.assume_names(named_order_, kernels_);
+    PyrenderReader reader(root_node_.graph(), line_text_.view(), {}, nullptr);
+    reader.assume_names(named_order_, kernel_graphs_);
     for (size_t i = 0; i < line_begins_.size(); i++) {
       auto [u, begin] = line_begins_[i];
       size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : line_text_.size();
@@ -31,16 +31,16 @@ class CompleteWriter : public PyrenderWriter {
       if (i + 1 < line_begins_.size()) out.text += '\n';
       has_comments_ = true;
     }
-    out.needs_header = has_comments_ || reader.would_infer_facts();
+    out.is_header_needed = has_comments_ || reader.would_infer_facts();
     return out;
   }
 
  private:
   std::string text_of_kernel(UOp ast) override {
-    CompleteWriter writer(ast, writes_whole_movements_);
+    CompleteWriter writer(ast, should_write_whole_movements_);
     writer.function_level_ = function_level_ + 1;
     CompleteText kernel = writer.write_complete();
-    has_comments_ |= kernel.needs_header;
+    has_comments_ |= kernel.is_header_needed;
     return kernel.text;
   }
 
@@ -64,7 +64,7 @@ class CompleteWriter : public PyrenderWriter {
         for (UOp part : parts) node_info_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
-      reader.assume_names(named_order_, kernels_);
+      reader.assume_names(named_order_, kernel_graphs_);
       read = value_of(reader, 0);
       if (read == u) return node_info_[u.id()].is_plain = false, line;
       if (!make_plain(u, read)) throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");

@@ -35,7 +35,7 @@ void comes_back(const std::string& text) {
   CHECK(*pyrender(*root) + "\n" == without_comments(text));
   for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
     Graph back;
-    auto again = round_trip(format, *root, {}, back);
+    auto again = round_trip_graph(format, *root, {}, back);
     CHECK_MESSAGE(again.ok(), again.diag().text());
   }
 }
@@ -131,7 +131,7 @@ TEST_CASE("complete pyrender: sources, dtypes, args and tags that a form leaves 
     for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
       CAPTURE(name_of(format));
       Graph back;
-      auto again = round_trip(format, *root, {}, back);
+      auto again = round_trip_graph(format, *root, {}, back);
       CHECK_MESSAGE(again.ok(), again.diag().text());
     }
   }
@@ -142,7 +142,7 @@ TEST_CASE("complete pyrender: a text that would be read as another graph gets a 
   auto root = read_pyrender(
       g, "# tgc: {}\nast = UOp.const(dtypes.int, 1).assign(UOp.new_buffer('CPU', 1, dtypes.int, 1)).sink()");
   REQUIRE(root.ok());
-  CHECK(pyrender_complete(*root)->needs_header);
+  CHECK(pyrender_complete(*root)->is_header_needed);
   CHECK(write_graph(Format::Pyrender, *root)->starts_with("# tgc: {}\n"));
   CHECK(*write_graph(Format::Pyrender, *read_pyrender(g, "ast = UOp.sink()")) == "ast = UOp.sink()\n");
 }
@@ -152,7 +152,7 @@ TEST_CASE("complete pyrender: writes a graph whose shapes do not fit") {
   UOp buffer = read_pyrender(g, "ast = UOp.new_buffer('CPU', 4, dtypes.float, 1)").value_or_throw();
   UOp root = g.sink(g.node(Op::RESHAPE, dtypes::float32, {buffer, g.constant(dtypes::index, 3)}));
   CHECK(!pyrender(root));
-  auto again = round_trip(Format::Pyrender, root, {}, back);
+  auto again = round_trip_graph(Format::Pyrender, root, {}, back);
   CHECK_MESSAGE(again.ok(), again.diag().text());
 }
 

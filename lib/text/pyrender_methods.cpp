@@ -36,10 +36,10 @@ constexpr PyrenderReader::MethodName PyrenderReader::kMethods[] = {
     {"trunc", Method::Trunc}, {"where", Method::Where},
 };
 
-PyValues::Value PyrenderReader::read_uop_call(size_t at) {
-  Arguments args = arguments();
+PyValueReader::Value PyrenderReader::read_uop_call(size_t at) {
+  CallArguments args = read_arguments();
   check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
-  const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
+  const CallArgument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
                  *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
   if (!op || op->value.is_list || !op->value.arg.is_op())
     throw_error(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
@@ -50,32 +50,32 @@ PyValues::Value PyrenderReader::read_uop_call(size_t at) {
   return {make_node(at, op->value.arg.op(), d, current_sources_, a, tag ? as_arg(tag->value) : Arg())};
 }
 
-const PyValues::Argument& PyrenderReader::required_argument(const Arguments& args, size_t i, const char* what,
-                                                            size_t at) {
+const PyValueReader::CallArgument& PyrenderReader::required_argument(const CallArguments& args, size_t i,
+                                                                     const char* what, size_t at) {
   if (i >= args.size() || !args[i].keyword.empty()) throw_error(at, std::string("UOp without ") + what);
   return args[i];
 }
 
-DType PyrenderReader::dtype_keyword(const Arguments& args, DType otherwise) {
-  const Argument* k = args.keyword("dtype");
+DType PyrenderReader::dtype_keyword(const CallArguments& args, DType otherwise) {
+  const CallArgument* k = args.keyword("dtype");
   return k ? as_dtype(k->value, k->offset) : otherwise;
 }
 
-Arg PyrenderReader::device_argument(const Argument& a) {
+Arg PyrenderReader::device_argument(const CallArgument& a) {
   Arg device = as_arg(a.value);
   if (!device.is_str() && !device.is_tuple()) throw_wrong_type(a.value, a.offset, "a device");
   return device;
 }
 
-UOp PyrenderReader::size_argument(const Argument& a, DType dtype) {
+UOp PyrenderReader::size_argument(const CallArgument& a, DType dtype) {
   if (a.value.is_uop()) return a.value.arg.uop().cast(dtype);
   UOp out;
-  with_position(a.offset, [&] { out = graph_.constant(dtype, as_const(a.value, a.offset)); });
+  run_at_position(a.offset, [&] { out = graph_.constant(dtype, as_const(a.value, a.offset)); });
   return out;
 }
 
 // Reads the arguments of UOp.const, such as "(dtypes.int, 3)". Caches the constants, because texts repeat the same few.
-PyValues::Value PyrenderReader::constant(size_t at) {
+PyValueReader::Value PyrenderReader::constant(size_t at) {
   struct KnownConst {
     DType dtype;
     Arg value;
@@ -86,17 +86,17 @@ PyValues::Value PyrenderReader::constant(size_t at) {
   std::string_view piece = input_text_.substr(position_, end - position_);
   if (const KnownConst* known = known_consts.find_value(piece))
     return position_ = end, Value{graph_.node(Op::CONST, known->dtype, {}, known->value)};
-  Arguments args = arguments();
+  CallArguments args = read_arguments();
   UOp c = make_const(args, at);
   bool of_no_graph = c.is_const() && c.num_src() == 0 && c.arg().is_const() && c.arg().kind() != Arg::Kind::BigInt;
   if (position_ == end && of_no_graph) known_consts.keep_value(piece, {c.dtype(), c.arg()});
   return {c};
 }
 
-PyValues::Value PyrenderReader::read_uop_static(size_t at) {
+PyValueReader::Value PyrenderReader::read_uop_static(size_t at) {
   size_t name_at = position_ + 1;
-  std::string_view name = attribute("a method of UOp");
-  Arguments args = arguments();
+  std::string_view name = read_attribute("a method of UOp");
+  CallArguments args = read_arguments();
   if (name == "const" || name == "unique_const") return {make_const(args, at)};
   if (name == "range") return {make_range(args, at)};
   if (name == "special") return {make_special(args, at)};
@@ -105,19 +105,19 @@ PyValues::Value PyrenderReader::read_uop_static(size_t at) {
   return {make_leaf(name, name_at, args)};
 }
 
-UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
-  const Argument &d = required_argument(args, 0, "a dtype", at), &v = required_argument(args, 1, "a value", at);
+UOp PyrenderReader::make_const(const CallArguments& args, size_t at) {
+  const CallArgument &d = required_argument(args, 0, "a dtype", at), &v = required_argument(args, 1, "a value", at);
   DType dtype = as_dtype(d.value, d.offset);
   if (args.size() == 2 && !v.value.is_list && v.value.arg.is_const()) {
     UOp c;
-    with_position(v.offset, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
+    run_at_position(v.offset, [&] { c = graph_.constant(dtype, v.value.arg.to_const()); });
     return c;
   }
   check_keywords(args, {"device", "unique"});
   Arg value = as_arg(v.value);
   if (!value.is_const() && !value.is_tuple()) throw_wrong_type(v.value, v.offset, "a number");
   UOp c;
-  with_position(v.offset, [&] {
+  run_at_position(v.offset, [&] {
     if (value.is_tuple())
       for (Arg a : value.items())
         if (!a.is_const())
@@ -125,16 +125,16 @@ UOp PyrenderReader::make_const(const Arguments& args, size_t at) {
     c = const_from_arg(graph_, dtype, value);
   });
   std::vector<UOp> src;
-  if (const Argument* k = args.find(2, "device"); k && !as_arg(k->value).is_none())
+  if (const CallArgument* k = args.find(2, "device"); k && !as_arg(k->value).is_none())
     src.push_back(graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(*k)));
-  if (const Argument* k = args.keyword("unique"))
+  if (const CallArgument* k = args.keyword("unique"))
     src.push_back(graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(k->value)));
   return src.empty() ? c : c.with_src(src);
 }
 
-UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
+UOp PyrenderReader::make_range(const CallArguments& args, size_t at) {
   check_keywords(args, {"dtype", "src"});
-  const Argument& end = required_argument(args, 0, "an end", at);
+  const CallArgument& end = required_argument(args, 0, "an end", at);
   DType dtype = dtype_keyword(args, dtypes::index);
   std::vector<Arg> axis;
   axis.reserve(args.size() + 1);
@@ -144,51 +144,53 @@ UOp PyrenderReader::make_range(const Arguments& args, size_t at) {
   for (size_t i = 0; i + 1 < axis.size(); i++)
     if (!axis[i].is_int()) throw_error(at, "UOp.range with the axis " + axis[i].repr(), "an integer");
   current_sources_.assign(1, size_argument(end, dtype));
-  if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
+  if (const CallArgument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
   return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
 }
 
-UOp PyrenderReader::make_special(const Arguments& args, size_t at) {
-  const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
+UOp PyrenderReader::make_special(const CallArguments& args, size_t at) {
+  const CallArgument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
   DType dtype = dtype_keyword(args, dtypes::index);
   if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.offset, "a name");
   return graph_.node(Op::SPECIAL, dtype, size_argument(end, dtype), name.value.arg);
 }
 
-UOp PyrenderReader::make_variable(const Arguments& args, size_t at) {
-  const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
-                 &high = required_argument(args, 2, "a maximum", at);
+UOp PyrenderReader::make_variable(const CallArguments& args, size_t at) {
+  const CallArgument &name = required_argument(args, 0, "a name", at),
+                     &low = required_argument(args, 1, "a minimum", at),
+                     &high = required_argument(args, 2, "a maximum", at);
   if (name.value.is_list || !name.value.arg.is_str()) throw_wrong_type(name.value, name.offset, "a name");
   Arg arg = graph_.tuple({name.value.arg, as_const(low.value, low.offset), as_const(high.value, high.offset)});
   return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, dtypes::index), {}, arg);
 }
 
-UOp PyrenderReader::make_buffer(const Arguments& args, size_t at) {
-  const Argument &device = required_argument(args, 0, "a device", at), &size = required_argument(args, 1, "a size", at),
-                 &d = required_argument(args, 2, "a dtype", at), &number = required_argument(args, 3, "a number", at);
+UOp PyrenderReader::make_buffer(const CallArguments& args, size_t at) {
+  const CallArgument &device = required_argument(args, 0, "a device", at),
+                     &size = required_argument(args, 1, "a size", at), &d = required_argument(args, 2, "a dtype", at),
+                     &number = required_argument(args, 3, "a number", at);
   UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(number.value)),
                graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(device))};
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.offset), src, as_int(size.value, size.offset));
 }
 
 // For methods that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
-UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const Arguments& args) {
+UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const CallArguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
   auto op = parse_op(upper);
   if (!op) throw_error(name_at, "UOp has no method '" + std::string(name) + "'");
   check_keywords(args, {"arg", "dtype"});
   std::vector<UOp> src;
-  for (const Argument& a : args)
+  for (const CallArgument& a : args)
     if (a.keyword.empty()) src.push_back(as_uop(a.value, a.offset));
-  const Argument* arg = args.keyword("arg");
+  const CallArgument* arg = args.keyword("arg");
   return make_node(name_at, *op, dtype_keyword(args, dtypes::void_), src, arg ? as_arg(arg->value) : Arg());
 }
 
-PyValues::Value PyrenderReader::read_postfix(Value v) {
+PyValueReader::Value PyrenderReader::read_postfix(Value v) {
   for (;;) {
     skip_blanks_in_line();
-    if (peek() != '.' || is_digit(peek(1))) return v;
+    if (peek_char() != '.' || is_digit(peek_char(1))) return v;
     size_t at = ++position_;
     std::string_view name = read_identifier("a method");
     if (!v.is_uop()) throw_error(at, describe_value(v) + " has no method '" + std::string(name) + "'");
@@ -204,14 +206,14 @@ UOp PyrenderReader::read_method_call(UOp self, std::string_view name, size_t at)
   }();
   static const NameTable kTable(kNames);
   int method = kTable.find(name);
-  if (method < 0) throw_error(at, "a UOp has no method '" + std::string(name) + "'", nearest_names(name, kNames));
-  Arguments args = arguments();
+  if (method < 0) throw_error(at, "a UOp has no method '" + std::string(name) + "'", nearest_names_text(name, kNames));
+  CallArguments args = read_arguments();
   UOp out;
-  with_position(at, [&] { out = call(self, kMethods[method].method, name, args, at); });
+  run_at_position(at, [&] { out = call_method(self, kMethods[method].method, name, args, at); });
   return out;
 }
 
-void PyrenderReader::check_argument_count(const Arguments& args, size_t least, size_t most, std::string_view name,
+void PyrenderReader::check_argument_count(const CallArguments& args, size_t least, size_t most, std::string_view name,
                                           size_t at) {
   if (args.size() >= least && args.size() <= most) return;
   throw_error(at, std::string(name) + "() with " + std::to_string(args.size()) + " arguments",
@@ -219,16 +221,16 @@ void PyrenderReader::check_argument_count(const Arguments& args, size_t least, s
 }
 
 // Returns a UOp unchanged, a number as a CONST with the dtype of `like`.
-UOp PyrenderReader::operand(const Argument& a, UOp like) {
+UOp PyrenderReader::operand_node(const CallArgument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.offset));
 }
 
 // The sources are `self` and the positional arguments; the arg is the argument arg=.
-UOp PyrenderReader::generic_call_node(UOp self, Op op, DType dtype, const Arguments& args, size_t at) {
+UOp PyrenderReader::generic_call_node(UOp self, Op op, DType dtype, const CallArguments& args, size_t at) {
   Arg arg;
   current_sources_.clear();
   current_sources_.push_back(self);
-  for (const Argument& a : args) {
+  for (const CallArgument& a : args) {
     if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
     else if (a.keyword == "arg") arg = as_arg(a.value);
     else check_keywords(args, {"arg", "dtype", "ptr"});
@@ -236,13 +238,13 @@ UOp PyrenderReader::generic_call_node(UOp self, Op op, DType dtype, const Argume
   return make_node(at, op, dtype, current_sources_, arg);
 }
 
-UOp PyrenderReader::alu_call_node(UOp self, Op op, const Arguments& args, size_t at) {
+UOp PyrenderReader::alu_call_node(UOp self, Op op, const CallArguments& args, size_t at) {
   bool unary = ops::Unary.contains(op);
   check_argument_count(args, unary ? 0 : 1, unary ? 0 : 1, name_of(op), at);
-  return unary ? self.alu(op) : self.alu(op, operand(args[0], self));
+  return unary ? self.alu(op) : self.alu(op, operand_node(args[0], self));
 }
 
-UOp PyrenderReader::assign_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::assign_call_node(UOp self, const CallArguments& args, size_t at) {
   bool plain = self.is_const() && self.num_src() == 0 && args.size() == 1 && args[0].keyword.empty();
   if (!plain || !may_infer()) return generic_call_node(self, Op::ASSIGN, self.dtype(), args, at);
   UOpSet named(graph_);
@@ -252,10 +254,10 @@ UOp PyrenderReader::assign_call_node(UOp self, const Arguments& args, size_t at)
   return make_assign_to_unique_constant(self, as_uop(args[0].value, args[0].offset), named, num_unique_constants_++);
 }
 
-UOp PyrenderReader::replace_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::replace_call_node(UOp self, const CallArguments& args, size_t at) {
   check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
   UOp out = self;
-  for (const Argument& a : args) {
+  for (const CallArgument& a : args) {
     if (a.keyword == "dtype") {
       out = out.with_dtype(as_dtype(a.value, a.offset));
     } else if (a.keyword == "src") {
@@ -275,29 +277,29 @@ UOp PyrenderReader::replace_call_node(UOp self, const Arguments& args, size_t at
   return make_node(at, out.op(), out.dtype(), out.src(), out.arg(), out.tag());
 }
 
-UOp PyrenderReader::where_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::where_call_node(UOp self, const CallArguments& args, size_t at) {
   check_argument_count(args, 2, 2, "where", at);
   bool yes = args[0].value.is_uop(), no = args[1].value.is_uop();
   if (!yes && !no) throw_error(at, "where() of two constants", "a UOp");
-  UOp y = yes ? args[0].value.arg.uop() : operand(args[0], args[1].value.arg.uop());
-  return self.where(y, operand(args[1], y));
+  UOp y = yes ? args[0].value.arg.uop() : operand_node(args[0], args[1].value.arg.uop());
+  return self.where(y, operand_node(args[1], y));
 }
 
-UOp PyrenderReader::explicit_alu_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::explicit_alu_call_node(UOp self, const CallArguments& args, size_t at) {
   if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
   std::vector<UOp> rest;
   for (size_t i = 1; i < args.size(); i++) rest.push_back(as_uop(args[i].value, args[i].offset));
   return self.alu(args[0].value.arg.op(), rest);
 }
 
-UOp PyrenderReader::broadcast_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::broadcast_call_node(UOp self, const CallArguments& args, size_t at) {
   check_argument_count(args, 1, 1, "broadcast", at);
   int64_t n = as_int(args[0].value, args[0].offset);
   if (n < 1 || n > 1 << 16) throw_error(args[0].offset, "broadcast to " + std::to_string(n), "1 to 65536 elements");
   return self.broadcast(n);
 }
 
-UOp PyrenderReader::gep_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::gep_call_node(UOp self, const CallArguments& args, size_t at) {
   check_argument_count(args, 1, 1, "gep", at);
   Arg a = as_arg(args[0].value);
   if (!a.is_tuple()) return self.gep(as_int(args[0].value, args[0].offset));
@@ -306,14 +308,14 @@ UOp PyrenderReader::gep_call_node(UOp self, const Arguments& args, size_t at) {
   return self.gep(indices);
 }
 
-UOp PyrenderReader::copy_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::copy_call_node(UOp self, const CallArguments& args, size_t at) {
   check_argument_count(args, 1, 1, "copy_to_device", at);
   UOp d = args[0].value.is_uop() ? args[0].value.arg.uop()
                                  : graph_.node(Op::DEVICE, dtypes::void_, {}, device_argument(args[0]));
   return graph_.node(Op::COPY, self.dtype(), {self, d});
 }
 
-UOp PyrenderReader::reduce_axis_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::reduce_axis_call_node(UOp self, const CallArguments& args, size_t at) {
   check_argument_count(args, 2, 2, "r", at);
   Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
   if (!op.is_op() || !axes.is_tuple()) throw_error(at, "r() with wrong arguments", "r(Ops.ADD, (0, 1))");
@@ -325,7 +327,7 @@ UOp PyrenderReader::reduce_axis_call_node(UOp self, const Arguments& args, size_
 // In texts without a header, infers the dtype. A LOAD through n pointers yields n elements; a LOAD of an image pixel
 // yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else that
 // of the pointer's elements, with a vector length that its uses decide.
-UOp PyrenderReader::load_call_node(UOp from, const Arguments& args, size_t at) {
+UOp PyrenderReader::load_call_node(UOp from, const CallArguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !may_infer())
     return generic_call_node(from, Op::LOAD, dtype_keyword(args, loaded_dtype(from)), args, at);
@@ -344,16 +346,16 @@ DType PyrenderReader::loaded_dtype(UOp from) {
 
 // If the text states no dtype, the REDUCE has that of its source. If that is a vector, and the text has no header, the
 // uses decide the length of the result, which may be shorter.
-UOp PyrenderReader::reduce_call_node(UOp self, const Arguments& args, size_t at) {
+UOp PyrenderReader::reduce_call_node(UOp self, const CallArguments& args, size_t at) {
   UOp out = generic_call_node(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_facts_later(out);
   return out;
 }
 
-UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at) {
+UOp PyrenderReader::call_method(UOp self, Method method, std::string_view name, const CallArguments& args, size_t at) {
   switch (method) {
     case Method::Index: {
-      const Argument* ptr = args.keyword("ptr");
+      const CallArgument* ptr = args.keyword("ptr");
       bool is_ptr = ptr && !ptr->value.is_list && ptr->value.arg == Arg(true);
       return generic_call_node(self, Op::INDEX, dtype_keyword(args, is_ptr ? self.dtype() : self.dtype().base()), args,
                                at);
@@ -381,7 +383,7 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
     case Method::Reciprocal: return alu_call_node(self, Op::RECIPROCAL, args, at);
     case Method::Trunc: return alu_call_node(self, Op::TRUNC, args, at);
     case Method::LogicalNot: check_argument_count(args, 0, 0, name, at); return self.logical_not();
-    case Method::Minimum: check_argument_count(args, 1, 1, name, at); return self.minimum(operand(args[0], self));
+    case Method::Minimum: check_argument_count(args, 1, 1, name, at); return self.minimum(operand_node(args[0], self));
     case Method::Where: return where_call_node(self, args, at);
     case Method::Cast:
       check_argument_count(args, 1, 1, name, at);
@@ -407,9 +409,9 @@ UOp PyrenderReader::call(UOp self, Method method, std::string_view name, const A
 
 // ---- movement ops; the result's shape is checked here, so that the error message points to the call
 
-UOp PyrenderReader::movement_call_node(UOp self, Method method, const Arguments& args, size_t at) {
+UOp PyrenderReader::movement_call_node(UOp self, Method method, const CallArguments& args, size_t at) {
   if (self.is_const() && self.num_src() == 0 && may_infer())
-    self = local_unique_constant(self, num_unique_constants_++);
+    self = make_local_unique_constant(self, num_unique_constants_++);
   UOp out;
   if (method == Method::Permute) {
     check_argument_count(args, 1, 1, "permute", at);
@@ -440,7 +442,7 @@ UOp PyrenderReader::movement_call_node(UOp self, Method method, const Arguments&
       auto items = as_arg(args[0].value).items();
       sizes.assign(items.begin(), items.end());
     } else {
-      for (const Argument& a : args) sizes.push_back(as_arg(a.value));
+      for (const CallArgument& a : args) sizes.push_back(as_arg(a.value));
     }
     UOp s = sizes_node(sizes, at);
     out = graph_.node(method == Method::Expand ? Op::EXPAND : Op::RESHAPE, self.dtype(), {self, s});

@@ -36,7 +36,7 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
 }
 
 // Stores the name or expression of each node once, in pieces_, and copies it into its users' texts.
-class OpenWriter : PyrenderForms<OpenWriter> {
+class OpenWriter : PyrenderFormWriter<OpenWriter> {
  public:
   explicit OpenWriter(UOp root)
       : root_(root),
@@ -46,9 +46,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
         is_0_13_(graph_.release() == Release::v0_13),
         is_known_(graph_.release() >= Release::v0_13 && graph_.release() != Release::Other) {}
 
-  OpenText write() {
+  OpenGraphText write() {
     scan_uses();
-    OpenText out;
+    OpenGraphText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
       Info& info = info_[u.id()];
@@ -63,7 +63,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       }
       info.begin = pieces_.size();
       if (u == root_) pieces_.put("ast");
-      else pieces_.put('c'), pieces_.put_int(int64_t(i));
+      else pieces_.put('c'), pieces_.put_integer(int64_t(i));
       info.size = pieces_.size() - info.begin;
       out.line_nodes.push_back(u);
       line(u, info);
@@ -75,7 +75,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
   // Reads each line back into the same Graph, and adds a comment if the line gives a different node.
   CompleteText write_complete() {
-    const OpenText plain = write();
+    const OpenGraphText plain = write();
     const std::string_view text = plain.text;
     CompleteText out{"", plain.has_no_original || release_in_text(text) != graph_.release()};
     auto reader = open_pyrender_reader(graph_, text, {}, nullptr);
@@ -89,7 +89,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       out.text.append("\n# ").append(this->text(info_[u.id()])).append(" = ");
       make_plain(u);
       out.text.append(this->text(info_[u.id()]));
-      out.needs_header = true;
+      out.is_header_needed = true;
     }
     return out;
   }
@@ -102,9 +102,9 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   };
 
   void scan_uses() {
-    const RareArgFeatures odd = RareArgFeatures::of(order_);
+    const RareArgFeatures odd = RareArgFeatures::of_nodes(order_);
     odd_text_ = odd.has_text || odd.has_graph;
-    mark_named(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
+    mark_named_nodes(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
     lacks_original_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
       return u.is(Op::FUNCTION) ||
              (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_));
@@ -142,7 +142,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     piece(u, [&] { whole(u); });
   }
 
-  friend class PyrenderForms<OpenWriter>;
+  friend class PyrenderFormWriter<OpenWriter>;
   static std::string_view symbol(Op op) {
     return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op);
   }
@@ -152,21 +152,22 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   }
 
   void src(UOp u) { output_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
-  void operand(UOp u, bool strip) {
+  void write_operand(UOp u, bool strip) {
     const Info& info = info_[u.id()];
     const size_t ends = strip && info.is_bracketed;
     output_->put(pieces_, info.begin + ends, info.size - 2 * ends);
   }
   void repr(Arg a) {
-    if (a.kind() == Arg::Kind::Int) return output_->put_int(a.small_int());
+    if (a.kind() == Arg::Kind::Int) return output_->put_integer(a.small_int());
     scratch_text_.clear();
     append_open_repr(scratch_text_, a);
     put_text(scratch_text_);
   }
 
   void whole(UOp u) {
-    put_text("UOp(Ops."), put_text(shown_op(u)), put_text(", "), dtype(u.dtype()), put_text(", "), sources(u.src());
-    if (Arg a = shown_arg(u); !a.is_none()) {
+    put_text("UOp(Ops."), put_text(printed_op_name(u)), put_text(", "), dtype(u.dtype()), put_text(", "),
+        write_sources(u.src());
+    if (Arg a = printed_arg(u); !a.is_none()) {
       put_text(", ");
       if (u.is(Op::CONST) && is_const_float(a)) put_text("ConstFloat("), repr(a), put_text(')');
       else repr(a);
@@ -235,7 +236,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
     put_text('(');
     for (int64_t i = 0; i < axes.small_int(); i++) {
       if (i) put_text(", ");
-      output_->put_int(i);
+      output_->put_integer(i);
     }
     put_text(axes.small_int() == 1 ? ",))" : "))");
     return true;
@@ -263,26 +264,26 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   }
 
   void alu(UOp u) {
-    src(u.src(0)), put_text(".alu(Ops."), put_text(shown_op(u));
+    src(u.src(0)), put_text(".alu(Ops."), put_text(printed_op_name(u));
     for (UOp s : u.src().subspan(1)) put_text(", "), src(s);
     put_text(')');
   }
 
-  // Writes `u` if its op has a syntax of its own, such as UOp.range(...); else returns false.
+  // Writes `u` if its op has a syntax of its own, such as UOp.write_range(...); else returns false.
   bool write_special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
       case Op::CONST: return constant(u);
       case Op::DEFINE_VAR:
         if (!is_0_13_ || n != 0 || !u.arg().is_tuple() || u.arg().items().size() < 3) return false;
-        return variable(u, weakint()), true;
+        return write_variable(u, weakint()), true;
       case Op::CAST:
       case Op::BITCAST:
         if (n == 0 || (!is_0_13_ && u.dtype() == u.src(0).dtype())) return false;
-        return cast(u), true;
+        return write_cast(u), true;
       case Op::SPECIAL:
         if (n != 1 || !u.src(0).is_const()) return false;
-        return special(u), true;
+        return write_special(u), true;
       case Op::BUFFER: return buffer(u);
       case Op::COPY:
         if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) return false;
@@ -291,10 +292,11 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       case Op::CUSTOM_FUNCTION:
         put_text("UOp(Ops.CUSTOM_FUNCTION, ");
         if (is_0_13_) dtype(u.dtype()), put_text(", ");
-        put_text("src="), sources(u.src()), put_text(", arg="), repr(u.arg()), put_text(')');
+        put_text("src="), write_sources(u.src()), put_text(", arg="), repr(u.arg()), put_text(')');
         return true;
       case Op::REDUCE: return reduction(u);
-      case Op::RANGE: return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? range(u, weakint()), true : false;
+      case Op::RANGE:
+        return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? write_range(u, weakint()), true : false;
       case Op::INDEX:
         if (n < 2 || (is_0_13_ ? u.src(0).dtype().base() : u.src(0).dtype()) == u.dtype()) return false;
         return index(u), true;
@@ -302,8 +304,8 @@ class OpenWriter : PyrenderForms<OpenWriter> {
       case Op::CMOD: return n == 2 ? alu(u), true : false;
       case Op::WHERE:
         if (n != 3) return false;
-        return is_0_13_ ? method(u) : alu(u), true;
-      case Op::UNIQUE: return is_0_13_ ? method(u), true : false;
+        return is_0_13_ ? write_method(u) : alu(u), true;
+      case Op::UNIQUE: return is_0_13_ ? write_method(u), true : false;
       default: return false;
     }
   }
@@ -313,11 +315,11 @@ class OpenWriter : PyrenderForms<OpenWriter> {
   bool expression(UOp u, bool bare) {
     if (!is_known_) return whole(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
-      if (is_0_13_ || needs_no_cast(u)) return infix(u, bare), true;
+      if (is_0_13_ || needs_no_cast(u)) return write_infix(u, bare), true;
       return alu(u), false;
     }
     if (write_special_form(u)) return false;
-    u.in(kMethods) ? method(u) : whole(u);
+    u.in(kMethods) ? write_method(u) : whole(u);
     return false;
   }
 
@@ -334,7 +336,7 @@ class OpenWriter : PyrenderForms<OpenWriter> {
 
 }  // namespace
 
-OpenText pyrender_open_graph(UOp root) { return OpenWriter(root).write(); }
+OpenGraphText pyrender_open_graph(UOp root) { return OpenWriter(root).write(); }
 
 CompleteText pyrender_open_complete(UOp root) { return OpenWriter(root).write_complete(); }
 

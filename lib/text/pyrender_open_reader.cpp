@@ -29,15 +29,15 @@ class OpenReader : public PyrenderReader {
  private:
 
   Value read_uop_call(size_t at) override {
-    Arguments args = arguments();
+    CallArguments args = read_arguments();
     check_keywords(args, {"op", "dtype", "src", "arg", "tag"});
-    const Argument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
+    const CallArgument *op = args.find(0, "op"), *dtype = args.find(1, "dtype"), *src = args.find(2, "src"),
                    *arg = args.find(3, "arg"), *tag = args.find(4, "tag");
     Arg name = op ? as_arg(op->value) : Arg(), a = arg ? as_arg(arg->value) : Arg();
     const bool is_new = name.kind() == Arg::Kind::Raw && name.text().starts_with("Ops.");
     if (!name.is_op() && !is_new) throw_error(at, "UOp(...) without an op", "UOp(Ops.NAME, ...)");
     Op o = is_new ? Op::OTHER : name.op();
-    if (o == Op::OTHER) a = other_arg(graph_, is_new ? name.text().substr(4) : name_of(o), a);
+    if (o == Op::OTHER) a = other_node_arg(graph_, is_new ? name.text().substr(4) : name_of(o), a);
     current_sources_.clear();
     if (src) append_uops(current_sources_, src->value, src->offset);
     DType d = dtype && !(as_arg(dtype->value).is_none()) ? as_dtype(dtype->value, dtype->offset) : dtypes::void_;
@@ -56,17 +56,17 @@ class OpenReader : public PyrenderReader {
   }
 
   // Reads "(3, dtypes.int)" of 0.14, "(dtypes.int, 3, device='CPU')" of 0.13.
-  UOp make_const(const Arguments& args, size_t at) override {
+  UOp make_const(const CallArguments& args, size_t at) override {
     check_keywords(args, {"dtype", "device"});
     const bool dtype_first = !args.empty() && !args[0].value.is_list && args[0].value.arg.kind() == Arg::Kind::DType;
-    const Argument& value = required_argument(args, dtype_first ? 1 : 0, "a value", at);
-    const Argument* d = dtype_first ? &args[0] : args.find(1, "dtype");
+    const CallArgument& value = required_argument(args, dtype_first ? 1 : 0, "a value", at);
+    const CallArgument* d = dtype_first ? &args[0] : args.find(1, "dtype");
     Arg number = as_arg(value.value);
     if (!number.is_const() && !number.is_tuple() && number.kind() != Arg::Kind::Raw)
       throw_wrong_type(value.value, value.offset, "a number");
     DType dtype = d ? as_dtype(d->value, d->offset) : dtype_of(number);
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
-    const Argument* device = args.keyword("device");
+    const CallArgument* device = args.keyword("device");
     return device ? c.with_src(on_device(device_argument(*device))) : c;
   }
   static DType dtype_of(Arg number) {
@@ -75,9 +75,9 @@ class OpenReader : public PyrenderReader {
   }
 
   // Reads "(3, dtype=dtypes.int, device='CPU', unique=7)".
-  UOp unique_constant(const Arguments& args, size_t at) {
+  UOp unique_constant(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype", "device", "unique"});
-    const Argument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
+    const CallArgument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
                    *unique = args.keyword("unique");
     if (!device || !unique) throw_error(at, "UOp.unique_const without its number or device", "device= and unique=");
     Arg number = as_arg(value.value);
@@ -87,16 +87,16 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
   }
 
-  UOp size(const Argument& a, DType dtype) {
+  UOp size(const CallArgument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
     return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.offset))));
   }
 
   Value read_uop_static(size_t at) override {
     size_t name_at = position_ + 1;
-    std::string_view name = attribute("a method of UOp");
+    std::string_view name = read_attribute("a method of UOp");
     if (name == "const") return constant(at);
-    Arguments args = arguments();
+    CallArguments args = read_arguments();
     if (name == "unique_const") return {unique_constant(args, at)};
     if (name == "range") return {range(args, at)};
     if (name == "special") return {special(args, at)};
@@ -108,30 +108,32 @@ class OpenReader : public PyrenderReader {
     return {generic(*op, args, name_at)};
   }
 
-  UOp range(const Arguments& args, size_t at) {
+  UOp range(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype", "src"});
-    const Argument& end = required_argument(args, 0, "an end", at);
+    const CallArgument& end = required_argument(args, 0, "an end", at);
     DType dtype = dtype_keyword(args, weakint());
     std::vector<Arg> axis;
     for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
     if (axis.empty()) throw_error(at, "UOp.range without an axis number");
-    if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw("AxisType.WEAK"));
+    if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw_arg("AxisType.WEAK"));
     current_sources_.assign(1, size(end, dtype));
-    if (const Argument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
+    if (const CallArgument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
     return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
   }
 
-  UOp special(const Arguments& args, size_t at) {
+  UOp special(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype"});
-    const Argument &end = required_argument(args, 0, "an end", at), &name = required_argument(args, 1, "a name", at);
+    const CallArgument &end = required_argument(args, 0, "an end", at),
+                       &name = required_argument(args, 1, "a name", at);
     DType dtype = dtype_keyword(args, weakint());
     return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
   }
 
-  UOp variable(const Arguments& args, size_t at) {
+  UOp variable(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype"});
-    const Argument &name = required_argument(args, 0, "a name", at), &low = required_argument(args, 1, "a minimum", at),
-                   &high = required_argument(args, 2, "a maximum", at);
+    const CallArgument &name = required_argument(args, 0, "a name", at),
+                       &low = required_argument(args, 1, "a minimum", at),
+                       &high = required_argument(args, 2, "a maximum", at);
     Arg arg = graph_.tuple({as_arg(name.value), as_arg(low.value), as_arg(high.value)});
     return graph_.node(Op::DEFINE_VAR, dtype_keyword(args, weakint()), {}, arg);
   }
@@ -144,8 +146,8 @@ class OpenReader : public PyrenderReader {
     return graph_.record(RecordClass::Open, items);
   }
 
-  UOp buffer(const Arguments& args, size_t at) {
-    const Argument &of = required_argument(args, 0, "a device", at),
+  UOp buffer(const CallArguments& args, size_t at) {
+    const CallArgument &of = required_argument(args, 0, "a device", at),
                    &elements = required_argument(args, 1, "a size", at), &d = required_argument(args, 2, "a dtype", at),
                    &number = required_argument(args, 3, "a number", at);
     Arg device = as_arg(of.value), slot = as_arg(number.value);
@@ -166,15 +168,15 @@ class OpenReader : public PyrenderReader {
     // pyrender does not print such a method
     if (method < 0 && !op) return PyrenderReader::read_method_call(self, name, at);
     const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
-    Arguments args = arguments();
+    CallArguments args = read_arguments();
     in_tag_ = was_in_tag;
     UOp out;
-    with_position(at,
+    run_at_position(at,
                   [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
     return out;
   }
 
-  UOp call(UOp self, Method method, Op op, const Arguments& args, size_t at) {
+  UOp call(UOp self, Method method, Op op, const CallArguments& args, size_t at) {
     switch (method) {
       case Method::Cast: return cast(Op::CAST, self, args, at);
       case Method::Bitcast: return cast(Op::BITCAST, self, args, at);
@@ -192,13 +194,13 @@ class OpenReader : public PyrenderReader {
   }
 
   // From 0.14 on, the arg is the dtype.
-  UOp cast(Op op, UOp self, const Arguments& args, size_t at) {
+  UOp cast(Op op, UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].offset);
     return graph_.node(op, d, self, is_0_13_ ? Arg() : Arg(d));
   }
 
-  UOp alu(UOp self, const Arguments& args, size_t at) {
+  UOp alu(UOp self, const CallArguments& args, size_t at) {
     if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
     current_sources_.assign(1, self);
     for (size_t i = 1; i < args.size(); i++) current_sources_.push_back(as_uop(args[i].value, args[i].offset));
@@ -207,7 +209,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(op, dtype_of_op(op), current_sources_);
   }
 
-  UOp copy(UOp self, const Arguments& args, size_t at) {
+  UOp copy(UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 1, 1, "copy_to_device", at);
     if (is_0_13_) return graph_.node(Op::COPY, self.dtype(), {self, on_device(device_argument(args[0]))});
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
@@ -215,7 +217,7 @@ class OpenReader : public PyrenderReader {
 
   // Reads x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg, 0.14 their number, because it reduces the first
   // axes.
-  UOp reduction(UOp self, const Arguments& args, size_t at) {
+  UOp reduction(UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
     if (!axes.is_tuple() || axes.items().empty())
@@ -227,22 +229,22 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, Arg(int64_t(axes.items().size()))}));
   }
 
-  UOp index(UOp self, const Arguments& args) {
+  UOp index(UOp self, const CallArguments& args) {
     check_keywords(args, {"dtype", "ptr", "arg"});
-    const Argument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
+    const CallArgument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
     DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
     current_sources_.assign(1, self);
-    for (const Argument& a : args)
+    for (const CallArgument& a : args)
       if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
     return graph_.node(Op::INDEX, d ? as_dtype(d->value, d->offset) : usual, current_sources_,
                        arg ? as_arg(arg->value) : Arg());
   }
 
   // The sources are current_sources_ and the positional arguments; the arg is the argument arg=.
-  UOp generic(Op op, const Arguments& args, size_t at) {
+  UOp generic(Op op, const CallArguments& args, size_t at) {
     Arg arg;
-    const Argument* dtype = nullptr;
-    for (const Argument& a : args) {
+    const CallArgument* dtype = nullptr;
+    for (const CallArgument& a : args) {
       if (a.keyword.empty()) current_sources_.push_back(as_uop(a.value, a.offset));
       else if (a.keyword == "arg") arg = as_arg(a.value);
       else if (a.keyword == "dtype") dtype = &a;
@@ -348,24 +350,24 @@ class OpenReader : public PyrenderReader {
   // ---- the repr of a UOp, of a Target, or of a register of a machine (`rdi`, `v3`)
 
   Value read_other_name(std::string_view name, size_t at) override {
-    if (in_tag_ && !find_name(name)) return {graph_.raw(name)};
+    if (in_tag_ && !find_name(name)) return {graph_.raw_arg(name)};
     const bool is_target = std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (peek() != ':') return is_target ? Value{graph_.raw(name)} : PyrenderReader::read_other_name(name, at);
-    if (peek(1) == '=') {  // names the node at its first occurrence
+    if (peek_char() != ':') return is_target ? Value{graph_.raw_arg(name)} : PyrenderReader::read_other_name(name, at);
+    if (peek_char(1) == '=') {  // names the node at its first occurrence
       position_ += 2;
       Value v = read_item();
       define_name(name, as_uop(v, at));
       return v;
     }
     // the repr of a Target: CPU:CLANG:x86_64,native
-    return {graph_.raw(input_text_.substr(at, to_the_bracket(at) - at))};
+    return {graph_.raw_arg(input_text_.substr(at, to_the_bracket(at) - at))};
   }
   // Moves to the ')' that closes the innermost parentheses around byte `at`, and returns its position.
   size_t to_the_bracket(size_t at) {
     int open = 0;
-    for (position_ = at; !is_at_end() && peek() != '\n'; position_++) {
-      if (peek() == '(') open++;
-      else if (peek() == ')' && open-- == 0) return position_;
+    for (position_ = at; !is_at_end() && peek_char() != '\n'; position_++) {
+      if (peek_char() == '(') open++;
+      else if (peek_char() == ')' && open-- == 0) return position_;
     }
     throw_error(at, "found " + found_text(at), "a value, up to a ')'");
   }

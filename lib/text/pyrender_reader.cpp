@@ -32,7 +32,7 @@ bool is_reserved(std::string_view name) {
 
 UOp PyrenderReader::read_graph() {
   UOp ast, last;
-  states_all_facts_ = has_header(input_text_);
+  has_all_facts_stated_ = has_header(input_text_);
   for (;;) {
     skip_lines();
     if (is_at_end()) break;
@@ -65,14 +65,14 @@ void PyrenderReader::note_inferred(UOp before, UOp after) {
   if (from.size() != to.size()) return;
   UOpMap<UOp> became(graph_);
   for (size_t i = 0; i < from.size(); i++) became[from[i]] = to[i];
-  for (NodeAt& n : *noted_nodes_)
+  for (NodePosition& n : *noted_nodes_)
     if (const UOp* u = became.find(n.node)) n.node = *u;
 }
 
 UOp PyrenderReader::infer_dtypes(UOp root) {
   std::vector<UOp> open;
   for (auto& [u, line] : open_nodes_) open.push_back(u);
-  root = infer_lengths(root, open);
+  root = infer_open_lengths(root, open);
   for (auto& [u, line] : open_nodes_)
     if (std::find(open.begin(), open.end(), u) != open.end())
       warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
@@ -83,14 +83,14 @@ UOp PyrenderReader::infer_dtypes(UOp root) {
 
 void PyrenderReader::expect_line_end() {
   skip_blanks_in_line();
-  if (peek() == ';') position_++;
-  else if (!is_at_end() && peek() != '\n')
+  if (peek_char() == ';') position_++;
+  else if (!is_at_end() && peek_char() != '\n')
     throw_error(position_, "unexpected " + found_text(position_), "the end of the line");
 }
 
 UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   skip_blanks_in_line();
-  if (peek() != '=' || peek(1) == '=')
+  if (peek_char() != '=' || peek_char(1) == '=')
     throw_error(position_, "found " + found_text(position_) + " after the name '" + std::string(name) + "'", "'='");
   position_++;
   list_items_.clear();
@@ -98,7 +98,7 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   size_t value_at = (skip_blanks_in_line(), position_);
   note_place(at);
   UOp u;
-  with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
+  run_at_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
   define_name(name, u);
   if (noted_nodes_) noted_nodes_->push_back({at, u});
@@ -122,7 +122,7 @@ UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
     position_ = at + 2;
     list_items_.clear();
     size_t value_at = (skip_blanks_in_line(), position_);
-    with_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
+    run_at_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   } else {
     return u;
   }
@@ -133,7 +133,7 @@ UOp PyrenderReader::read_correction(std::string_view name, UOp u) {
 }
 
 void PyrenderReader::assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels) {
-  states_all_facts_ = true;
+  has_all_facts_stated_ = true;
   numbered_nodes_.assign(numbered.begin(), numbered.end());
   kernel_names_.reserve(kernels.size());  // kernel_nodes_ refers to these strings, so they must not move
   for (UOp kernel : kernels) {
@@ -187,12 +187,12 @@ void PyrenderReader::read_function() {
     size_t at = position_;
     std::string_view word = read_identifier("a statement");
     if (word == "def") {
-      with_nesting([&] { read_function(); });
+      read_with_nesting([&] { read_function(); });
       continue;
     }
     if (word == "return") {
       size_t value_at = (skip_blanks_in_line(), position_);
-      with_position(value_at, [&] { result = as_uop(read_expression(), value_at); });
+      run_at_position(value_at, [&] { result = as_uop(read_expression(), value_at); });
       expect_line_end();
     } else {
       UOp u = read_assignment(word, at);
@@ -207,7 +207,7 @@ void PyrenderReader::read_function() {
 }
 
 bool PyrenderReader::read_numbered(Value& out) {
-  if (peek() != 'c') return false;
+  if (peek_char() != 'c') return false;
   size_t at = position_ + 1, n = 0;
   while (at < position_ + 8 && is_digit(char_at(at))) n = n * 10 + size_t(char_at(at++) - '0');
   if (at == position_ + 1 || is_name(char_at(at)) || (char_at(position_ + 1) == '0' && at > position_ + 2))
@@ -219,26 +219,26 @@ bool PyrenderReader::read_numbered(Value& out) {
 }
 
 // Fast path for a name like c12, a number or True, if it is the whole argument or list item.
-bool PyrenderReader::try_quick_item(Value& out) {
+bool PyrenderReader::read_item_quickly(Value& out) {
   size_t begin = position_;
   if (!read_numbered(out)) {
-    if (is_digit(peek())) out = {Arg(number())};
-    else if (peek() == 'T' && input_text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
+    if (is_digit(peek_char())) out = {Arg(number())};
+    else if (peek_char() == 'T' && input_text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
     else return false;
   }
-  if (peek() == ',' || peek() == ')') return true;
+  if (peek_char() == ',' || peek_char() == ')') return true;
   position_ = begin;
   return false;
 }
 
-const PyrenderReader::InfixOperator* PyrenderReader::infix() const {
+const PyrenderReader::InfixOperator* PyrenderReader::peek_infix() const {
   static constexpr InfixOperator kLess{Op::CMPLT, 1, 1}, kMore{Op::CMPLT, 1, 1, false, true},
       kLessOrSame{Op::CMPLT, 1, 2, true, true}, kMoreOrSame{Op::CMPLT, 1, 2, true, false}, kUnlike{Op::CMPNE, 1, 2},
       kOr{Op::OR, 2, 1}, kXor{Op::XOR, 3, 1}, kAnd{Op::AND, 4, 1}, kShl{Op::SHL, 5, 2}, kShr{Op::SHR, 5, 2},
       kAdd{Op::ADD, 6, 1}, kSub{Op::SUB, 6, 1}, kMul{Op::MUL, 7, 1}, kIdiv{Op::IDIV, 7, 2}, kFdiv{Op::FDIV, 7, 1},
       kMod{Op::MOD, 7, 1}, kPow{Op::POW, 9, 2};
-  char next = peek(1);
-  switch (peek()) {
+  char next = peek_char(1);
+  switch (peek_char()) {
     case '<': return next == '<' ? &kShl : next == '=' ? &kLessOrSame : &kLess;
     case '>': return next == '>' ? &kShr : next == '=' ? &kMoreOrSame : &kMore;
     case '!': return next == '=' ? &kUnlike : nullptr;
@@ -254,14 +254,14 @@ const PyrenderReader::InfixOperator* PyrenderReader::infix() const {
   }
 }
 
-PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
+PyValueReader::Value PyrenderReader::infix_expression(int min_precedence) {
   size_t left_at = (skip_blanks_in_line(), position_);
   Value left = read_unary();
   bool compared = false;
   for (;;) {
     skip_blanks_in_line();
-    if (!is_operator(peek())) return left;
-    const InfixOperator* op = infix();
+    if (!is_operator(peek_char())) return left;
+    const InfixOperator* op = peek_infix();
     if (!op || op->precedence < min_precedence) return left;
     if (op->precedence == 1) {
       if (compared) throw_error(position_, "a chain of comparisons", "brackets");
@@ -275,9 +275,9 @@ PyValues::Value PyrenderReader::infix_expression(int min_precedence) {
 }
 
 // Reads the x of -x, or the y of x**y.
-PyValues::Value PyrenderReader::nested_expression(int min_precedence) {
+PyValueReader::Value PyrenderReader::nested_expression(int min_precedence) {
   NestingLevel nested(*this);
-  return with_nesting([&] { return infix_expression(min_precedence); });
+  return read_with_nesting([&] { return infix_expression(min_precedence); });
 }
 
 namespace {
@@ -288,7 +288,7 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 }
 }  // namespace
 
-PyValues::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value& left, size_t left_at,
+PyValueReader::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value& left, size_t left_at,
                                             const Value& right, size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
     UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swaps_operands, op.negates_result, a, b);
@@ -299,16 +299,16 @@ PyValues::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value
   return constant_arithmetic(op, as_const(left, left_at), as_const(right, right_at), left_at);
 }
 
-PyValues::Value PyrenderReader::apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at,
+PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at,
                                                      const Value& right, size_t right_at) {
   bool uop_is_left = left.is_uop();
   UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
   Const number = uop_is_left ? as_const(right, right_at) : as_const(left, left_at);
   Value out;
-  with_position(left_at, [&] {
+  run_at_position(left_at, [&] {
     if (uop_is_left && op.op == Op::SUB) return void(out = {u + u.const_like(py_neg(number))});
     // tinygrad folds an op of two constants, unless one has a unique number: so `u` has such a number
-    if (u.is_const() && u.num_src() == 0 && may_infer()) u = local_unique_constant(u, num_unique_constants_++);
+    if (u.is_const() && u.num_src() == 0 && may_infer()) u = make_local_unique_constant(u, num_unique_constants_++);
     UOp c = literal_beside(u, number);
     out = {combine(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
@@ -325,9 +325,9 @@ UOp PyrenderReader::literal_beside(UOp u, Const value) {
 
 static int64_t most_bits(Const v) { return std::max<int64_t>(v.as_int().bit_length(), 1); }
 
-PyValues::Value PyrenderReader::constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at) {
+PyValueReader::Value PyrenderReader::constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at) {
   Value out;
-  with_position(at, [&] {
+  run_at_position(at, [&] {
     bool integral = a.is_integral() && b.is_integral();
     if (op.op == Op::ADD) out = {Arg(py_add(a, b))};
     else if (op.op == Op::SUB) out = {Arg(py_sub(a, b))};
@@ -343,7 +343,7 @@ PyValues::Value PyrenderReader::constant_arithmetic(const InfixOperator& op, Con
   return out;
 }
 
-PyValues::Value PyrenderReader::read_unary() {
+PyValueReader::Value PyrenderReader::read_unary() {
   skip_blanks_in_line();
   if (Value v; read_numbered(v)) return read_postfix(v);
   if (input_text_.substr(position_, kUOpConst.size()) == kUOpConst) {
@@ -351,8 +351,8 @@ PyValues::Value PyrenderReader::read_unary() {
     position_ += kUOpConst.size() - 1;
     return read_postfix(constant(at));
   }
-  if (peek() != '-' && peek() != '+') return read_postfix(read_primary());
-  bool negative = peek() == '-';
+  if (peek_char() != '-' && peek_char() != '+') return read_postfix(read_primary());
+  bool negative = peek_char() == '-';
   size_t at = position_++;
   Value v = nested_expression(8);
   if (!negative) return v;
@@ -360,10 +360,10 @@ PyValues::Value PyrenderReader::read_unary() {
   return {Arg(py_neg(as_const(v, at)))};
 }
 
-PyValues::Value PyrenderReader::read_other_name(std::string_view name, size_t at) {
+PyValueReader::Value PyrenderReader::read_other_name(std::string_view name, size_t at) {
   if (name == "UOp") {
     skip_blanks_in_line();
-    return peek() == '(' ? read_uop_call(at) : read_uop_static(at);
+    return peek_char() == '(' ? read_uop_call(at) : read_uop_static(at);
   }
   if (UOp u = find_name(name)) return {u};
   if (auto it = kernel_nodes_.find(name); it != kernel_nodes_.end()) {

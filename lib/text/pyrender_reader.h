@@ -6,10 +6,10 @@
 
 namespace tgc {
 
-class PyrenderReader : public PyValues {
+class PyrenderReader : public PyValueReader {
  public:
   PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
-      : PyValues(graph, text, file, places) {
+      : PyValueReader(graph, text, file, places) {
     numbered_nodes_.reserve(kUsualCapacity);
     current_sources_.reserve(kUsualCapacity);
   }
@@ -20,7 +20,7 @@ class PyrenderReader : public PyValues {
   void assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
   // Makes read_graph() append the node of each statement to `nodes`.
-  void note_nodes(std::vector<NodeAt>* nodes) { noted_nodes_ = nodes; }
+  void note_nodes(std::vector<NodePosition>* nodes) { noted_nodes_ = nodes; }
   // About facts that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Returns true if the text omits a fact that would be inferred if it had no header.
@@ -40,20 +40,20 @@ class PyrenderReader : public PyValues {
                             size_t right_at);
   virtual Value read_uop_call(size_t at);                                     // UOp(...)
   virtual Value read_uop_static(size_t at);                                   // UOp.range(...)
-  virtual UOp make_const(const Arguments& args, size_t at);                   // UOp.const(...)
+  virtual UOp make_const(const CallArguments& args, size_t at);               // UOp.const(...)
   virtual UOp read_method_call(UOp self, std::string_view name, size_t at);   // self.store(...), after the name
   Value read_other_name(std::string_view name, size_t at) override;
   Value constant(size_t at);  // the arguments of UOp.const
   Value constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at);
-  const Argument& required_argument(const Arguments& args, size_t i, const char* what, size_t at);
-  Arg device_argument(const Argument& a);
-  DType dtype_keyword(const Arguments& args, DType otherwise);
-  void check_argument_count(const Arguments& args, size_t least, size_t most, std::string_view name, size_t at);
+  const CallArgument& required_argument(const CallArguments& args, size_t i, const char* what, size_t at);
+  Arg device_argument(const CallArgument& a);
+  DType dtype_keyword(const CallArguments& args, DType otherwise);
+  void check_argument_count(const CallArguments& args, size_t least, size_t most, std::string_view name, size_t at);
   // Call it where the text omits a fact. Returns true if the fact must be inferred: outside functions, without a
   // header.
   bool may_infer() {
     would_infer_facts_ = true;
-    return !states_all_facts_ && !function_depth_;
+    return !has_all_facts_stated_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
   // for a node whose uses decide its vector length
@@ -70,59 +70,59 @@ class PyrenderReader : public PyValues {
 
   // ---- statements
   UOp read_assignment(std::string_view name, size_t at);
-  bool may_be_corrected() const { return peek() == '\n' && (peek(1) == '#' || peek(1) == ' '); }
+  bool may_be_corrected() const { return peek_char() == '\n' && (peek_char(1) == '#' || peek_char(1) == ' '); }
   UOp read_correction(std::string_view name, UOp u);
   void read_function();
   void expect_line_end();
 
   // ---- operators, and inferred facts
   Value read_expression() override { return infix_expression(0); }
-  bool try_quick_item(Value& out) override;
+  bool read_item_quickly(Value& out) override;
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
-  const InfixOperator* infix() const;
+  const InfixOperator* peek_infix() const;
   bool read_numbered(Value& out);
   Value read_unary();
   Value read_postfix(Value v);
   Value apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
                              size_t right_at);
-  UOp load_call_node(UOp from, const Arguments& args, size_t at);
-  UOp reduce_call_node(UOp self, const Arguments& args, size_t at);
+  UOp load_call_node(UOp from, const CallArguments& args, size_t at);
+  UOp reduce_call_node(UOp self, const CallArguments& args, size_t at);
   UOp infer_dtypes(UOp root);
   void note_inferred(UOp before, UOp after);
   UOp literal_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)
-  UOp make_range(const Arguments& args, size_t at);
-  UOp make_special(const Arguments& args, size_t at);
-  UOp make_variable(const Arguments& args, size_t at);
-  UOp make_buffer(const Arguments& args, size_t at);
-  UOp make_leaf(std::string_view name, size_t name_at, const Arguments& args);
-  UOp size_argument(const Argument& a, DType dtype);  // an integer as a CONST of `dtype`, a UOp cast to it
+  UOp make_range(const CallArguments& args, size_t at);
+  UOp make_special(const CallArguments& args, size_t at);
+  UOp make_variable(const CallArguments& args, size_t at);
+  UOp make_buffer(const CallArguments& args, size_t at);
+  UOp make_leaf(std::string_view name, size_t name_at, const CallArguments& args);
+  UOp size_argument(const CallArgument& a, DType dtype);  // an integer as a CONST of `dtype`, a UOp cast to it
 
-  UOp call(UOp self, Method method, std::string_view name, const Arguments& args, size_t at);
-  UOp alu_call_node(UOp self, Op op, const Arguments& args, size_t at);
-  UOp generic_call_node(UOp self, Op op, DType dtype, const Arguments& args, size_t at);
-  UOp assign_call_node(UOp self, const Arguments& args, size_t at);
-  UOp replace_call_node(UOp self, const Arguments& args, size_t at);
-  UOp where_call_node(UOp self, const Arguments& args, size_t at);
-  UOp explicit_alu_call_node(UOp self, const Arguments& args, size_t at);
-  UOp broadcast_call_node(UOp self, const Arguments& args, size_t at);
-  UOp gep_call_node(UOp self, const Arguments& args, size_t at);
-  UOp copy_call_node(UOp self, const Arguments& args, size_t at);
-  UOp reduce_axis_call_node(UOp self, const Arguments& args, size_t at);
-  UOp movement_call_node(UOp self, Method method, const Arguments& args, size_t at);
+  UOp call_method(UOp self, Method method, std::string_view name, const CallArguments& args, size_t at);
+  UOp alu_call_node(UOp self, Op op, const CallArguments& args, size_t at);
+  UOp generic_call_node(UOp self, Op op, DType dtype, const CallArguments& args, size_t at);
+  UOp assign_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp replace_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp where_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp explicit_alu_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp broadcast_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp gep_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp copy_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp reduce_axis_call_node(UOp self, const CallArguments& args, size_t at);
+  UOp movement_call_node(UOp self, Method method, const CallArguments& args, size_t at);
   UOp sizes_node(std::span<const Arg> sizes, size_t at);
-  UOp operand(const Argument& a, UOp like);
+  UOp operand_node(const CallArgument& a, UOp like);
 
   std::vector<UOp> numbered_nodes_;
   std::unordered_map<std::string_view, UOp> named_nodes_, kernel_nodes_;
   std::vector<std::string> kernel_names_;
   int function_depth_ = 0;
   // nothing is inferred: the text has tgc's header, or assume_names() was called
-  bool states_all_facts_ = false;
+  bool has_all_facts_stated_ = false;
   bool would_infer_facts_ = false;
-  std::vector<NodeAt>* noted_nodes_ = nullptr;
+  std::vector<NodePosition>* noted_nodes_ = nullptr;
   std::string_view line_name_;
   // nodes whose uses decide their vector lengths, and the name that the line assigns
   std::vector<std::pair<UOp, std::string_view>> open_nodes_;

@@ -24,7 +24,7 @@ std::string reread(std::string_view text) {
 
 std::string error_with(std::string_view text) {
   Graph g;
-  return error_of(read_pyrender(g, text, "in.uop"));
+  return error_text_of(read_pyrender(g, text, "in.uop"));
 }
 
 }  // namespace
@@ -261,7 +261,7 @@ TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
     Graph into;
     INFO(name_of(format));
     INFO(*write_graph(format, root));
-    CHECK(error_of(round_trip(format, root, {}, into)) == "none");
+    CHECK(error_text_of(round_trip_graph(format, root, {}, into)) == "none");
   }
 }
 
@@ -273,9 +273,9 @@ TEST_CASE("pyrender: handles any depth in linear time") {
     for (int i = 0; i < n; i++) u = sums ? g.node(Op::ADD, f, {x, u}) : g.node(Op::SIN, f, u);
     auto begin = std::clock();
     auto text = write_graph(Format::Pyrender, u);
-    REQUIRE(error_of(text) == "none");
+    REQUIRE(error_text_of(text) == "none");
     auto read = read_graph(into, InputKind::Pyrender, *text);
-    REQUIRE(error_of(read) == "none");
+    REQUIRE(error_text_of(read) == "none");
     double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
     CHECK(toposort(read->root).size() == size_t(n) + 1);
     return seconds;

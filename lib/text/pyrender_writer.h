@@ -40,7 +40,7 @@ struct RareArgFeatures {
       default: break;
     }
   }
-  static RareArgFeatures of(std::span<const UOp> nodes) {
+  static RareArgFeatures of_nodes(std::span<const UOp> nodes) {
     RareArgFeatures out;
     for (UOp u : nodes) out.add_arg(u.arg()), out.add_arg(u.tag());
     return out;
@@ -60,7 +60,7 @@ struct NamingRules {
 };
 // Sets NodeUses::has_line in `info`, by node id. Info derives from NodeUses.
 template <class Info>
-void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, const NamingRules& naming) {
+void mark_named_nodes(UOp root, std::span<const UOp> order, std::vector<Info>& info, const NamingRules& naming) {
   for (UOp u : order)
     for (UOp s : u.src()) {
       NodeUses& uses = info[s.id()];
@@ -83,7 +83,7 @@ void mark_named(UOp root, std::span<const UOp> order, std::vector<Info>& info, c
 // The expressions that texts of different releases share. Writer writes sources and args, and defines the infix
 // operators.
 template <class Writer>
-class PyrenderForms {
+class PyrenderFormWriter {
  protected:
   void put_text(char c) { output_->put(c); }
   void put_text(std::string_view s) { output_->put(s); }
@@ -92,7 +92,7 @@ class PyrenderForms {
   void tag(UOp u) {
     if (!u.tag().is_none()) put_text(".rtag("), self().repr(u.tag()), put_text(')');
   }
-  void sources(std::span<const UOp> list) {
+  void write_sources(std::span<const UOp> list) {
     put_text('(');
     for (size_t i = 0; i < list.size(); i++) {
       if (i) put_text(", ");
@@ -103,20 +103,20 @@ class PyrenderForms {
 
   // Writes (left+right), or left+right if `bare` is true. A constant on a device is written as a number, without its
   // device, at most for one of the two operands.
-  void infix(UOp u, bool bare) {
+  void write_infix(UOp u, bool bare) {
     UOp a = u.src(0), b = u.src(1);
     const bool a_is_number = !u.is(Op::CMPNE) && self().is_printed_as_number(a);
     const bool b_is_number = !a_is_number && self().is_printed_as_number(b);
     int p = Writer::precedence(u.op());
     if (!bare) put_text('(');
     if (a_is_number) str(a.arg());
-    else self().operand(a, p != 99 && Writer::precedence(a.op()) <= p);
+    else self().write_operand(a, p != 99 && Writer::precedence(a.op()) <= p);
     put_text(Writer::symbol(u.op()));
     if (b_is_number) str(b.arg());
-    else self().operand(b, p != 99 && Writer::precedence(b.op()) < p);
+    else self().write_operand(b, p != 99 && Writer::precedence(b.op()) < p);
     if (!bare) put_text(')');
   }
-  void method(UOp u) {
+  void write_method(UOp u) {
     if (u.num_src()) self().src(u.src(0));
     else put_text("UOp");
     put_text('.'), put_text(method_name(u.op())), put_text('(');
@@ -128,23 +128,23 @@ class PyrenderForms {
     put_text(')');
   }
   // States the RANGE's dtype if it is not `usual`.
-  void range(UOp u, DType usual) {
+  void write_range(UOp u, DType usual) {
     put_text("UOp.range("), str(u.src(0).arg());
     for (Arg a : u.arg().items()) put_text(", "), self().repr(a);
-    if (u.num_src() > 1) put_text(", src="), sources(u.src().subspan(1));
+    if (u.num_src() > 1) put_text(", src="), write_sources(u.src().subspan(1));
     if (u.dtype() != usual) put_text(", dtype="), dtype(u.dtype());
     put_text(')');
   }
-  void variable(UOp u, DType usual) {
+  void write_variable(UOp u, DType usual) {
     put_text("UOp.variable(\""), str(u.arg()[0]), put_text("\", "), str(u.arg()[1]), put_text(", "), str(u.arg()[2]);
     if (u.dtype() != usual) put_text(", dtype="), dtype(u.dtype());
     put_text(')');
   }
-  void special(UOp u) {
+  void write_special(UOp u) {
     put_text("UOp.special("), str(u.src(0).arg()), put_text(", "), self().repr(u.arg());
     put_text(", dtype="), dtype(u.dtype()), put_text(')');
   }
-  void cast(UOp u) {
+  void write_cast(UOp u) {
     self().src(u.src(0)), put_text(u.is(Op::CAST) ? ".cast(" : ".bitcast("), dtype(u.dtype()), put_text(')');
   }
 
@@ -155,9 +155,9 @@ class PyrenderForms {
   Writer& self() { return static_cast<Writer&>(*this); }
 };
 
-class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
+class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
  public:
-  explicit PyrenderWriter(UOp root) : root_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
+  explicit PyrenderWriter(UOp root) : root_node_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
   // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
@@ -174,7 +174,7 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   void write_lines();
   // "c12", or "ast" for the root
   std::string_view name(UOp u) const {
-    return u == root_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
+    return u == root_node_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
   }
   std::string expression_of(UOp u);
   // Returns the text of a kernel's AST as a function body, with its own names c0, c1, ...
@@ -183,21 +183,21 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
     kernel.function_level_ = function_level_ + 1;
     return kernel.write();
   }
-  static constexpr int kMaxLevels = 64;
+  static constexpr int kMaxFunctionLevels = 64;
   // nesting of the function that this object writes; 0 outside functions
   int function_level_ = 0;
 
-  UOp root_;
+  UOp root_node_;
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
   std::vector<Info> node_info_;
   TextBuffer line_text_, piece_text_;
   bool should_keep_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
-  std::vector<UOp> kernels_;  // graphs in args and tags; kernels_[0] is written as function k0
+  std::vector<UOp> kernel_graphs_;  // graphs in args and tags; kernel_graphs_[0] is written as function k0
   std::unordered_map<uint32_t, size_t> kernel_numbers_;
   std::string kernels_text_;
   // write movement ops as UOp(...), because methods fail if shapes do not fit
-  bool writes_whole_movements_ = false;
+  bool should_write_whole_movements_ = false;
 
  private:
   void write_line(UOp u, const Info& info);
@@ -205,26 +205,26 @@ class PyrenderWriter : protected PyrenderForms<PyrenderWriter> {
   size_t kernel_number(UOp ast);
   void write_kernel_name(UOp ast);
 
-  friend class PyrenderForms<PyrenderWriter>;
+  friend class PyrenderFormWriter<PyrenderWriter>;
   static std::string_view symbol(Op op) { return infix_symbol(op); }
   static int precedence(Op op) { return infix_precedence(op); }
   bool is_printed_as_number(UOp u) const;
 
   void src(UOp u);
   void write_nested(UOp u, bool bare);
-  void write_inlined(UOp u, bool bare);
-  const Info& info_of(UOp u) const;
+  void write_inlined_node(UOp u, bool bare);
+  const Info& node_info_of(UOp u) const;
   void repr(Arg a);
   void write_items(Arg a);
   void write_size(Sint s);
   void write_movement_argument(UOp u);
 
-  void operand(UOp u, bool strip);
+  void write_operand(UOp u, bool strip);
   void write_constant(UOp u);
   void write_index(UOp u);
   bool write_special_form(UOp u);
   void write_kernel_arg(Arg kernel);
-  void write_whole(UOp u, std::string_view dtype_text);
+  void write_whole_node(UOp u, std::string_view dtype_text);
   void write_expression(UOp u, bool bare);
 
   bool has_odd_text_ = false;

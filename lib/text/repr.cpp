@@ -47,7 +47,7 @@ void append_arg(ReprOutput& to, Arg a) {
 
 // From 0.13 on, a float arg of a CONST is printed as ConstFloat(...).
 void append_own_arg(ReprOutput& to, UOp u) {
-  Arg a = shown_arg(u);
+  Arg a = printed_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
   if (u.is(Op::CONST) && is_const_float(a)) to.text.append("ConstFloat(").append(a.repr()).append(")");
   else append_arg(to, a);
@@ -107,7 +107,7 @@ void append_repr(ReprOutput& to, UOp root, size_t indent) {
       s->printed = s->uses > 1;
     }
     append_comment(to.comments, to.nodes++, u);
-    out.append("UOp(Ops.").append(shown_op(u)).append(", ").append(u.dtype().repr()).append(", arg=");
+    out.append("UOp(Ops.").append(printed_op_name(u)).append(", ").append(u.dtype().repr()).append(", arg=");
     append_own_arg(to, u);
     if (holds_uop(u.tag())) out += ", tag=", append_arg(to, u.tag());
     else if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
@@ -128,12 +128,12 @@ void append_repr(ReprOutput& to, UOp root, size_t indent) {
   }
 }
 
-class ReprReader : public PyValues {
+class ReprReader : public PyValueReader {
  public:
-  using PyValues::PyValues;
+  using PyValueReader::PyValueReader;
 
   UOp read() {
-    stated_facts_ = stated_facts();
+    stated_facts_ = read_stated_facts();
     open_brackets_++;  // skip line ends like blanks
     UOp root = graph();
     skip_blanks_in_line();
@@ -154,7 +154,7 @@ class ReprReader : public PyValues {
   using Names = std::unordered_map<std::string_view, UOp>;
 
   Value read_other_name(std::string_view name, size_t at) override {
-    if (name != "UOp") return PyValues::read_other_name(name, at);
+    if (name != "UOp") return PyValueReader::read_other_name(name, at);
     NestingLevel nested(*this);
     position_ = at;
     return {graph()};  // a graph inside an arg has its own names x0, x1, ...
@@ -171,7 +171,7 @@ class ReprReader : public PyValues {
       std::string_view name = read_identifier("UOp(...)"), label;
       if (name != "UOp") {
         skip_blanks_in_line();
-        if (peek() == ':' && peek(1) == '=') {
+        if (peek_char() == ':' && peek_char(1) == '=') {
           position_ += 2;
           label = name;
           size_t name_at = (skip_blanks_in_line(), position_);
@@ -195,7 +195,7 @@ class ReprReader : public PyValues {
         sources.push_back(done);
         bool comma = accept_char(',');
         skip_blanks_in_line();
-        if (peek() != ')') {
+        if (peek_char() != ')') {
           if (!comma) throw_error(position_, "found " + found_text(position_), "',' or ')'");
           break;
         }
@@ -214,7 +214,7 @@ class ReprReader : public PyValues {
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t op_at = (skip_blanks_in_line(), position_);
     if (read_identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
-    f.op = op_name();
+    f.op = read_op_name();
     if (f.op == Op::OTHER) f.other = input_text_.substr(op_at + 4, position_ - op_at - 4);
     expect_char(',', "after the op");
     size_t dtype_at = (skip_blanks_in_line(), position_);
@@ -242,7 +242,7 @@ class ReprReader : public PyValues {
     Frame f = stack.back();
     stack.pop_back();
     note_place(f.at);
-    if (f.op == Op::OTHER) f.arg = other_arg(graph_, f.other, f.arg);
+    if (f.op == Op::OTHER) f.arg = other_node_arg(graph_, f.other, f.arg);
     UOp u = make_node(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
     sources.resize(f.first);
     if (!f.name.empty()) names[f.name] = u;
@@ -256,7 +256,7 @@ class ReprReader : public PyValues {
     try {
       Arg v = as_arg(value());
       skip_blanks_in_line();
-      if (peek() == ',') return v;
+      if (peek_char() == ',') return v;
     } catch (const Failure&) {
       if (end == input_text_.npos) throw;
     }
@@ -306,7 +306,7 @@ void append_open_repr(std::string& out, Arg a) {
 }
 
 std::string open_arg_str(UOp u) {
-  Arg a = shown_arg(u);
+  Arg a = printed_arg(u);
   if (a.is_str()) return std::string(a.text());
   std::string out;
   append_open_repr(out, a);
@@ -317,7 +317,7 @@ bool is_const_float(Arg a) { return a.is_float() || (a.kind() == Arg::Kind::Raw 
 
 Arg const_float(Graph& graph, Arg a) {
   const bool negative_zero = a.is_float() && a.to_const().as_float() == 0 && std::signbit(a.to_const().as_float());
-  return negative_zero ? graph.raw(kNegativeZero) : a;
+  return negative_zero ? graph.raw_arg(kNegativeZero) : a;
 }
 
 DType weakint() {

@@ -68,14 +68,14 @@ class NearbyDevices {
 
 bool is_stand_in(UOp u) { return u.is(Op::CONST) && u.num_src() > 0 && is_unknown_device(u.src(0)); }
 
-UOp local_unique_constant(UOp c, int64_t occurrence) {
+UOp make_local_unique_constant(UOp c, int64_t occurrence) {
   Graph& g = c.graph();
   UOp src[] = {unknown_device(g), g.node(Op::LUNIQUE, dtypes::void_, {}, -1 - occurrence)};
   return c.with_src(src);
 }
 
 UOp make_assign_to_unique_constant(UOp c, UOp value, const UOpSet& named, int64_t occurrence) {
-  UOp unique = local_unique_constant(c, occurrence);
+  UOp unique = make_local_unique_constant(c, occurrence);
   UOpMap<UOp> done(c.graph());
   std::vector<UOp> src;
   for (UOp u : toposort(value, [&](UOp u) { return !named.contains(u); })) {
@@ -225,7 +225,7 @@ class Lengths {
 
 }  // namespace
 
-UOp infer_lengths(UOp root, std::vector<UOp>& open) {
+UOp infer_open_lengths(UOp root, std::vector<UOp>& open) {
   Lengths lengths(root, open);
   UOp out = lengths.rebuild();
   std::erase_if(open, [&](UOp u) { return lengths.is_known(u); });

@@ -12,7 +12,7 @@ namespace tgc {
 // Returns a "stand-in" for a constant that has a device and a LUNIQUE number, neither of which pyrender prints. The
 // reader recognizes such a constant by its use: under a movement op, next to a bare number, or as the target of
 // assign(). restore_constants() replaces the stand-in after the whole text is read.
-UOp local_unique_constant(UOp constant, int64_t occurrence);
+UOp make_local_unique_constant(UOp constant, int64_t occurrence);
 
 // Makes the node of constant.assign(value). One stand-in replaces `constant` and its occurrences in `value`, except
 // those below the nodes in `named`.
@@ -31,7 +31,7 @@ UOp restore_constants(UOp root);
 // Infers the vector lengths of REDUCE and LOAD nodes from their uses: for example, the operands of an arithmetic op
 // have equal lengths, and a stored value is as long as its destination. `open` lists the nodes whose length the text
 // does not state; on return, those whose length could not be inferred, which are unchanged.
-UOp infer_lengths(UOp root, std::vector<UOp>& open);
+UOp infer_open_lengths(UOp root, std::vector<UOp>& open);
 
 // Returns the dtype that an operator of tinygrad 0.14 gives to operands of two scalar dtypes
 // (dtype.py:least_upper_dtype); nullopt if tinygrad raises an exception.

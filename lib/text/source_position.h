@@ -10,16 +10,16 @@
 namespace tgc {
 
 // The nodes with ids from `first_id` to below that of the next Place begin at the same byte.
-struct Place {
+struct NodePlace {
   uint32_t first_id;
   size_t offset;  // from 0
 };
-using Places = std::vector<Place>;
+using Places = std::vector<NodePlace>;
 // Returns 0 if the position of the node is unknown.
-size_t place_of(const Places& places, uint32_t id);
+size_t offset_of_node(const Places& places, uint32_t id);
 
 // `offset` is where the text of the node begins: a statement, a line of a listing or tree, a JSON object or a UOp(...).
-struct NodeAt {
+struct NodePosition {
   size_t offset;
   UOp node;
 };

@@ -31,7 +31,7 @@ void Explainer::end_kernel() {
                                                                : stage_name_;
   for (std::string_view name : stages())
     if (is_name_of_choice(stage_name_, {name, alias_of_recorded_stage(name), slug_of_stage(name)})) stage = name;
-  UOp root = result_of(stage);
+  UOp root = stage_result_of(stage);
   if (!root) {
     const auto names = stages();
     known_stages_.assign(names.begin(), names.end());
@@ -39,15 +39,15 @@ void Explainer::end_kernel() {
   }
   auto nodes = toposort(root);
   if (*node_number_ >= nodes.size()) {
-    valid_nodes_ =
+    valid_nodes_text_ =
         "'" + (stage.empty() ? std::string("ast") : stage) + "' has nodes %0 to %" + std::to_string(nodes.size() - 1);
     return;
   }
   was_node_found_ = true;
-  print_text_(to_text(*this, nodes[*node_number_], stage, use_color_));
+  print_text_(provenance_text(*this, nodes[*node_number_], stage, use_color_));
   UOp last;
   (void)steps_to_end(nodes[*node_number_], stage, last);
-  if (last) print_text_(final_places(last));
+  if (last) print_text_(final_places_text(last));
 }
 
 void Explainer::explain_number() {
@@ -58,23 +58,23 @@ void Explainer::explain_number() {
         !is_name_of_choice(stage_name_, {*name, alias_of_recorded_stage(*name), slug_of_stage(*name)}))
       continue;
     const std::string_view stage = *name == "ast" ? "" : *name;
-    const UOp root = result_of(stage);
+    const UOp root = stage_result_of(stage);
     if (!root) continue;
     for (UOp u : toposort(root)) {
       if (node_number(u) != *node_number_) continue;
       was_node_found_ = true;
-      print_text_(to_text(*this, u, stage, use_color_));
+      print_text_(provenance_text(*this, u, stage, use_color_));
       UOp last;
       (void)steps_to_end(u, stage, last);
-      if (last) print_text_(final_places(last));
+      if (last) print_text_(final_places_text(last));
       return;
     }
   }
 }
 
 Status Explainer::outcome() const {
-  if (!was_node_found_ && !valid_nodes_.empty())
-    return Diag{.message = "there is no node %" + std::to_string(*node_number_), .expected = valid_nodes_};
+  if (!was_node_found_ && !valid_nodes_text_.empty())
+    return Diag{.message = "there is no node %" + std::to_string(*node_number_), .expected = valid_nodes_text_};
   if (!was_node_found_ && is_trace_number_)
     return Diag{.message = "no graph " + (stage_name_.empty() ? "" : "of '" + stage_name_ + "' ") + "has a node #" +
                            std::to_string(*node_number_),
@@ -88,27 +88,27 @@ Status Explainer::outcome() const {
   return Unit{};
 }
 
-std::string Explainer::final_places(UOp last) {
+std::string Explainer::final_places_text(UOp last) {
   // a trace file may have no stages, or graphs of another release
   if (stages().empty() || last.graph().is_foreign()) return "";
-  auto target = recorded_target(kernel_target(), last.graph().settings());
+  auto target = parse_recorded_target(kernel_target(), last.graph().settings());
   // tensor graphs, and traces that end before the last stage, have no linear list
-  UOp end = result_of(last_graph());
+  UOp end = stage_result_of(last_graph());
   if (kernel_target().empty() || !target || last_graph() != kernel_stages().back().name) return "";
   if (!end.is(Op::SINK) || first_malformed_below(end)) return "";  // the graph may be invalid
   KernelJob job{last.graph(), *target};
-  auto list = linear_list(job, end);
+  auto list = make_linear_list(job, end);
   if (!list) return list.diag().text() + "\n";
   size_t at = size_t(std::find(list->begin(), list->end(), last) - list->begin());
   if (at == list->size()) return "in the linear list\n    it is not there\n";
   std::string out = "in the linear list\n    line " + std::to_string(at + 1) + " of " + std::to_string(list->size()) +
                     "\nin the source\n";
-  auto map = source_map(*target, *list);
+  auto map = make_source_map(*target, *list);
   if (!map) return out + "    " + map.diag().text() + "\n";
   size_t user = at;
   while (user < list->size() && !map->lines_of_node[user].num_lines) user = next_user(*list, user);
   if (user == list->size()) return out + "    no line of its own, nor of what uses it\n";
-  SourceLines lines = map->lines_of_node[user];
+  SourceLineRange lines = map->lines_of_node[user];
   if (user != at) out += "    inside the line of what uses it\n";
   for (size_t i = 0; i < lines.num_lines; i++)
     out +=

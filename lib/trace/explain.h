@@ -9,7 +9,7 @@
 namespace tgc {
 
 // At the end of each kernel of a trace, prints the history of the node.
-class Explainer : public Provenance {
+class Explainer : public NodeProvenance {
  public:
   using Print = std::function<void(std::string_view)>;
   // `node` is a position in the toposort after `stage` (the last graph if `stage` is empty) or, if `is_trace_number` is
@@ -26,7 +26,7 @@ class Explainer : public Provenance {
   Status outcome() const;
 
  private:
-  std::string final_places(UOp last);
+  std::string final_places_text(UOp last);
   std::string_view last_graph() const;
 
   void explain_number();
@@ -37,7 +37,7 @@ class Explainer : public Provenance {
   bool use_color_, was_node_found_ = false;
   Print print_text_;
   std::vector<std::string> known_stages_;
-  std::string valid_nodes_;
+  std::string valid_nodes_text_;
 };
 
 }  // namespace tgc

@@ -9,74 +9,74 @@
 
 namespace tgc {
 
-void Provenance::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
-  name_ = id, target_ = target, ast_ = ast;
-  events_.clear();
-  stages_.clear();
+void NodeProvenance::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
+  name_ = id, kernel_target_ = target, ast_ = ast;
+  trace_events_.clear();
+  stage_events_.clear();
 }
 
-void Provenance::begin_stage(std::string_view name, UOp input) {
+void NodeProvenance::begin_stage(std::string_view name, UOp input) {
   names_.push_back(std::make_unique<std::string>(name));
-  stages_.push_back({*names_.back(), input, {}, events_.size(), events_.size()});
+  stage_events_.push_back({*names_.back(), input, {}, trace_events_.size(), trace_events_.size()});
 }
 
-void Provenance::end_stage(UOp result) {
-  stages_.back().result = result;
-  stages_.back().end_event = events_.size();
+void NodeProvenance::end_stage(UOp result) {
+  stage_events_.back().result = result;
+  stage_events_.back().end_event = trace_events_.size();
 }
 
-void Provenance::begin_rewrite(const TraceRewrite& rewrite, int, UOp input) {
-  if (!stages_.empty()) stages_.back().begun_rewrites.push_back({rewrite, input});
+void NodeProvenance::begin_rewrite(const TraceRewrite& rewrite, int, UOp input) {
+  if (!stage_events_.empty()) stage_events_.back().begun_rewrites.push_back({rewrite, input});
 }
 
 // Ignores rewrites of the stage's own input.
-TraceRewrite Provenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
+TraceRewrite NodeProvenance::first_rewrite_of(const StageEvents& stage, UOp node) const {
   for (const RewriteInput& b : stage.begun_rewrites)
     if (!(b.input == stage.input) && is_below(b.input, node)) return b.rewrite;
   return {};
 }
 
-void Provenance::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  if (stages_.empty()) return;
-  events_.push_back(
-      {before, after, rule, cost.first_made_number, cost.end_made_number, uint32_t(stages_.size() - 1), depth});
+void NodeProvenance::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
+  if (stage_events_.empty()) return;
+  trace_events_.push_back({before, after, rule, cost.first_made_node_number, cost.end_made_node_number,
+                           uint32_t(stage_events_.size() - 1), depth});
 }
 
-void Provenance::rebuild_node(int depth, UOp before, UOp after) {
-  if (stages_.empty()) return;
-  events_.push_back({before, after, {}, 0, 0, uint32_t(stages_.size() - 1), depth});
+void NodeProvenance::rebuild_node(int depth, UOp before, UOp after) {
+  if (stage_events_.empty()) return;
+  trace_events_.push_back({before, after, {}, 0, 0, uint32_t(stage_events_.size() - 1), depth});
 }
 
-const Provenance::StageEvents* Provenance::find_stage(std::string_view stage) const {
-  for (const StageEvents& s : stages_)
+const NodeProvenance::StageEvents* NodeProvenance::find_stage(std::string_view stage) const {
+  for (const StageEvents& s : stage_events_)
     if (s.name == stage) return &s;
   return nullptr;
 }
 
-UOp Provenance::result_of(std::string_view stage) const {
+UOp NodeProvenance::stage_result_of(std::string_view stage) const {
   if (stage.empty()) return ast_;
   const StageEvents* s = find_stage(stage);
   return s ? s->result : UOp();
 }
 
-std::vector<std::string_view> Provenance::stages() const {
+std::vector<std::string_view> NodeProvenance::stages() const {
   std::vector<std::string_view> out;
-  for (const StageEvents& s : stages_) out.push_back(s.name);
+  for (const StageEvents& s : stage_events_) out.push_back(s.name);
   return out;
 }
 
-bool Provenance::is_below(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
+bool NodeProvenance::is_below(UOp root, UOp node) { return root && in_backward_slice_with_self(root, node); }
 
-class Provenance::History {
+class NodeProvenance::NodeHistory {
  public:
-  History(const Provenance& p, const StageEvents& stage)
+  NodeHistory(const NodeProvenance& p, const StageEvents& stage)
       : p_(p), stage_(stage), graph_(stage.input.graph()), input_(graph_), result_(graph_), result_of_(graph_),
         inserted_by_(graph_), events_of_(graph_) {
     for (UOp u : toposort(stage.input)) input_.insert(u);
     if (stage.result)
       for (UOp u : toposort(stage.result)) result_.insert(u);
     for (size_t i = stage.first_event; i < stage.end_event; i++) {
-      const Event& e = p.events_[i];
+      const TraceEvent& e = p.trace_events_[i];
       events_of_[e.before].push_back(i);
       if (!(e.before == e.after) && !result_of_.contains(e.after)) result_of_[e.after] = i;
       if (e.rule.name.empty()) continue;
@@ -93,14 +93,14 @@ class Provenance::History {
   // rewrite that created it, else by a substitution that inserted it, else by a rewrite that created it and still runs
   // at `end`, else by code of the stage outside its rules.
   NodeMaker maker(UOp node, size_t end) const {
-    auto made = [&](Step::Kind kind, size_t i) { return NodeMaker{kind, i, p_.events_[i].before}; };
+    auto made = [&](TraceStep::Kind kind, size_t i) { return NodeMaker{kind, i, p_.trace_events_[i].before}; };
     if (const size_t* i = result_of_.find(node); i && *i < end)
-      return made(p_.events_[*i].rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, *i);
+      return made(p_.trace_events_[*i].rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite, *i);
     const auto creation = made_by_.find(p_.node_number(node));
-    if (creation != made_by_.end() && creation->second < end) return made(Step::Kind::Part, creation->second);
-    if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(Step::Kind::Part, *i);
-    if (creation != made_by_.end()) return made(Step::Kind::Part, creation->second);
-    return {Step::Kind::Stage};
+    if (creation != made_by_.end() && creation->second < end) return made(TraceStep::Kind::Part, creation->second);
+    if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(TraceStep::Kind::Part, *i);
+    if (creation != made_by_.end()) return made(TraceStep::Kind::Part, creation->second);
+    return {TraceStep::Kind::Stage};
   }
 
   // Returns the node of the stage's input from which `node`, of the stage's result, was made; the empty UOp if there is
@@ -111,9 +111,9 @@ class Provenance::History {
     for (size_t end = stage_.end_event; !is_in_input(node);) {
       NodeMaker m = maker(node, end);
       // code outside of rules, such as the optimizer, made the new root from the old root
-      if (m.kind == Step::Kind::Stage && is_root) m.before = stage_.input;
+      if (m.kind == TraceStep::Kind::Stage && is_root) m.before = stage_.input;
       step(m, node);
-      if (!m.before || m.kind == Step::Kind::Stage) return m.before;
+      if (!m.before || m.kind == TraceStep::Kind::Stage) return m.before;
       node = m.before, end = std::min(end, m.event);
     }
     return node;
@@ -136,13 +136,13 @@ class Provenance::History {
     std::vector<size_t> own;
     UOp begun = node;
     if (stage_.input == stage_.result) return own;
-    for (size_t i = stage_.first_event; (i = next_of(node, i, true)) != kNoEvent; i++)
-      own.push_back(i), node = p_.events_[i].after;
+    for (size_t i = stage_.first_event; (i = next_of(node, i, true)) != kNoEventIndex; i++)
+      own.push_back(i), node = p_.trace_events_[i].after;
     if (is_in_result(node)) return own;
     if (is_in_result(begun)) return node = begun, std::vector<size_t>();
     std::vector<size_t> inner = path_to_result(begun);
     if (inner.empty()) return own;
-    node = p_.events_[inner.back()].after;
+    node = p_.trace_events_[inner.back()].after;
     return inner;
   }
 
@@ -154,40 +154,41 @@ class Provenance::History {
     for (UOp u : toposort(stage_.input)) seen.insert(u);
     auto add = [&](UOp root, size_t event) {
       for (UOp u : toposort(root, [&](UOp s) { return !seen.contains(s); }))
-        if (seen.insert(u) && event != kNoEvent) inserted_by_[u] = event;
+        if (seen.insert(u) && event != kNoEventIndex) inserted_by_[u] = event;
     };
     for (size_t i = stage_.first_event; i < stage_.end_event; i++)
-      if (const Event& e = p_.events_[i]; !e.rule.name.empty()) add(e.before, kNoEvent), add(e.after, i);
+      if (const TraceEvent& e = p_.trace_events_[i]; !e.rule.name.empty())
+        add(e.before, kNoEventIndex), add(e.after, i);
   }
 
   // `own`: only events of rewrites that the stage itself started.
   size_t next_of(UOp node, size_t from, bool own) const {
     const std::vector<size_t>* list = events_of_.find(node);
-    if (!list) return kNoEvent;
+    if (!list) return kNoEventIndex;
     for (auto at = std::ranges::lower_bound(*list, from); at != list->end(); ++at)
-      if (const Event& e = p_.events_[*at]; (!own || !e.depth) && !(e.before == e.after)) return *at;
-    return kNoEvent;
+      if (const TraceEvent& e = p_.trace_events_[*at]; (!own || !e.depth) && !(e.before == e.after)) return *at;
+    return kNoEventIndex;
   }
 
   // Returns a chain of events from `node` to a node of the stage's result, each replacing the result of the one before;
   // empty if there is none.
   std::vector<size_t> path_to_result(UOp node) const {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
-    made[node] = kNoEvent;
+    made[node] = kNoEventIndex;
     for (size_t i = stage_.first_event; i < stage_.end_event; i++) {
-      const Event& e = p_.events_[i];
+      const TraceEvent& e = p_.trace_events_[i];
       if (!made.contains(e.before) || made.contains(e.after)) continue;
       made[e.after] = i;
       if (!is_in_result(e.after)) continue;
       std::vector<size_t> out;
-      for (size_t at = i; at != kNoEvent; at = *made.find(p_.events_[at].before)) out.push_back(at);
+      for (size_t at = i; at != kNoEventIndex; at = *made.find(p_.trace_events_[at].before)) out.push_back(at);
       std::ranges::reverse(out);
       return out;
     }
     return {};
   }
 
-  const Provenance& p_;
+  const NodeProvenance& p_;
   const StageEvents& stage_;
   Graph& graph_;
   UOpSet input_, result_;
@@ -197,29 +198,30 @@ class Provenance::History {
   UOpMap<std::vector<size_t>> events_of_;         // by node: the events that replace it
 };
 
-Step Provenance::step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
-  if (m.kind != Step::Kind::Stage) return {m.kind, stage.name, events_[m.event].rule, m.before, after};
+TraceStep NodeProvenance::step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
+  if (m.kind != TraceStep::Kind::Stage) return {m.kind, stage.name, trace_events_[m.event].rule, m.before, after};
   return {m.kind, stage.name, {}, m.before, after, first_rewrite_of(stage, after)};
 }
 
-Step Provenance::step(const Event& e, const StageEvents& stage) {
-  return {e.rule.name.empty() ? Step::Kind::Rebuilt : Step::Kind::Rewrite, stage.name, e.rule, e.before, e.after};
+TraceStep NodeProvenance::step(const TraceEvent& e, const StageEvents& stage) {
+  return {e.rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite, stage.name, e.rule, e.before,
+          e.after};
 }
 
-std::vector<Step> Provenance::steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const {
-  std::vector<Step> out;
-  from_ast = false;
+std::vector<TraceStep> NodeProvenance::steps_from_ast(UOp node, std::string_view stage, bool& is_from_ast) const {
+  std::vector<TraceStep> out;
+  is_from_ast = false;
   const StageEvents* s = stage.empty() ? nullptr : find_stage(stage);
   if (!s) {
-    from_ast = stage.empty() && is_below(ast_, node);
+    is_from_ast = stage.empty() && is_below(ast_, node);
     return out;
   }
-  for (size_t k = size_t(s - stages_.data()) + 1; node && k-- > 0;) {
-    const StageEvents& here = stages_[k];
-    node = History(*this, here).origin(
+  for (size_t k = size_t(s - stage_events_.data()) + 1; node && k-- > 0;) {
+    const StageEvents& here = stage_events_[k];
+    node = NodeHistory(*this, here).origin(
         node, [&](const NodeMaker& m, UOp after) { out.push_back(step(m, here, after)); });
   }
-  from_ast = node && is_below(ast_, node);
+  is_from_ast = node && is_below(ast_, node);
   std::reverse(out.begin(), out.end());
   return out;
 }
@@ -252,20 +254,20 @@ class DtypelessEquality {
 // Looks for a rule that removed `node` and made a node of the same operation with another dtype, as the lowering of
 // index dtypes does. Sets `node` to the node of the stage's result that the new node became. Returns false if there is
 // none.
-bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
-                                       std::vector<Step>& steps) const {
+bool NodeProvenance::follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
+                                       std::vector<TraceStep>& steps) const {
   if (node.is(Op::CAST)) return false;
   DtypelessEquality equal;
   for (size_t i = stage.first_event; i < stage.end_event; i++) {
-    const Event& e = events_[i];
+    const TraceEvent& e = trace_events_[i];
     if (e.depth || e.rule.name.empty() || !is_below(e.before, node) || is_below(e.after, node)) continue;
     for (UOp u : toposort(e.after)) {
       if (u.is(Op::CAST) || !equal(u, node) || is_below(e.before, u)) continue;
       UOp to = u;
       const std::vector<size_t> path = history.replacements(to);
       if (!history.is_in_result(to)) continue;
-      steps.push_back({Step::Kind::Part, stage.name, e.rule, node, u});
-      for (size_t at : path) steps.push_back(step(events_[at], stage));
+      steps.push_back({TraceStep::Kind::Part, stage.name, e.rule, node, u});
+      for (size_t at : path) steps.push_back(step(trace_events_[at], stage));
       node = to;
       return true;
     }
@@ -273,17 +275,17 @@ bool Provenance::follow_to_other_dtype(const StageEvents& stage, const History& 
   return false;
 }
 
-std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp& last) const {
-  std::vector<Step> out;
+std::vector<TraceStep> NodeProvenance::steps_to_end(UOp node, std::string_view stage, UOp& last) const {
+  std::vector<TraceStep> out;
   size_t k = 0;
   if (!stage.empty()) {
     const StageEvents* s = find_stage(stage);
     if (!s) return out;
-    k = size_t(s - stages_.data()) + 1;
+    k = size_t(s - stage_events_.data()) + 1;
   }
-  for (; k < stages_.size(); k++) {
-    const StageEvents& here = stages_[k];
-    const History history(*this, here);
+  for (; k < stage_events_.size(); k++) {
+    const StageEvents& here = stage_events_[k];
+    const NodeHistory history(*this, here);
     const UOp begun = node;
     const std::vector<size_t> path = history.replacements(node);
     UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
@@ -294,10 +296,10 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
       node = successor;
       continue;
     }
-    for (size_t i : path) out.push_back(step(events_[i], here));
+    for (size_t i : path) out.push_back(step(trace_events_[i], here));
     if (history.is_in_result(node)) continue;
     if (begun == here.input) {  // code of the stage outside its rules, such as the optimizer, replaced the root
-      out.push_back({Step::Kind::Stage, here.name, {}, node, here.result});
+      out.push_back({TraceStep::Kind::Stage, here.name, {}, node, here.result});
       node = here.result;
       continue;
     }
@@ -305,9 +307,9 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
     last = UOp();
     UOp root = here.input;
     (void)history.replacements(root);
-    Step gone{root == here.result ? Step::Kind::Gone : Step::Kind::Unknown, here.name, {}, node, UOp()};
+    TraceStep gone{root == here.result ? TraceStep::Kind::Gone : TraceStep::Kind::Unknown, here.name, {}, node, UOp()};
     for (size_t i = here.first_event; i < here.end_event; i++)
-      if (const Event& e = events_[i];
+      if (const TraceEvent& e = trace_events_[i];
           !e.depth && !e.rule.name.empty() && is_below(e.before, node) && !is_below(e.after, node))
         gone.rule = e.rule;
     out.push_back(gone);
@@ -317,31 +319,35 @@ std::vector<Step> Provenance::steps_to_end(UOp node, std::string_view stage, UOp
   return out;
 }
 
-std::string Provenance::to_json() const {
+std::string NodeProvenance::to_json() const {
   return json_object([&](JsonWriter& json) {
-    json.member("kernel", name_).member("target", target_).member("ast", node_number(ast_)).key("stages").array([&] {
-      for (const StageEvents& stage : stages_) {
-        if (!stage.result) continue;
-        const History history(*this, stage);
-        auto pair = [&](UOp from, UOp to) {
-          json.array([&] { json.value(node_number(from)).value(to ? int64_t(node_number(to)) : -1); });
-        };
-        json.object([&] {
-          json.member("name", stage.name).key("origins").array([&] {
-            for (UOp u : toposort(stage.result))
-              if (!history.is_in_input(u)) pair(u, history.origin(u, [](auto&&...) {}));
-          });
-          json.key("became").array([&] {
-            for (UOp u : toposort(stage.input)) {
-              UOp to = u;
-              (void)history.replacements(to);
-              if (!history.is_in_result(to)) to = u == stage.input ? stage.result : UOp();
-              if (!(to == u)) pair(u, to);
-            }
-          });
+    json.member("kernel", name_)
+        .member("target", kernel_target_)
+        .member("ast", node_number(ast_))
+        .key("stages")
+        .array([&] {
+          for (const StageEvents& stage : stage_events_) {
+            if (!stage.result) continue;
+            const NodeHistory history(*this, stage);
+            auto pair = [&](UOp from, UOp to) {
+              json.array([&] { json.value(node_number(from)).value(to ? int64_t(node_number(to)) : -1); });
+            };
+            json.object([&] {
+              json.member("name", stage.name).key("origins").array([&] {
+                for (UOp u : toposort(stage.result))
+                  if (!history.is_in_input(u)) pair(u, history.origin(u, [](auto&&...) {}));
+              });
+              json.key("became").array([&] {
+                for (UOp u : toposort(stage.input)) {
+                  UOp to = u;
+                  (void)history.replacements(to);
+                  if (!history.is_in_result(to)) to = u == stage.input ? stage.result : UOp();
+                  if (!(to == u)) pair(u, to);
+                }
+              });
+            });
+          }
         });
-      }
-    });
   });
 }
 
@@ -349,17 +355,18 @@ namespace {
 
 class Story {
  public:
-  Story(const Provenance& p, bool color) : p_(p), color_(color) {}
+  Story(const NodeProvenance& p, bool color) : p_(p), color_(color) {}
 
   std::string tell(UOp node, std::string_view stage) {
-    bool from_ast = false;
-    auto before = p_.steps_from_ast(node, stage, from_ast);
+    bool is_from_ast = false;
+    auto before = p_.steps_from_ast(node, stage, is_from_ast);
     head(stage.empty() ? "the AST's node" : "the node of '" + std::string(stage) + "'");
     line("    ", node);
     head("where it comes from");
     if (before.empty())
-      out_ += from_ast ? "    it is a node of the AST as it stands\n" : "    unknown: the trace does not reach back\n";
-    else if (from_ast) out_ += "    in the AST:\n", line("    ", before.front().before);
+      out_ +=
+          is_from_ast ? "    it is a node of the AST as it stands\n" : "    unknown: the trace does not reach back\n";
+    else if (is_from_ast) out_ += "    in the AST:\n", line("    ", before.front().before);
     steps(before);
     UOp last;
     auto after = p_.steps_to_end(node, stage, last);
@@ -371,32 +378,32 @@ class Story {
 
  private:
   void head(const std::string& text) { out_ += (color_ ? "\x1b[1m" : "") + text + (color_ ? "\x1b[0m" : "") + "\n"; }
-  void line(std::string_view prefix, UOp u) { out_ += std::string(prefix) + trace_line(u, p_) + "\n"; }
+  void line(std::string_view prefix, UOp u) { out_ += std::string(prefix) + trace_line_text(u, p_) + "\n"; }
 
-  void steps(const std::vector<Step>& list) {
+  void steps(const std::vector<TraceStep>& list) {
     std::string_view stage;
-    for (const Step& s : list) {
+    for (const TraceStep& s : list) {
       if (s.stage != stage) out_ += "  " + std::string(s.stage) + "\n";
       stage = s.stage;
       switch (s.kind) {
-        case Step::Kind::Rewrite:
-          out_ += "    " + name_with_place(s.rule) + "\n";
+        case TraceStep::Kind::Rewrite:
+          out_ += "    " + name_with_location(s.rule) + "\n";
           break;
-        case Step::Kind::Part:
-          out_ += "    a part of what " + name_with_place(s.rule) + " made of\n";
+        case TraceStep::Kind::Part:
+          out_ += "    a part of what " + name_with_location(s.rule) + " made of\n";
           line("      ", s.before);
           break;
-        case Step::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
-        case Step::Kind::Stage:
+        case TraceStep::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
+        case TraceStep::Kind::Stage:
           out_ += "    made by the stage itself" + given_to(s.rewrite) + (s.before ? ", of" : "") + "\n";
           if (s.before) line("      ", s.before);
           break;
-        case Step::Kind::Gone:
+        case TraceStep::Kind::Gone:
           out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
-                                      : "    gone: " + name_with_place(s.rule) +
+                                      : "    gone: " + name_with_location(s.rule) +
                                             " made something else of what used it\n";
           break;
-        case Step::Kind::Unknown:
+        case TraceStep::Kind::Unknown:
           out_ += "    not followed further: code of this stage made its result, and no rewrite shows what the node "
                   "became\n";
           break;
@@ -412,14 +419,14 @@ class Story {
            (own_set ? "" : " by " + std::string(rewrite.rule_set));
   }
 
-  const Provenance& p_;
+  const NodeProvenance& p_;
   bool color_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color) {
+std::string provenance_text(const NodeProvenance& provenance, UOp node, std::string_view stage, bool color) {
   return Story(provenance, color).tell(node, stage);
 }
 

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // A step in the history of a node: how `before` became `after`.
-struct Step {
+struct TraceStep {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
@@ -26,7 +26,7 @@ struct Step {
   TraceRewrite rewrite = {};
 };
 
-class Provenance : public TraceConsumer {
+class NodeProvenance : public TraceConsumer {
  public:
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
   void begin_stage(std::string_view name, UOp input) override;
@@ -35,16 +35,16 @@ class Provenance : public TraceConsumer {
   void apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) override;
   void rebuild_node(int depth, UOp before, UOp after) override;
 
-  const std::string& kernel_target() const { return target_; }
+  const std::string& kernel_target() const { return kernel_target_; }
   // Returns the result of a stage; the AST if `stage` is empty; the empty UOp if the stage was not traced or failed.
-  UOp result_of(std::string_view stage) const;
+  UOp stage_result_of(std::string_view stage) const;
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, which is in the result of `stage`; `from_ast`: they begin in the AST.
-  std::vector<Step> steps_from_ast(UOp node, std::string_view stage, bool& from_ast) const;
+  // Returns the steps from the AST to `node`, which is in the result of `stage`; `is_from_ast`: they begin in the AST.
+  std::vector<TraceStep> steps_from_ast(UOp node, std::string_view stage, bool& is_from_ast) const;
   // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what `node`
   // became there, or to the empty UOp; the last step then has the kind Gone or Unknown.
-  std::vector<Step> steps_to_end(UOp node, std::string_view stage, UOp& last) const;
+  std::vector<TraceStep> steps_to_end(UOp node, std::string_view stage, UOp& last) const;
 
   // Returns the origins and successors of all nodes as one line of JSON. `origins` of a stage: pairs of a node that the
   // stage made, and the node of the stage's input from which it comes. `became`: pairs of a node of the input that is
@@ -52,16 +52,16 @@ class Provenance : public TraceConsumer {
   std::string to_json() const;
 
  private:
-  static constexpr size_t kNoEvent = SIZE_MAX;
+  static constexpr size_t kNoEventIndex = SIZE_MAX;
   // How a node was made from `before`: by the event `event` or, if `kind` is Stage, by the stage's code outside its
   // rules.
   struct NodeMaker {
-    Step::Kind kind;
-    size_t event = kNoEvent;
+    TraceStep::Kind kind;
+    size_t event = kNoEventIndex;
     UOp before = {};
   };
-  class History;
-  struct Event {
+  class NodeHistory;
+  struct TraceEvent {
     UOp before, after;
     TraceRule rule;         // its name is empty if the node was only rebuilt
     uint32_t first_new_id;  // the rule created the nodes first_new_id to end_of_new_ids - 1
@@ -76,26 +76,26 @@ class Provenance : public TraceConsumer {
   struct StageEvents {
     std::string_view name;
     UOp input, result;
-    size_t first_event, end_event = 0;  // events_[first_event] to events_[end_event - 1]
+    size_t first_event, end_event = 0;  // trace_events_[first_event] to trace_events_[end_event - 1]
     std::vector<RewriteInput> begun_rewrites = {};
   };
 
   const StageEvents* find_stage(std::string_view stage) const;
   static bool is_below(UOp root, UOp node);
-  bool follow_to_other_dtype(const StageEvents& stage, const History& history, UOp& node,
-                             std::vector<Step>& steps) const;
-  Step step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
-  static Step step(const Event& event, const StageEvents& stage);
+  bool follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
+                             std::vector<TraceStep>& steps) const;
+  TraceStep step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
+  static TraceStep step(const TraceEvent& event, const StageEvents& stage);
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
-  std::string name_, target_;
+  std::string name_, kernel_target_;
   UOp ast_;
-  std::vector<Event> events_;
-  std::vector<StageEvents> stages_;
+  std::vector<TraceEvent> trace_events_;
+  std::vector<StageEvents> stage_events_;
   std::vector<std::unique_ptr<std::string>> names_;
 };
 
 // Returns the history of `node`, which is in the result of `stage`, as text.
-std::string to_text(const Provenance& provenance, UOp node, std::string_view stage, bool color);
+std::string provenance_text(const NodeProvenance& provenance, UOp node, std::string_view stage, bool color);
 
 }  // namespace tgc

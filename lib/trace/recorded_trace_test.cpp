@@ -19,42 +19,43 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   UOp two = x.const_like(2), one = x.const_like(1);
   UOp inner = two * one, scaled = rebuilt * two;
   UOp result = graph.node(Op::SINK, dtypes::void_, {scaled});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = sum, .after = x, .source_place = "a.py:1"},
-                                     {.depth = 2, .before = inner, .after = two, .source_place = "b.py:2"},
-                                     {.depth = 1, .before = doubled, .after = scaled, .source_place = "c.py:3"}};
+  const std::vector<Rewrite> matches{{.depth = 1, .before = sum, .after = x, .source_location = "a.py:1"},
+                                     {.depth = 2, .before = inner, .after = two, .source_location = "b.py:2"},
+                                     {.depth = 1, .before = doubled, .after = scaled, .source_location = "c.py:3"}};
   struct Events : TraceConsumer {
     std::vector<std::string> events;
     void apply_rule(int depth, const TraceRule& rule, UOp, UOp after, TraceCost cost) override {
-      const bool made = node_number(after) >= cost.first_made_number && node_number(after) < cost.end_made_number;
+      const bool made =
+          node_number(after) >= cost.first_made_node_number && node_number(after) < cost.end_made_node_number;
       events.push_back(std::to_string(depth) + " " + std::string(rule.name) + (made ? " made" : ""));
     }
     void rebuild_node(int, UOp before, UOp after) override { events.push_back(before == after ? "same" : "rebuilt"); }
   } seen;
   TraceReplay replay;
-  Provenance provenance;
-  TraceTee all({&seen, &replay, &provenance});
-  RecordedTrace trace(graph, all);
+  NodeProvenance provenance;
+  TraceForwarder all({&seen, &replay, &provenance});
+  RecordedTraceSender trace(graph, all);
   all.begin_kernel("k", "CPU", input);
   trace.send_stage("s", input, result, matches);
   CHECK(seen.events == std::vector<std::string>{"0 a.py:1", "rebuilt", "rebuilt", "1 b.py:2", "0 c.py:3 made",
                                                 "rebuilt"});
   CHECK(replay.num_same() == 1);
   CHECK(replay.num_different() == 0);
-  bool from_ast = false;
-  const std::vector<Step> steps = provenance.steps_from_ast(rebuilt, "s", from_ast);
+  bool is_from_ast = false;
+  const std::vector<TraceStep> steps = provenance.steps_from_ast(rebuilt, "s", is_from_ast);
   REQUIRE(steps.size() == 1);
-  CHECK(steps[0].kind == Step::Kind::Rebuilt);
+  CHECK(steps[0].kind == TraceStep::Kind::Rebuilt);
   CHECK(steps[0].before == product);
-  CHECK(from_ast);
-  CHECK(!provenance.steps_from_ast(scaled, "s", from_ast).empty());
-  CHECK(from_ast);
+  CHECK(is_from_ast);
+  CHECK(!provenance.steps_from_ast(scaled, "s", is_from_ast).empty());
+  CHECK(is_from_ast);
 }
 
 // Returns the kinds of the steps from `node`, and what it becomes.
-std::pair<std::vector<Step::Kind>, UOp> future_of(const Provenance& provenance, UOp node) {
+std::pair<std::vector<TraceStep::Kind>, UOp> future_of(const NodeProvenance& provenance, UOp node) {
   UOp last;
-  std::vector<Step::Kind> kinds;
-  for (const Step& s : provenance.steps_to_end(node, "", last)) kinds.push_back(s.kind);
+  std::vector<TraceStep::Kind> kinds;
+  for (const TraceStep& s : provenance.steps_to_end(node, "", last)) kinds.push_back(s.kind);
   return {kinds, last};
 }
 
@@ -62,29 +63,29 @@ TEST_CASE("RecordedTrace: a rule that substitutes nodes below its root loses non
   Graph graph;
   UOp r = graph.variable("r", 0, 9), s = graph.variable("s", 0, 9);
   auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x * 3 + 1}); };
-  const std::vector<Rewrite> matches{{.depth = 2, .before = r, .after = s, .source_place = "ops.py:1"},
-                                     {.depth = 1, .before = on(r), .after = on(s), .source_place = "gpudims.py:2"}};
-  Provenance provenance;
-  RecordedTrace trace(graph, provenance);
+  const std::vector<Rewrite> matches{{.depth = 2, .before = r, .after = s, .source_location = "ops.py:1"},
+                                     {.depth = 1, .before = on(r), .after = on(s), .source_location = "gpudims.py:2"}};
+  NodeProvenance provenance;
+  RecordedTraceSender trace(graph, provenance);
   provenance.begin_kernel("k", "CPU", on(r));
   trace.send_stage("s", on(r), on(s), matches);
-  CHECK(future_of(provenance, r * 3) == std::pair(std::vector{Step::Kind::Rebuilt}, s * 3));
-  CHECK(future_of(provenance, r) == std::pair(std::vector{Step::Kind::Rewrite}, s));
-  bool from_ast = false;
-  const std::vector<Step> past = provenance.steps_from_ast(s * 3, "s", from_ast);
+  CHECK(future_of(provenance, r * 3) == std::pair(std::vector{TraceStep::Kind::Rebuilt}, s * 3));
+  CHECK(future_of(provenance, r) == std::pair(std::vector{TraceStep::Kind::Rewrite}, s));
+  bool is_from_ast = false;
+  const std::vector<TraceStep> past = provenance.steps_from_ast(s * 3, "s", is_from_ast);
   REQUIRE(past.size() == 1);
   CHECK(past[0].before == r * 3);
-  CHECK(from_ast);
+  CHECK(is_from_ast);
 }
 
 TEST_CASE("RecordedTrace: rewrites that the code of a stage makes before its own do not hide what a node becomes") {
   Graph graph;
   UOp x = graph.variable("x", 0, 9), y = graph.variable("y", 0, 9), z = graph.variable("z", 0, 9);
   UOp input = graph.node(Op::SINK, dtypes::void_, {(x + 0) * 3}), result = graph.node(Op::SINK, dtypes::void_, {z * 3});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = x + 0, .after = y, .source_place = "ranges.py:1"},
-                                     {.depth = 1, .before = x + 0, .after = z, .source_place = "stage.py:2"}};
-  Provenance provenance;
-  RecordedTrace trace(graph, provenance);
+  const std::vector<Rewrite> matches{{.depth = 1, .before = x + 0, .after = y, .source_location = "ranges.py:1"},
+                                     {.depth = 1, .before = x + 0, .after = z, .source_location = "stage.py:2"}};
+  NodeProvenance provenance;
+  RecordedTraceSender trace(graph, provenance);
   provenance.begin_kernel("k", "", input);
   trace.send_stage("s", input, result, matches);
   CHECK(future_of(provenance, (x + 0) * 3).second == z * 3);
@@ -96,15 +97,16 @@ TEST_CASE("RecordedTrace: a node is unknown, not gone, if no rewrite shows how t
   UOp input = graph.node(Op::SINK, dtypes::void_, {x * 3, unused * y * 0});
   UOp made_by_rule = graph.node(Op::SINK, dtypes::void_, {x * 3, y * 0});
   UOp other = graph.node(Op::SINK, dtypes::void_, {y});
-  const std::vector<Rewrite> matches{{.depth = 1, .before = unused * y * 0, .after = y * 0, .source_place = "a.py:1"}};
+  const std::vector<Rewrite> matches{
+      {.depth = 1, .before = unused * y * 0, .after = y * 0, .source_location = "a.py:1"}};
   for (UOp result : {made_by_rule, other}) {
-    Provenance provenance;
-    RecordedTrace trace(graph, provenance);
+    NodeProvenance provenance;
+    RecordedTraceSender trace(graph, provenance);
     provenance.begin_kernel("k", "", input);
     trace.send_stage("s", input, result, matches);
     const auto [kinds, last] = future_of(provenance, unused);
     CHECK(!last);
-    CHECK(kinds == std::vector{result == other ? Step::Kind::Unknown : Step::Kind::Gone});
+    CHECK(kinds == std::vector{result == other ? TraceStep::Kind::Unknown : TraceStep::Kind::Gone});
   }
 }
 
@@ -113,25 +115,25 @@ TEST_CASE("RecordedTrace: an operation that a rule makes again of another dtype 
   UOp wide = graph.variable("n", 0, 9, dtypes::int64), narrow = graph.variable("n", 0, 9, dtypes::int32);
   auto on = [&](UOp x) { return graph.node(Op::SINK, dtypes::void_, {x.cast(dtypes::float32)}); };
   const std::vector<Rewrite> matches{
-      {.depth = 2, .before = wide, .after = narrow.cast(dtypes::int64), .source_place = "weak.py:1"},
-      {.depth = 1, .before = on(wide + wide), .after = on(narrow + narrow), .source_place = "weak.py:2"}};
-  Provenance provenance;
-  RecordedTrace trace(graph, provenance);
+      {.depth = 2, .before = wide, .after = narrow.cast(dtypes::int64), .source_location = "weak.py:1"},
+      {.depth = 1, .before = on(wide + wide), .after = on(narrow + narrow), .source_location = "weak.py:2"}};
+  NodeProvenance provenance;
+  RecordedTraceSender trace(graph, provenance);
   provenance.begin_kernel("k", "CPU", on(wide + wide));
   trace.send_stage("s", on(wide + wide), on(narrow + narrow), matches);
-  CHECK(future_of(provenance, wide + wide) == std::pair(std::vector{Step::Kind::Part}, narrow + narrow));
+  CHECK(future_of(provenance, wide + wide) == std::pair(std::vector{TraceStep::Kind::Part}, narrow + narrow));
   CHECK(future_of(provenance, wide).second == narrow);
 }
 
 TEST_CASE("RecordedTrace: a node has the same number whichever stages are sent") {
   Graph graph;
   UOp x = graph.variable("x", 0, 9), first = x + 0, second = x * 5, third = x * 7;
-  const std::vector<Rewrite> one{{.depth = 1, .before = first, .after = second, .source_place = "a.py:1"}};
-  const std::vector<Rewrite> two{{.depth = 1, .before = second, .after = third, .source_place = "a.py:2"}};
+  const std::vector<Rewrite> one{{.depth = 1, .before = first, .after = second, .source_location = "a.py:1"}};
+  const std::vector<Rewrite> two{{.depth = 1, .before = second, .after = third, .source_location = "a.py:2"}};
   std::vector<uint32_t> numbers;
   for (bool all : {true, false}) {
-    Provenance provenance;
-    RecordedTrace trace(graph, provenance);
+    NodeProvenance provenance;
+    RecordedTraceSender trace(graph, provenance);
     provenance.begin_kernel("k", "", first);
     trace.send_stage("1", first, second, one, all);
     trace.send_stage("2", second, third, two);
@@ -145,10 +147,10 @@ TEST_CASE("RecordedTrace: rewrites of discarded attempts are marked") {
   Graph graph;
   UOp x = graph.variable("x", 0, 9), sum = x + 0, other = x * 3, doubled = x * 2;
   UOp input = graph.node(Op::SINK, dtypes::void_, {sum}), result = graph.node(Op::SINK, dtypes::void_, {x});
-  std::vector<Rewrite> rewrites{{.depth = 1, .before = sum, .after = x, .source_place = "a.py:1"},
-                                {.depth = 2, .before = doubled, .after = other, .source_place = "b.py:2"},
-                                {.depth = 1, .before = other, .after = doubled, .source_place = "c.py:3"},
-                                {.depth = 2, .before = doubled, .after = x, .source_place = "d.py:4"}};
+  std::vector<Rewrite> rewrites{{.depth = 1, .before = sum, .after = x, .source_location = "a.py:1"},
+                                {.depth = 2, .before = doubled, .after = other, .source_location = "b.py:2"},
+                                {.depth = 1, .before = other, .after = doubled, .source_location = "c.py:3"},
+                                {.depth = 2, .before = doubled, .after = x, .source_location = "d.py:4"}};
   auto marks = [&] {
     std::string out;
     for (const Rewrite& r : rewrites) out += r.is_discarded ? 'x' : '.';

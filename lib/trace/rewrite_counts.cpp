@@ -24,7 +24,7 @@ Status RewriteCounts::add_pipeline(Pipeline& pipeline) {
   if (pipeline.input().record && stage_selection_.is_empty() && ops_.empty()) add_rule_times(*pipeline.input().record);
   for (UOp root : *graphs)
     for (UOp u : toposort(root))
-      if (is_counted(u)) nodes_by_op_[std::string(shown_op(u))]++;
+      if (is_counted(u)) nodes_by_op_[std::string(printed_op_name(u))]++;
   if (!pipeline.has_ability(Ability::Rewrites)) {
     has_no_rewrites_ = true;
     return Unit{};
@@ -39,7 +39,7 @@ Status RewriteCounts::add_pipeline(Pipeline& pipeline) {
     }
     RuleCount& rule = rule_counts_[rule_name(*r)];
     rule.num_hits++;
-    rule.hits_by_op[std::string(shown_op(r->before))]++;
+    rule.hits_by_op[std::string(printed_op_name(r->before))]++;
     if (r->stage) rule.hits_by_stage[std::string(r->stage->name)]++;
   }
   return Unit{};
@@ -96,7 +96,7 @@ std::string RewriteCounts::text() const {
   auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
     if (counts.empty()) return;
     out.append(what) += '\n';
-    for (auto& [name, count] : sorted_by_count(counts)) out += count_row(count, name);
+    for (auto& [name, count] : sorted_by_count(counts)) out += count_row_text(count, name);
   };
   rows("matches of each rule:", num_hits());
   if (num_discarded_) out += "not counted: " + counted(num_discarded_, "rewrite") + " in discarded attempts\n";
@@ -131,7 +131,8 @@ std::string RewriteCounts::rules_text() const {
     cells.push_back(
         {std::to_string(count), place, names_by_count(rule.hits_by_op), names_by_count(rule.hits_by_stage)});
   }
-  return counted(rule_counts_.size(), "rule") + " of " + counted(num_pipelines_, "record") + "\n" + table(cells, "r");
+  return counted(rule_counts_.size(), "rule") + " of " + counted(num_pipelines_, "record") + "\n" +
+         table_text(cells, "r");
 }
 
 std::string RewriteCounts::rules_json() const {

@@ -59,8 +59,8 @@ TraceWriter::~TraceWriter() {
 Status TraceWriter::close() {
   flush_buffer();
   if (gzclose(gzFile(std::exchange(file_, nullptr))) != Z_OK) has_failed_ = true;
-  if (has_failed_) return Diag{.message = "the trace could not be written completely", .file = path_};
-  return file_writer_.commit();
+  if (has_failed_) return Diag{.message = "the trace could not be written completely", .file = file_path_};
+  return file_writer_.commit_file();
 }
 
 void TraceWriter::flush_buffer() {
@@ -94,7 +94,7 @@ void TraceWriter::begin_kernel(std::string_view id, std::string_view target, UOp
   std::string root = node_json(ast);
   write_line(event("kernel", json_string(id), json_string(target), root));
 }
-void TraceWriter::made_for(std::string_view what) { write_line(event("made_for", json_string(what))); }
+void TraceWriter::user_operation(std::string_view what) { write_line(event("made_for", json_string(what))); }
 void TraceWriter::begin_stage(std::string_view name, UOp input) {
   std::string root = node_json(input);
   write_line(event("stage", json_string(name), root));
@@ -118,7 +118,7 @@ void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp a
     write_line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
                      json_string(rule.source)));
   std::string from = node_json(before), to = node_json(after);
-  write_line(event("rewrite", depth, it->second, from, to, cost.first_made_number, cost.end_made_number,
+  write_line(event("rewrite", depth, it->second, from, to, cost.first_made_node_number, cost.end_made_node_number,
                    int64_t(cost.time_ns)));
 }
 void TraceWriter::rebuild_node(int depth, UOp before, UOp after) {
@@ -181,8 +181,8 @@ class Reader {
 
   UOp node() {
     size_t at = in_.position();
-    if (in_.null()) return {};
-    int64_t n = in_.int64();
+    if (in_.read_null()) return {};
+    int64_t n = in_.read_int64();
     if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
       in_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
     return nodes_->node_of_line(size_t(n));
@@ -208,7 +208,7 @@ class Reader {
     if (i >= all.size()) in_.throw_error(in_.position(), "'" + std::string(name) + "' has a field too many");
     auto count = size_t(std::count(all.begin(), all.begin() + long(i), all[i]));
     switch (all[i]) {
-      case 'n': v_.number[count] = in_.int64(); break;
+      case 'n': v_.number[count] = in_.read_int64(); break;
       case 's': v_.text[count] = in_.string(); break;
       case 'u':
         v_.node[count] = node();
@@ -227,7 +227,7 @@ class Reader {
     if (name == "graph") new_graph(fields_ > 1 ? release_of(v_.text[0]) : Release::v0_12);
     else if (name == "kernel")
       id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.begin_kernel(id_, target_, v_.node[0]);
-    else if (name == "made_for") to_.made_for(v_.text[0]);
+    else if (name == "made_for") to_.user_operation(v_.text[0]);
     else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.begin_stage(stage_, v_.node[0]);
     else if (!in_stage_ && name != "rule" && !kinds(name).empty())
       in_.throw_error(0, "'" + name + "' outside of a stage");

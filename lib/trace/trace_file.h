@@ -5,7 +5,7 @@
 //   {"id":17,"op":"MUL",...}                                node #17, before its first use (graph_json.h)
 //   ["graph","tinygrad 0.14"]                               a new graph of this release (0.12 if none is given);
 //                                                           events name nodes by their line since, from 0
-//   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
+//   ["kernel","NAME","TARGET",node]     ["user_operation","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,number of rules (0 if unknown),is_bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
@@ -59,7 +59,7 @@ class TraceWriter : public TraceConsumer {
   Status close();
 
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
-  void made_for(std::string_view what) override;
+  void user_operation(std::string_view what) override;
   void end_kernel() override { node_writer_.reset(); }  // node_writer_ must not outlive the graph
   void abandon_kernel() override { node_writer_.reset(); }
   void begin_stage(std::string_view name, UOp input) override;
@@ -72,12 +72,12 @@ class TraceWriter : public TraceConsumer {
 
  private:
   TraceWriter(std::string path, FileWriter whole, void* file)
-      : path_(std::move(path)), file_writer_(std::move(whole)), file_(file) {}
+      : file_path_(std::move(path)), file_writer_(std::move(whole)), file_(file) {}
   std::string node_json(UOp u);
   void write_line(const std::string& text);
   void flush_buffer();
 
-  std::string path_;
+  std::string file_path_;
   FileWriter file_writer_;
   void* file_;  // zlib's gzFile, which writes to file_writer_
   bool has_failed_ = false;

@@ -32,7 +32,7 @@ std::vector<GoldenRecord> records(size_t wanted) {
 }
 
 Compilation compilation_of(const GoldenRecord& record) {
-  auto in = load_text(Settings(), InputKind::Pyrender, record.ast, record.id);
+  auto in = load_graph_text(Settings(), InputKind::Pyrender, record.ast, record.id);
   REQUIRE(in.ok());
   in->info.name = record.id;
   auto c = Compilation::begin(std::move(*in), {.target = record.target});
@@ -44,14 +44,14 @@ Compilation compilation_of(const GoldenRecord& record) {
 void trace_record(const GoldenRecord& record, TraceConsumer& to,
                   const std::function<void(UOp, const Stage&)>& after = {}) {
   Compilation c = compilation_of(record);
-  TraceWatcher watcher(to);
-  c.set_watcher(&watcher);
+  TraceObserver stage_observer(to);
+  c.set_stage_observer(&stage_observer);
   for (const StageRow* row = c.next_row(); row && row->kernel; row = c.next_row()) {
     auto step = c.run_step();
     REQUIRE_MESSAGE(step.ok(), step.diag().text());
     if (after) after(c.current_graph(), *row->kernel);
   }
-  c.set_watcher(nullptr);
+  c.set_stage_observer(nullptr);
 }
 
 // The input of a stage and of its first rewrite, the result of its last one, and the number of applied rules.
@@ -72,7 +72,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
   for (const GoldenRecord& record : records(6)) {
     TraceReplay replay;
     Outline outline;
-    TraceTee both({&replay, &outline});
+    TraceForwarder both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
       if (stage.run) return;  // such stages start several rewrites
@@ -109,13 +109,13 @@ TEST_CASE("trace: a file has the same events as the run") {
       auto writer = TraceWriter::create(path);
       REQUIRE(writer.ok());
       TracePrinter printer({.should_include_nested = true}, {}, [&](std::string_view text) { live += text; });
-      TraceTee both({&printer, writer->get()});
+      TraceForwarder both({&printer, writer->get()});
       trace_record(record, both);
       REQUIRE((*writer)->close().ok());
       CHECK(is_trace_file(path));
       TracePrinter again({.should_include_nested = true}, {}, [&](std::string_view text) { read += text; });
       TraceReplay replay;
-      TraceTee readers({&again, &replay});
+      TraceForwarder readers({&again, &replay});
       auto status = read_trace(path, readers);
       REQUIRE_MESSAGE(status.ok(), status.diag().text());
       CHECK(live.size() > 1000);
@@ -138,14 +138,14 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
       (std::filesystem::temp_directory_path() / ("tgc_test." + std::to_string(getpid()) + ".trace")).string();
   Settings settings;
   settings.REWRITE_STACK_LIMIT = 3;  // every rewrite exceeds this limit, so the stage fails
-  auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "bad");
+  auto loaded = load_graph_text(settings, InputKind::Pyrender, records(1)[0].ast, "bad");
   REQUIRE(loaded.ok());
   auto writer = TraceWriter::create(path);
   REQUIRE(writer.ok());
-  TraceWatcher watcher(**writer);
+  TraceObserver stage_observer(**writer);
   auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
   REQUIRE(compilation.ok());
-  CHECK(!run_with_watcher(std::move(*compilation), watcher).ok());
+  CHECK(!run_with_observer(std::move(*compilation), stage_observer).ok());
   CHECK((*writer)->close().ok());  // the graph is freed already
   TraceReplay replay;
   CHECK(read_trace(path, replay).ok());
@@ -154,17 +154,17 @@ TEST_CASE("trace: after a failed stage, the file's events before it can be read"
 
 TEST_CASE("stats: a failed stage ends the counting of its graph, and the next graph is counted") {
   RuleStats stats;
-  StatsWatcher counter([](const StageRow&) { return true; }, stats);
+  StatsObserver counter([](const StageRow&) { return true; }, stats);
   auto run = [&](int64_t stack_limit) {
     Settings settings;
     settings.REWRITE_STACK_LIMIT = stack_limit;
-    auto loaded = load_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
+    auto loaded = load_graph_text(settings, InputKind::Pyrender, records(1)[0].ast, "k");
     REQUIRE(loaded.ok());
     std::shared_ptr<Graph> graph = loaded->graph;  // outlives the compilation
     auto compilation = Compilation::begin(std::move(*loaded), {.target = "CPU"});
     REQUIRE(compilation.ok());
-    bool done = run_with_watcher(std::move(*compilation), counter).ok();
-    CHECK(observer_of(*graph) == nullptr);
+    bool done = run_with_observer(std::move(*compilation), counter).ok();
+    CHECK(rewrite_observer_of(*graph) == nullptr);
     return done;
   };
   auto hits = [&] {
@@ -207,7 +207,7 @@ TEST_CASE("TracePrinter: the text of a rewrite, and filters") {
   auto print_to = [](std::string& out) { return [&out](std::string_view text) { out += text; }; };
   TracePrinter everything({}, {}, print_to(all)), of_op({.ops = Op::ADD}, {}, print_to(adds)),
       by_rule({.rule = "lower-*"}, {}, print_to(rule));
-  TraceTee both({&everything, &of_op, &by_rule});
+  TraceForwarder both({&everything, &of_op, &by_rule});
   trace_record(record, both);
   CHECK(all.find("=== kernel " + record.id) == 0);
   CHECK(all.find("--- postopt symbolic") != all.npos);
@@ -220,21 +220,21 @@ TEST_CASE("TracePrinter: the text of a rewrite, and filters") {
 
 TEST_CASE("Provenance: the history of a node back to the AST and to the last graph") {
   for (const GoldenRecord& record : records(4)) {
-    struct Story : Provenance {
+    struct Story : NodeProvenance {
       size_t nodes = 0, from_ast = 0, steps = 0;
       void end_kernel() override {
         std::string_view stage = stages().back();
-        for (UOp u : toposort(result_of(stage))) {
+        for (UOp u : toposort(stage_result_of(stage))) {
           bool reached = false;
           auto list = steps_from_ast(u, stage, reached);
           nodes++, from_ast += reached, steps += list.size();
-          for (const Step& s : list) CHECK(s.after);
-          CHECK(to_text(*this, u, stage, false).find("where it comes from") != std::string::npos);
+          for (const TraceStep& s : list) CHECK(s.after);
+          CHECK(provenance_text(*this, u, stage, false).find("where it comes from") != std::string::npos);
         }
         UOp last;
-        auto onward = steps_to_end(result_of(""), "", last);
+        auto onward = steps_to_end(stage_result_of(""), "", last);
         CHECK(!onward.empty());
-        CHECK(last == result_of(stage));
+        CHECK(last == stage_result_of(stage));
       }
     } story;
     trace_record(record, story);
@@ -254,12 +254,12 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
       }
     } tally;
     trace_record(record, tally);
-    const StageRow& last = row_of(kernel_stages().back().name);
+    const StageRow& last = get_stage_row(kernel_stages().back().name);
     RuleStats stats;
     {
       Compilation c = compilation_of(record);
       RuleCounter watch(c.graph(), stats);
-      REQUIRE(c.run_through(last).ok());
+      REQUIRE(c.run_through_stage(last).ok());
     }
     auto counted = stats.counters_by_rule();
     std::map<std::pair<std::string, uint32_t>, uint64_t> hits;
@@ -267,11 +267,11 @@ TEST_CASE("stats: hits equal the rewrites of a trace, and attempts are not fewer
       const RuleCounters& c = counted[id];
       CHECK(c.num_attempts >= c.num_hits);
       CHECK(c.total_ns >= c.hit_ns);
-      if (c.num_hits) hits[{std::string(short_file_name(*rule_of(id))), rule_of(id)->line}] += c.num_hits;
+      if (c.num_hits) hits[{std::string(short_file_name(*rule_of_id(id))), rule_of_id(id)->line}] += c.num_hits;
     }
     CHECK(hits == tally.hits);
     CHECK(stats_text(counted).find("-- TOTAL\n") != std::string::npos);
-    REQUIRE(compilation_of(record).run_through(last).ok());  // without an observer
+    REQUIRE(compilation_of(record).run_through_stage(last).ok());  // without an observer
     CHECK(stats.counters_by_rule().size() == counted.size());
   }
 }

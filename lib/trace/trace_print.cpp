@@ -37,7 +37,7 @@ bool is_leaf_value(UOp u) { return u.in({Op::CONST, Op::VCONST, Op::DEVICE}) && 
 
 // Truncates a very long tuple.
 std::string arg_text(UOp u) {
-  const Arg a = shown_arg(u);
+  const Arg a = printed_arg(u);
   if (!a.is_tuple()) return open_arg_str(u);
   if (a.items().size() <= kMaxWidth) return a.str();
   std::string out = "(";
@@ -63,22 +63,22 @@ Status check_rule_name(const TraceFilter& filter) {
     if (filter.is_rule_match({r.rule->name, short_file_name(*r.rule), r.rule->line})) return Unit{};
     names.push_back(r.rule->name);
   }
-  std::string near = nearest_names(filter.rule, names);
+  std::string near = nearest_names_text(filter.rule, names);
   return Diag{.message = "no rule is called '" + filter.rule + "'",
               .expected = (near.empty() ? "" : near + ", or ") +
                           "a name that `tgc patterns` lists, or a part of its file:line"};
 }
 
-std::string trace_line(UOp u, const TraceConsumer& numbers) {
+std::string trace_line_text(UOp u, const TraceConsumer& numbers) {
   auto name = [&](UOp s) { return is_leaf_value(s) ? arg_text(s) : "#" + std::to_string(numbers.node_number(s)); };
-  std::string out = "#" + std::to_string(numbers.node_number(u)) + " = " + std::string(shown_op(u));
+  std::string out = "#" + std::to_string(numbers.node_number(u)) + " = " + std::string(printed_op_name(u));
   if (u.dtype() != dtypes::void_) out += " " + std::string(u.dtype().repr());
   if (u.num_src()) {
     out += " (";
     for (size_t i = 0; i < u.num_src() && out.size() <= kMaxWidth; i++) out += (i ? ", " : "") + name(u.src(i));
     out += ")";
   }
-  if (Arg a = shown_arg(u); !a.is_none() && out.size() <= kMaxWidth)
+  if (Arg a = printed_arg(u); !a.is_none() && out.size() <= kMaxWidth)
     out += " " + (a.is_tuple() ? arg_text(u) : own_arg_text(u));
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
@@ -91,10 +91,10 @@ std::string trace_line(UOp u, const TraceConsumer& numbers) {
 
 void TracePrinter::begin_kernel(std::string_view id, std::string_view target, UOp) {
   num_visited_ = 0;
-  write_text_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + shown_target(target)) + "\n");
+  write_text_("=== kernel " + std::string(id) + (target.empty() ? "" : " for " + target_label(target)) + "\n");
 }
 
-void TracePrinter::made_for(std::string_view what) { write_text_("    made for " + std::string(what) + "\n"); }
+void TracePrinter::user_operation(std::string_view what) { write_text_("    made for " + std::string(what) + "\n"); }
 
 void TracePrinter::begin_stage(std::string_view name, UOp input) {
   last_node_ = std::max<int64_t>(last_node_, node_number(input));
@@ -125,22 +125,22 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
 }
 
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
-  last_node_ = std::max({last_node_, int64_t(cost.end_made_number) - 1, int64_t(node_number(after))});
+  last_node_ = std::max({last_node_, int64_t(cost.end_made_node_number) - 1, int64_t(node_number(after))});
   if (depth && !trace_filter_.should_include_nested) return;
   (is_discarded(rule) ? num_discarded_ : num_in_result_)++;
   if (!trace_filter_.is_match(rule, before)) return;
   if (trace_filter_.node >= 0) {
     auto n = uint32_t(trace_filter_.node);
     if (node_number(before) != n && node_number(after) != n &&
-        !(n >= cost.first_made_number && n < cost.end_made_number))
+        !(n >= cost.first_made_node_number && n < cost.end_made_node_number))
       return;
   }
   num_shown_++;
   std::string indent(size_t(2 * depth), ' ');
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
-  write_text_(indent + std::string(print_style_.use_color ? kBold : "") + name_with_branch(rule) +
-              std::string(print_style_.use_color ? kPlain : "") +
-              (rule.name == places_of_rule(rule) ? "" : "  " + places_of_rule(rule)) + micros(cost.time_ns) +
+  write_text_(indent + std::string(print_style_.uses_color ? kBold : "") + name_with_branch(rule) +
+              std::string(print_style_.uses_color ? kPlain : "") +
+              (rule.name == locations_of_rule(rule) ? "" : "  " + locations_of_rule(rule)) + micros(cost.time_ns) +
               (print_style_.is_quiet
                    ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
                    : "") +
@@ -176,13 +176,13 @@ void TracePrinter::print_change(UOp before, UOp after, const std::string& indent
               printed.insert(s))
             context.push_back(s);
   }
-  for (UOp u : context) write_text_(indent + "      " + trace_line(u, *this) + "\n");
+  for (UOp u : context) write_text_(indent + "      " + trace_line_text(u, *this) + "\n");
   auto list = [&](const std::vector<UOp>& nodes, std::string_view sign, std::string_view color) {
     size_t skip = nodes.size() > print_style_.max_lines ? nodes.size() - print_style_.max_lines : 0;
     if (skip) write_text_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
     for (size_t i = skip; i < nodes.size(); i++)
-      write_text_(indent + "  " + (print_style_.use_color ? std::string(color) : "") + std::string(sign) + "   " +
-             trace_line(nodes[i], *this) + (print_style_.use_color ? "\x1b[0m" : "") + "\n");
+      write_text_(indent + "  " + (print_style_.uses_color ? std::string(color) : "") + std::string(sign) + "   " +
+             trace_line_text(nodes[i], *this) + (print_style_.uses_color ? "\x1b[0m" : "") + "\n");
   };
   list(gone, "-", "\x1b[31m");
   list(come, "+", "\x1b[32m");

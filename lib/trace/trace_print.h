@@ -27,7 +27,7 @@ class TracePrinter : public TraceConsumer {
  public:
   using Write = std::function<void(std::string_view)>;
   struct PrintStyle {
-    bool use_color = false;
+    bool uses_color = false;
     size_t max_lines = 12;  // of removed nodes, and of added nodes, for one rewrite
     bool is_quiet = false;  // one line per rewrite, without nodes
   };
@@ -36,7 +36,7 @@ class TracePrinter : public TraceConsumer {
       : trace_filter_(std::move(filter)), print_style_(style), write_text_(std::move(write)) {}
 
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
-  void made_for(std::string_view what) override;
+  void user_operation(std::string_view what) override;
   void begin_stage(std::string_view name, UOp input) override;
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -60,6 +60,6 @@ class TracePrinter : public TraceConsumer {
 
 // Returns a line such as "#12 = MUL dtypes.index (#10, 4)", where #10 and #12 are numbers of nodes in the trace. For
 // short arithmetic, the expression in infix notation follows.
-std::string trace_line(UOp u, const TraceConsumer& numbers);
+std::string trace_line_text(UOp u, const TraceConsumer& numbers);
 
 }  // namespace tgc

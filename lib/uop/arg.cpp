@@ -93,12 +93,12 @@ bool is_fitting_record(RecordClass c, std::span<const Arg> v) {
   return false;
 }
 
-std::string_view Arg::text() const { return static_cast<const Graph::TextRep*>(p_)->as_view(); }
-std::span<const Arg> Arg::items() const { return static_cast<const Graph::ItemsRep*>(p_)->as_view(); }
+std::string_view Arg::text() const { return static_cast<const Graph::InternedText*>(p_)->as_view(); }
+std::span<const Arg> Arg::items() const { return static_cast<const Graph::InternedItems*>(p_)->as_view(); }
 
 bool Arg::is_equal_slowly(Arg a, Arg b) {
   if (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && (a.kind_ == Kind::Tuple || a.kind_ == Kind::Record)) {
-    auto *x = static_cast<const Graph::ItemsRep*>(a.p_), *y = static_cast<const Graph::ItemsRep*>(b.p_);
+    auto *x = static_cast<const Graph::InternedItems*>(a.p_), *y = static_cast<const Graph::InternedItems*>(b.p_);
     return x->hash == y->hash && std::ranges::equal(x->as_view(), y->as_view());
   }
   if (!a.is_const() || !b.is_const()) return false;
@@ -106,7 +106,7 @@ bool Arg::is_equal_slowly(Arg a, Arg b) {
 }
 
 // Returns the hash of an Arg of any kind except Int. Equal numbers of different kinds must have equal hashes.
-uint32_t Arg::hash_of_others() const {
+uint32_t Arg::hash_of_other_kinds() const {
   switch (kind_) {
     case Kind::Bool: return mixed_hash(uint64_t(i_), Kind::Int);
     case Kind::Float:
@@ -116,9 +116,9 @@ uint32_t Arg::hash_of_others() const {
       return Arg(tgc::Int::trunc(d_)).hash();
     case Kind::Str:
     case Kind::Bytes:
-    case Kind::Raw: return mixed_hash(static_cast<const Graph::TextRep*>(p_)->hash, kind_);
+    case Kind::Raw: return mixed_hash(static_cast<const Graph::InternedText*>(p_)->hash, kind_);
     case Kind::Tuple:
-    case Kind::Record: return mixed_hash(static_cast<const Graph::ItemsRep*>(p_)->hash, kind_);
+    case Kind::Record: return mixed_hash(static_cast<const Graph::InternedItems*>(p_)->hash, kind_);
     case Kind::UOp: return mixed_hash(static_cast<const Node*>(p_)->hash, kind_);
     default: return mixed_hash(uint64_t(i_), kind_);
   }

@@ -89,7 +89,7 @@ class Arg {
   friend bool operator==(Arg a, Arg b) {
     return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || is_equal_slowly(a, b);
   }
-  uint32_t hash() const { return kind_ == Kind::Int ? mixed_hash(uint64_t(i_), Kind::Int) : hash_of_others(); }
+  uint32_t hash() const { return kind_ == Kind::Int ? mixed_hash(uint64_t(i_), Kind::Int) : hash_of_other_kinds(); }
 
   // Returns true if `a` and `b` have the same type and value, and so print alike.
   static bool is_identical(Arg a, Arg b) {
@@ -108,7 +108,7 @@ class Arg {
     uint64_t h = (value ^ uint64_t(kind)) * 0x9E3779B97F4A7C15ull;
     return uint32_t(h >> 32) ^ uint32_t(h);
   }
-  uint32_t hash_of_others() const;
+  uint32_t hash_of_other_kinds() const;
 
   Kind kind_;
   uint8_t record_class_;

@@ -10,7 +10,7 @@ namespace {
 
 inline bool op_sorts_before(UOp a, UOp b) {
   if (const Graph& graph = a.graph(); graph.is_foreign()) [[unlikely]]
-    return order_of(graph.release(), a.op()) < order_of(graph.release(), b.op());
+    return op_order_of(graph.release(), a.op()) < op_order_of(graph.release(), b.op());
   return a.op() < b.op();
 }
 
@@ -85,8 +85,8 @@ Sha256 key_of(UOp u) {
   bottom_up(
       u, [&](UOp x) { return keys.contains(x); }, [](UOp) { return true; },
       [&](UOp x) {
-        std::string text = "(Ops." + std::string(shown_op(x)) + ", " + std::string(x.dtype().repr()) + ", ";
-        shown_arg(x).append_repr(text);
+        std::string text = "(Ops." + std::string(printed_op_name(x)) + ", " + std::string(x.dtype().repr()) + ", ";
+        printed_arg(x).append_repr(text);
         text += ')';
         for (UOp s : x.src()) {
           const Sha256& key = *keys.find(s);

@@ -7,6 +7,6 @@
 namespace tgc {
 
 inline bool has_debug_level(const Graph& graph, int64_t level) { return graph.settings().DEBUG >= level; }
-inline void debug_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+inline void print_debug_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
 }  // namespace tgc

@@ -23,7 +23,8 @@ Bounds extremes(std::initializer_list<Const> values) {
 // The fast path of binary_bounds, for the ops of index expressions. Returns nullopt where it does not apply.
 std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
-  auto a0 = int64_t(a.min.raw()), a1 = int64_t(a.max.raw()), b0 = int64_t(b.min.raw()), b1 = int64_t(b.max.raw());
+  auto a0 = int64_t(a.min.raw_bits()), a1 = int64_t(a.max.raw_bits()), b0 = int64_t(b.min.raw_bits()),
+       b1 = int64_t(b.max.raw_bits());
   auto of_four = [](int64_t w, int64_t x, int64_t y, int64_t z) {
     return Bounds{std::min({w, x, y, z}), std::max({w, x, y, z})};
   };

@@ -41,7 +41,7 @@ uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
 
 }  // namespace
 
-Graph::Graph(const Settings& settings) : settings_(settings), arena_(this) {
+Graph::Graph(const Settings& settings) : settings_(settings), node_arena_(this) {
   nodes_.reserve(256);
   node_keys_.reserve(256);
   resize_table(512);
@@ -66,7 +66,7 @@ static constexpr size_t kLargeTable = size_t(1) << 16;
 // The table uses open addressing. The search first tries a few slots that the greatest source id selects, which are
 // probably in the processor's cache, then continues at the slot that the hash selects.
 template <class Same>
-Graph::NodeSlot& Graph::slot_of(NodeKey key, Same same) {
+Graph::NodeSlot& Graph::node_slot_of(NodeKey key, Same same) {
   constexpr uint32_t kSpread = 8, kNear = 8;  // number of start slots per source id; number of slots tried from a start
   NodeSlot* const slots = node_table_.get();
   const size_t mask = table_size_ - 1;
@@ -88,13 +88,13 @@ void Graph::resize_table(size_t slots) {
   max_nodes_ = size_t(std::min(int64_t(slots / 2), limit(Limit::Nodes)));
   for (uint32_t number = 1; number <= node_keys_.size(); number++) {
     NodeKey key = node_keys_[number - 1];
-    slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
+    node_slot_of(key, [](const Node*) { return false; }) = {key.hash, number};
   }
 }
 
 [[gnu::always_inline]] inline const Node* Graph::new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag,
                                                           uint32_t hash) {
-  auto* n = static_cast<Node*>(arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
+  auto* n = static_cast<Node*>(node_arena_.allocate(sizeof(Node) + src.size_bytes(), alignof(Node)));
   auto* copy = reinterpret_cast<UOp*>(n + 1);
   switch (src.size()) {  // copies up to 3 sources faster than memcpy
     case 3: copy[2] = src[2]; [[fallthrough]];
@@ -119,7 +119,7 @@ UOp Graph::node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag) {
   if (!tag.is_none()) h = add(h, uint64_t(tag.hash()) << 32);
   auto hash = uint32_t(h ^ h >> 32);
 
-  NodeSlot& slot = slot_of({hash, newest}, [&](const Node* n) {
+  NodeSlot& slot = node_slot_of({hash, newest}, [&](const Node* n) {
     return n->op == op && n->dtype == dtype && n->num_src == src.size() &&
            std::equal(src.begin(), src.end(), n->src()) && n->arg == arg && n->tag == tag;
   });
@@ -141,7 +141,8 @@ void Graph::grow() {
 Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
   uint32_t hash = hash_text(text);
   auto make = [&] {
-    auto* rep = static_cast<TextRep*>(arena_.allocate(sizeof(TextRep) + text.size(), alignof(TextRep)));
+    auto* rep =
+        static_cast<InternedText*>(node_arena_.allocate(sizeof(InternedText) + text.size(), alignof(InternedText)));
     rep->size = uint32_t(text.size());
     rep->hash = hash;
     if (!text.empty()) std::memcpy(reinterpret_cast<char*>(rep + 1), text.data(), text.size());
@@ -149,26 +150,28 @@ Arg Graph::intern_text(Arg::Kind kind, std::string_view text) {
   };
   Arg out;
   out.kind_ = kind;
-  out.p_ = interned_texts_.find_or_add(hash, [&](const TextRep* rep) { return rep->as_view() == text; }, make);
+  out.p_ = interned_texts_.find_or_add(hash, [&](const InternedText* rep) { return rep->as_view() == text; }, make);
   return out;
 }
 
 Arg Graph::str(std::string_view text) { return intern_text(Arg::Kind::Str, text); }
-Arg Graph::raw(std::string_view text) { return intern_text(Arg::Kind::Raw, text); }
+Arg Graph::raw_arg(std::string_view text) { return intern_text(Arg::Kind::Raw, text); }
 Arg Graph::bytes(std::string_view data) { return intern_text(Arg::Kind::Bytes, data); }
 
-const Graph::ItemsRep* Graph::intern_items(std::span<const Arg> items, uint32_t salt) {
+const Graph::InternedItems* Graph::intern_items(std::span<const Arg> items, uint32_t salt) {
   uint32_t hash = hash_items(items, salt);
   auto make = [&] {
-    auto* rep = static_cast<ItemsRep*>(arena_.allocate(sizeof(ItemsRep) + items.size_bytes(), alignof(Arg)));
-    static_assert(sizeof(ItemsRep) % alignof(Arg) == 0);
+    auto* rep =
+        static_cast<InternedItems*>(node_arena_.allocate(sizeof(InternedItems) + items.size_bytes(), alignof(Arg)));
+    static_assert(sizeof(InternedItems) % alignof(Arg) == 0);
     rep->size = uint32_t(items.size());
     rep->hash = hash;
     std::copy(items.begin(), items.end(), reinterpret_cast<Arg*>(rep + 1));
     return rep;
   };
   return interned_items_.find_or_add(
-      hash, [&](const ItemsRep* rep) { return std::ranges::equal(rep->as_view(), items, Arg::is_identical); }, make);
+      hash, [&](const InternedItems* rep) { return std::ranges::equal(rep->as_view(), items, Arg::is_identical); },
+      make);
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {
@@ -367,7 +370,7 @@ class Copier {
     switch (a.kind()) {
       case Arg::Kind::Str: return to_.str(a.text());
       case Arg::Kind::Bytes: return to_.bytes(a.text());
-      case Arg::Kind::Raw: return to_.raw(a.text());
+      case Arg::Kind::Raw: return to_.raw_arg(a.text());
       case Arg::Kind::UOp: return copy(a.uop());
       case Arg::Kind::Tuple:
       case Arg::Kind::Record: {

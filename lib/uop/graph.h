@@ -28,40 +28,40 @@ struct StampArray {
 template <class Where>
 class InternTable {
  public:
-  explicit InternTable(size_t size) : slots_(size) {}  // `size` must be a power of two
+  explicit InternTable(size_t size) : intern_slots_(size) {}  // `size` must be a power of two
 
   // Returns the entry with this hash for which same(entry) is true. If there is no such entry, adds and returns make(),
   // which must not change this table.
   template <class Same, class Make>
   Where find_or_add(uint32_t hash, Same same, Make make) {
-    const size_t mask = slots_.size() - 1;
+    const size_t mask = intern_slots_.size() - 1;
     size_t i = hash & mask;
-    for (; slots_[i].where != Where{}; i = (i + 1) & mask)
-      if (slots_[i].hash == hash && same(slots_[i].where)) return slots_[i].where;
+    for (; intern_slots_[i].where != Where{}; i = (i + 1) & mask)
+      if (intern_slots_[i].hash == hash && same(intern_slots_[i].where)) return intern_slots_[i].where;
     Where where = make();
-    slots_[i] = {hash, where};
-    if (++num_items_ * 2 > slots_.size()) [[unlikely]] grow();
+    intern_slots_[i] = {hash, where};
+    if (++num_items_ * 2 > intern_slots_.size()) [[unlikely]] grow();
     return where;
   }
 
  private:
-  struct Slot {
+  struct InternSlot {
     uint32_t hash = 0;
     Where where = {};
   };
   [[gnu::noinline]] void grow() {
-    std::vector<Slot> bigger(slots_.size() * 4);
+    std::vector<InternSlot> bigger(intern_slots_.size() * 4);
     const size_t mask = bigger.size() - 1;
-    for (const Slot& slot : slots_) {
+    for (const InternSlot& slot : intern_slots_) {
       if (slot.where == Where{}) continue;
       size_t i = slot.hash & mask;
       while (bigger[i].where != Where{}) i = (i + 1) & mask;
       bigger[i] = slot;
     }
-    slots_ = std::move(bigger);
+    intern_slots_ = std::move(bigger);
   }
 
-  std::vector<Slot> slots_;
+  std::vector<InternSlot> intern_slots_;
   size_t num_items_ = 0;
 };
 
@@ -88,7 +88,7 @@ class Graph {
   void reserve(size_t nodes);
 
   Arg str(std::string_view text);
-  Arg raw(std::string_view text);
+  Arg raw_arg(std::string_view text);
   Arg bytes(std::string_view data);
   Arg tuple(std::span<const Arg> items);
   Arg tuple(std::initializer_list<Arg> items) { return tuple(std::span(items.begin(), items.size())); }
@@ -114,8 +114,8 @@ class Graph {
   OpSet ops() const { return ops_; }
   UOp at(uint32_t id) const { return UOp(nodes_[id]); }
 
-  Arena& arena() { return arena_; }
-  size_t arena_bytes() const { return arena_.total_bytes(); }
+  Arena& arena() { return node_arena_; }
+  size_t arena_bytes() const { return node_arena_.total_bytes(); }
 
   std::unique_ptr<StampArray> acquire_stamps();
   void release_stamps(std::unique_ptr<StampArray> stamps) { stamp_pool_.push_back(std::move(stamps)); }
@@ -129,18 +129,18 @@ class Graph {
   }
 
  private:
-  struct Extension {
-    virtual ~Extension() = default;
+  struct GraphExtension {
+    virtual ~GraphExtension() = default;
   };
   template <class T>
-  struct ExtensionOf : Extension {
+  struct ExtensionOf : GraphExtension {
     T value;
   };
   static size_t next_extension_number();
   template <class T>
   static inline const size_t kExtensionNumber = next_extension_number();
-  struct ItemsRep;
-  struct TextRep;
+  struct InternedItems;
+  struct InternedText;
 
   struct NodeSlot {
     uint32_t hash;
@@ -153,54 +153,54 @@ class Graph {
     uint32_t newest_source;  // the greatest id of a source, plus 1; 0 if the node has no sources
   };
   template <class Same>
-  NodeSlot& slot_of(NodeKey key, Same same);
+  NodeSlot& node_slot_of(NodeKey key, Same same);
   void resize_table(size_t slots);
   void grow();
   const Node* new_node(Op op, DType dtype, UOpSpan src, Arg arg, Arg tag, uint32_t hash);
-  const ItemsRep* intern_items(std::span<const Arg> items, uint32_t salt);
+  const InternedItems* intern_items(std::span<const Arg> items, uint32_t salt);
   Arg intern_text(Arg::Kind kind, std::string_view text);
   friend class Arg;
 
   const Settings settings_;
   Release release_ = Release::v0_12;
-  Arena arena_;
+  Arena node_arena_;
   std::vector<const Node*> nodes_;
   std::vector<NodeKey> node_keys_;
   OpSet ops_;
   std::unique_ptr<NodeSlot[]> node_table_;
   size_t table_size_ = 0;
   size_t max_nodes_ = 0;  // with this many nodes, the next node makes the table grow or exceeds Limit::Nodes
-  InternTable<const ItemsRep*> interned_items_{256};
-  InternTable<const TextRep*> interned_texts_{256};
+  InternTable<const InternedItems*> interned_items_{256};
+  InternTable<const InternedText*> interned_texts_{256};
   std::vector<std::unique_ptr<StampArray>> stamp_pool_;
-  std::vector<std::unique_ptr<Extension>> extensions_;
+  std::vector<std::unique_ptr<GraphExtension>> extensions_;
 };
 
 class UOpSet {
  public:
-  explicit UOpSet(Graph& graph) : graph_(graph), stamps_(graph.acquire_stamps()) {}
+  explicit UOpSet(Graph& graph) : graph_(graph), stamp_array_(graph.acquire_stamps()) {}
   UOpSet(const UOpSet&) = delete;
   UOpSet& operator=(const UOpSet&) = delete;
-  ~UOpSet() { graph_.release_stamps(std::move(stamps_)); }
+  ~UOpSet() { graph_.release_stamps(std::move(stamp_array_)); }
 
   // Adds `u`. Returns false if `u` was in the set already.
   bool insert(UOp u) {
-    auto& stamps = stamps_->stamps;
+    auto& stamps = stamp_array_->stamps;
     if (u.id() >= stamps.size()) stamps.resize(graph_.size() + graph_.size() / 2 + 64, 0);
-    if (stamps[u.id()] == stamps_->current_stamp) return false;
-    stamps[u.id()] = stamps_->current_stamp;
+    if (stamps[u.id()] == stamp_array_->current_stamp) return false;
+    stamps[u.id()] = stamp_array_->current_stamp;
     return true;
   }
   bool contains(UOp u) const {
-    return u.id() < stamps_->stamps.size() && stamps_->stamps[u.id()] == stamps_->current_stamp;
+    return u.id() < stamp_array_->stamps.size() && stamp_array_->stamps[u.id()] == stamp_array_->current_stamp;
   }
   void erase(UOp u) {
-    if (contains(u)) stamps_->stamps[u.id()] = 0;
+    if (contains(u)) stamp_array_->stamps[u.id()] = 0;
   }
 
  private:
   Graph& graph_;
-  std::unique_ptr<StampArray> stamps_;
+  std::unique_ptr<StampArray> stamp_array_;
 };
 
 // A map from nodes of one graph to T, stored as an array indexed by node id.

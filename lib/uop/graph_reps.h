@@ -5,13 +5,13 @@
 
 namespace tgc {
 
-struct Graph::TextRep {
+struct Graph::InternedText {
   uint32_t size;
   uint32_t hash;
   std::string_view as_view() const { return {reinterpret_cast<const char*>(this + 1), size}; }
 };
 
-struct Graph::ItemsRep {
+struct Graph::InternedItems {
   uint32_t size;
   uint32_t hash;
   std::span<const Arg> as_view() const { return {reinterpret_cast<const Arg*>(this + 1), size}; }

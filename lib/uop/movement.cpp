@@ -39,9 +39,9 @@ UOp movement(UOp u, Op op, std::vector<UOp> sizes) {
 
 }  // namespace
 
-UOp movement_shape(UOp u, Op op, Shape sizes) { return movement(u, op, {size_list(u.graph(), sizes)}); }
+UOp make_shape_movement(UOp u, Op op, Shape sizes) { return movement(u, op, {size_list(u.graph(), sizes)}); }
 
-UOp movement_pairs(UOp u, Op op, Pairs pairs) {
+UOp make_pairs_movement(UOp u, Op op, Pairs pairs) {
   ShapeVec first, second;
   for (auto [a, b] : pairs) {
     first.push_back(a);
@@ -51,20 +51,20 @@ UOp movement_pairs(UOp u, Op op, Pairs pairs) {
 }
 
 namespace {
-UOp unless_same_shape(UOp moved, UOp u) { return same_shape(shape_of(moved), shape_of(u)) ? u : moved; }
+UOp unless_same_shape(UOp moved, UOp u) { return is_same_shape(shape_of(moved), shape_of(u)) ? u : moved; }
 }  // namespace
 
-UOp forced_reshape(UOp u, Shape shape) { return movement_shape(u, Op::RESHAPE, shape); }
+UOp force_reshape(UOp u, Shape shape) { return make_shape_movement(u, Op::RESHAPE, shape); }
 
 UOp reshape(UOp u, Shape shape) {
   if (py_ne(prod(shape_of(u)), prod(shape)))
     throw Failure("size mismatch, can't reshape " + str(shape_of(u)) + " -> " + str(shape));
-  return unless_same_shape(forced_reshape(u, shape), u);
+  return unless_same_shape(force_reshape(u, shape), u);
 }
 
 UOp expand(UOp u, Shape shape) {
   Shape from = shape_of(u);
-  if (same_shape(from, shape)) return u;
+  if (is_same_shape(from, shape)) return u;
   size_t rank = std::max(from.size(), shape.size());
   ShapeVec aligned(rank - from.size(), Sint(1)), to(rank - shape.size(), Sint(1));
   aligned.insert(aligned.end(), from.begin(), from.end());
@@ -74,9 +74,9 @@ UOp expand(UOp u, Shape shape) {
     if (!(aligned[i] == to[i]) && !(aligned[i] == Sint(1)))
       throw Failure("cannot broadcast " + str(from) + " to " + str(shape));
   }
-  if (same_shape(from, to)) return u;
+  if (is_same_shape(from, to)) return u;
   UOp reshaped = reshape(u, aligned);
-  return unless_same_shape(movement_shape(reshaped, Op::EXPAND, to), reshaped);
+  return unless_same_shape(make_shape_movement(reshaped, Op::EXPAND, to), reshaped);
 }
 
 UOp permute(UOp u, std::span<const int64_t> order) {
@@ -94,8 +94,8 @@ UOp permute(UOp u, std::span<const int64_t> order) {
   return out;
 }
 
-UOp pad(UOp u, Pairs amounts) { return unless_same_shape(movement_pairs(u, Op::PAD, amounts), u); }
-UOp shrink(UOp u, Pairs bounds) { return unless_same_shape(movement_pairs(u, Op::SHRINK, bounds), u); }
+UOp pad(UOp u, Pairs amounts) { return unless_same_shape(make_pairs_movement(u, Op::PAD, amounts), u); }
+UOp shrink(UOp u, Pairs bounds) { return unless_same_shape(make_pairs_movement(u, Op::SHRINK, bounds), u); }
 
 UOp flip(UOp u, std::span<const bool> axes) {
   if (std::none_of(axes.begin(), axes.end(), [](bool b) { return b; })) return u;

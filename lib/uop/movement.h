@@ -12,7 +12,7 @@ using Pairs = std::span<const std::pair<Sint, Sint>>;
 
 // Throw Failure if the arguments do not fit the shape of `u`; flip does not check an argument without a true.
 UOp reshape(UOp u, Shape shape);         // unlike in Python, a size of -1 is not inferred
-UOp forced_reshape(UOp u, Shape shape);  // makes a RESHAPE even if the shape does not change
+UOp force_reshape(UOp u, Shape shape);   // makes a RESHAPE even if the shape does not change
 UOp expand(UOp u, Shape shape);          // adds missing leading axes; a size of -1 means: the size of the axis in `u`
 UOp permute(UOp u, std::span<const int64_t> order);
 UOp pad(UOp u, Pairs amounts);
@@ -20,8 +20,8 @@ UOp shrink(UOp u, Pairs bounds);
 UOp flip(UOp u, std::span<const bool> axes);
 
 // Make a node with the movement op `op`, even if it changes nothing (UOp._mop).
-UOp movement_shape(UOp u, Op op, Shape sizes);      // for RESHAPE, EXPAND
-UOp movement_pairs(UOp u, Op op, Pairs pairs);      // for PAD, SHRINK
+UOp make_shape_movement(UOp u, Op op, Shape sizes);  // for RESHAPE, EXPAND
+UOp make_pairs_movement(UOp u, Op op, Pairs pairs);  // for PAD, SHRINK
 
 // Reshapes a constant to (1, ..., 1) and expands it to `shape`, as UOp.const(..., shape=shape) does.
 UOp expand_const(UOp constant, Shape shape);

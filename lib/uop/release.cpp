@@ -126,10 +126,10 @@ bool has_field(Release release, std::string_view record, std::string_view field)
 
 Op op_of(std::string_view name) { return parse_op(name).value_or(Op::OTHER); }
 
-int order_of(Release release, Op op) { return kOrders[position_of(release)][size_t(op)]; }
+int op_order_of(Release release, Op op) { return kOrders[position_of(release)][size_t(op)]; }
 
-std::string_view shown_op(UOp u) { return u.is(Op::OTHER) ? u.arg()[0].text() : name_of(u.op()); }
-Arg shown_arg(UOp u) { return u.is(Op::OTHER) ? u.arg()[1] : u.arg(); }
-Arg other_arg(Graph& graph, std::string_view name, Arg arg) { return graph.tuple({graph.str(name), arg}); }
+std::string_view printed_op_name(UOp u) { return u.is(Op::OTHER) ? u.arg()[0].text() : name_of(u.op()); }
+Arg printed_arg(UOp u) { return u.is(Op::OTHER) ? u.arg()[1] : u.arg(); }
+Arg other_node_arg(Graph& graph, std::string_view name, Arg arg) { return graph.tuple({graph.str(name), arg}); }
 
 }  // namespace tgc

@@ -30,14 +30,14 @@ bool has_op(Release release, Op op);  // returns true if the release has the op;
 Op op_of(std::string_view name);
 // Returns the sort key of an op in a release: its value in the release's enum. Ops that the release does not have sort
 // last, in the order of ops.def. Release::Other has the keys of the newest release in releases.def.
-int order_of(Release release, Op op);
+int op_order_of(Release release, Op op);
 
 // Return the op name and the arg to print for `u`. If ops.def does not have the op of a node, the node has op OTHER,
 // and its arg contains the op's name and the actual arg.
-std::string_view shown_op(UOp u);
-Arg shown_arg(UOp u);
+std::string_view printed_op_name(UOp u);
+Arg printed_arg(UOp u);
 // Returns the arg of an OTHER node that represents a node with the op `name` and the arg `arg`.
-Arg other_arg(Graph& graph, std::string_view name, Arg arg);
+Arg other_node_arg(Graph& graph, std::string_view name, Arg arg);
 
 // Returns the releases of releases.def, the oldest first. A release without an enumerator has a value above
 // Release::Other.

@@ -120,7 +120,7 @@ bool is_tree_within(UOp u, size_t nodes) {
 constexpr size_t kMaxTextBytes = size_t(64) << 20;  // limit on the total size of the texts of all nodes
 
 std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
-  if (root.graph().is_foreign()) return render_open(root);
+  if (root.graph().is_foreign()) return render_foreign_graph(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
   std::unordered_map<uint32_t, std::string> text;
@@ -289,18 +289,18 @@ std::string text_of(UOp u, Src src) {
     }
   if (n == 3 && u.is(Op::WHERE)) return "(" + src(1) + " if " + src(0) + " else " + src(2) + ")";
   if (n == 3 && u.is(Op::MULACC)) return "(" + src(0) + "*" + src(1) + "+" + src(2) + ")";
-  return "Ops." + std::string(shown_op(u));
+  return "Ops." + std::string(printed_op_name(u));
 }
 
 }  // namespace
 
-std::string render_open(UOp root) {
+std::string render_foreign_graph(UOp root) {
   // A longer text is replaced by the op's name, because texts grow exponentially if nodes are shared.
   constexpr size_t kMaxOperandBytes = 4000;
   std::unordered_map<uint32_t, std::string> text;
   for (UOp u : toposort(root)) {
     std::string out = text_of(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
-    text.emplace(u.id(), out.size() > kMaxOperandBytes ? "Ops." + std::string(shown_op(u)) : std::move(out));
+    text.emplace(u.id(), out.size() > kMaxOperandBytes ? "Ops." + std::string(printed_op_name(u)) : std::move(out));
   }
   return std::move(text.find(root.id())->second);
 }

@@ -12,7 +12,7 @@ namespace tgc {
 
 // Returns the text of `u`, which is simplified first if `simplify` is true. A node for which there is no syntax is
 // printed as text_of(node), or as its op if `text_of` is empty. Throws Failure if the texts are too large. The text of
-// a graph of another release than 0.12.0 is render_open(u).
+// a graph of another release than 0.12.0 is render_foreign_graph(u).
 std::string render(UOp u, bool simplify = true, const std::function<std::string(UOp)>& text_of = {});
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
@@ -40,6 +40,6 @@ Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& 
 
 // Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. A node whose
 // text is very long is printed as its op.
-std::string render_open(UOp root);
+std::string render_foreign_graph(UOp root);
 
 }  // namespace tgc

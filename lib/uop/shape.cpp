@@ -193,7 +193,7 @@ const ShapeFact* compute_shape(UOp u) {
       const ShapeFact* shape = shape_of_source(i);
       if (shape == common || shape == &kNoShape) continue;
       if (common == &kNoShape) common = shape;
-      else if (!same_shape(view(common), view(shape)))
+      else if (!is_same_shape(view(common), view(shape)))
         fail(u, "shape mismatch: " + str(view(common)) + " and " + str(view(shape)));
     }
     return common;
@@ -292,11 +292,11 @@ bool all_sources(const Node* a, const Node* b, auto same) {
 void inherit_facts(UOp from, UOp to) {
   const Node *a = from.node(), *b = to.node();
   auto is_unique_number = [](const Node* s) { return s->op == Op::UNIQUE; };  // no fact depends on a UNIQUE
-  auto same_shape = [&](const Node* s, const Node* t) {
+  auto is_same_shape = [&](const Node* s, const Node* t) {
     // do not accept a source without a shape: it may be a number that determines a size of the result
     return is_unique_number(s) || (s->shape && s->shape == t->shape && s->shape != &kNoShape);
   };
-  if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, same_shape)) b->shape = a->shape;
+  if (a->shape && !b->shape && a->op != Op::MULTI && all_sources(a, b, is_same_shape)) b->shape = a->shape;
   auto same_device = [&](const Node* s, const Node* t) {
     return is_unique_number(s) || (s->device && s->device == t->device);
   };

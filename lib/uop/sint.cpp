@@ -39,7 +39,7 @@ Sint mod(Sint a, Sint b) {
 }
 Sint neg(Sint a) { return a.is_int() ? Sint(-a.as_int()) : Sint(-a.uop()); }
 
-bool same_shape(Shape a, Shape b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool is_same_shape(Shape a, Shape b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 Sint prod(Shape shape) {
   Sint out = 1;

@@ -45,7 +45,7 @@ Sint floor_div(Sint a, Sint b);  // integers: Python's a // b; UOps: an IDIV nod
 Sint mod(Sint a, Sint b);
 Sint neg(Sint a);
 
-bool same_shape(Shape a, Shape b);
+bool is_same_shape(Shape a, Shape b);
 Sint prod(Shape shape);             // the product of the sizes, multiplied from left to right; 1 for an empty shape
 std::string str(Shape shape);       // returns text for messages, such as "(2, 3)"
 

@@ -25,7 +25,7 @@ void throw_no_source(UOp u, size_t i) {
                 std::to_string(i));
 }
 
-UOp UOp::replace(const Changes& c) const {
+UOp UOp::replace(const NodeChanges& c) const {
   UOpSpan src = c.src ? UOpSpan(*c.src) : UOpSpan(this->src());
   bool same = (!c.op || *c.op == op()) && (!c.dtype || *c.dtype == dtype()) && (!c.arg || *c.arg == arg()) &&
               (!c.tag || *c.tag == tag()) &&

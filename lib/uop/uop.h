@@ -50,14 +50,14 @@ class UOp {
   inline bool is_invalid() const;
 
   // ---- modified copies; they return this node itself if nothing changes
-  struct Changes {
+  struct NodeChanges {
     std::optional<Op> op = {};
     std::optional<DType> dtype = {};
     std::optional<std::span<const UOp>> src = {};
     std::optional<Arg> arg = {};
     std::optional<Arg> tag = {};
   };
-  UOp replace(const Changes& changes) const;
+  UOp replace(const NodeChanges& changes) const;
   UOp with_src(UOpSpan src) const;
   UOp with_dtype(DType dtype) const { return replace({.dtype = dtype}); }
   UOp with_arg(Arg arg) const { return replace({.arg = arg}); }
@@ -164,15 +164,15 @@ struct DeviceFact;
 
 // The kind of a node, for fast selection of rules: the op, but the CONSTs 0, 1, -1 and Invalid have their own kinds.
 enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
-inline constexpr size_t kNumKinds = kInvalid + 1;
+inline constexpr size_t kNumNodeKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
 
 // The result of rewriting one node, cached in the node by the rewriter (see Results in lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
-  uint32_t mark = 0;
+  uint32_t slot_mark = 0;
 
-  void set(const Node* new_result, uint32_t new_mark) { result = new_result, mark = new_mark; }
+  void set(const Node* new_result, uint32_t new_mark) { result = new_result, slot_mark = new_mark; }
   RewriteSlot& operator=(const RewriteSlot&) = delete;  // would overwrite RewriterNote fields in the tail padding
 };
 
@@ -180,7 +180,7 @@ struct RewriteSlot {
 class RewriterNote {
   friend struct NodeNotes;
   [[no_unique_address]] RewriteSlot result_slot_ = {};
-  uint16_t tried_ = 0;
+  uint16_t tried_set_ = 0;
 };
 
 // A node. The sources follow the node in memory, so the last fields, next to the sources, are the most frequently used
@@ -195,7 +195,7 @@ struct Node {
   uint32_t hash;
   Arg arg;
   DType dtype;
-  [[no_unique_address]] mutable RewriterNote note = {};
+  [[no_unique_address]] mutable RewriterNote node_note = {};
   Op op;
   uint8_t kind;
   uint32_t id;

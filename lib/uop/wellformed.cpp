@@ -460,7 +460,7 @@ std::string dtype_error(UOp u) {
   return out + ", needs " + wanted;
 }
 
-std::optional<Malformed> first_malformed_below(UOp root) {
+std::optional<MalformedNode> first_malformed_below(UOp root) {
   const Graph& graph = root.graph();
   if (graph.is_foreign()) return std::nullopt;
   uint32_t id = 0;
@@ -470,17 +470,17 @@ std::optional<Malformed> first_malformed_below(UOp root) {
   UOpSet seen(root.graph());
   for (size_t i = 0; i < roots.size(); i++) {
     auto nodes = toposort(roots[i]);
-    if (auto malformed = first_malformed(nodes)) return malformed;
+    if (auto malformed = first_malformed_node(nodes)) return malformed;
     for (UOp u : nodes)
       if (u.is(Op::KERNEL) && u.arg()[0].is_uop() && seen.insert(u.arg()[0].uop())) roots.push_back(u.arg()[0].uop());
   }
   return std::nullopt;
 }
 
-std::optional<Malformed> first_malformed(std::span<const UOp> nodes) {
+std::optional<MalformedNode> first_malformed_node(std::span<const UOp> nodes) {
   if (!nodes.empty() && nodes[0].graph().is_foreign()) return std::nullopt;
   for (UOp u : nodes)
-    if (wanted_dtypes(u)) return Malformed{u, dtype_error(u)};
+    if (wanted_dtypes(u)) return MalformedNode{u, dtype_error(u)};
   return std::nullopt;
 }
 

@@ -26,20 +26,20 @@ std::string structure_error(Op op, std::span<const UOp> src, Arg arg);
 // has_structure.
 std::string dtype_error(UOp u);
 
-struct Malformed {
+struct MalformedNode {
   UOp node;
   std::string message;
 };
 // Returns the first of `nodes` that has a dtype_error; nullopt if there is none, and in graphs of other releases than
 // 0.12.0.
-std::optional<Malformed> first_malformed(std::span<const UOp> nodes);
+std::optional<MalformedNode> first_malformed_node(std::span<const UOp> nodes);
 
-// Like first_malformed, for `root`, its transitive sources and the graphs inside KERNELs.
-std::optional<Malformed> first_malformed_below(UOp root);
+// Like first_malformed_node, for `root`, its transitive sources and the graphs inside KERNELs.
+std::optional<MalformedNode> first_malformed_below(UOp root);
 
 // Returns the first node of a linear list that occurs twice, or with a source that is missing or comes later; nullopt
 // if there is none. After an ENDIF, its IF and the ENDIF may occur again. NOOP sources may be missing, because listings
 // omit NOOPs. A list with machine instructions (INS) is not checked.
-std::optional<Malformed> first_out_of_order(std::span<const UOp> list);
+std::optional<MalformedNode> first_unordered_node(std::span<const UOp> list);
 
 }  // namespace tgc

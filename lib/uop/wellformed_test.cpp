@@ -130,16 +130,16 @@ TEST_CASE("well formed: dtype_error checks arithmetic") {
 TEST_CASE("well formed: first_out_of_order finds a node before its source or twice in a list") {
   Nodes t;
   UOp load = t.at.load(), list[] = {t.k, t.range.src(0), t.range, t.at, load};
-  CHECK(!first_out_of_order(list));
+  CHECK(!first_unordered_node(list));
   UOp late[] = {t.k, t.range, t.range.src(0)};
-  CHECK(first_out_of_order(late)->message.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
+  CHECK(first_unordered_node(late)->message.find("Ops.RANGE comes before its source 0, Ops.CONST") == 0);
   UOp twice[] = {t.k, t.k};
-  CHECK(first_out_of_order(twice)->message.find("Ops.DEFINE_GLOBAL occurs twice") == 0);
+  CHECK(first_unordered_node(twice)->message.find("Ops.DEFINE_GLOBAL occurs twice") == 0);
   UOp begin = t.node(Op::IF, dtypes::void_, {t.b, t.at}), end = t.node(Op::ENDIF, dtypes::void_, {begin});
   UOp again[] = {t.b, t.k, t.range.src(0), t.range, t.at, begin, end, begin, end};
-  CHECK(!first_out_of_order(again));
+  CHECK(!first_unordered_node(again));
   again[6] = begin;
-  CHECK(first_out_of_order(again)->message.find("Ops.IF occurs twice") == 0);
+  CHECK(first_unordered_node(again)->message.find("Ops.IF occurs twice") == 0);
   again[6] = again[7] = end;
-  CHECK(first_out_of_order(again)->message.find("Ops.ENDIF occurs twice") == 0);
+  CHECK(first_unordered_node(again)->message.find("Ops.ENDIF occurs twice") == 0);
 }

@@ -70,12 +70,12 @@ std::string loop_size_text(UOp loop) {
 
 ExprIsolator::ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays)
     : graph_(graph), arrays_(std::move(arrays)) {
-  point_ = graph.range(Const(kPointsPerRun), kPointAxis, AxisType::GLOBAL);
-  set_of({});
+  sample_point_ = graph.range(Const(kPointsPerRun), kPointAxis, AxisType::GLOBAL);
+  leaf_set_of({});
 }
 
-uint32_t ExprIsolator::set_of(std::vector<uint32_t> leaves) {
-  auto [it, is_new] = set_numbers_.try_emplace(leaves, uint32_t(leaf_sets_.size()));
+uint32_t ExprIsolator::leaf_set_of(std::vector<uint32_t> leaves) {
+  auto [it, is_new] = leaf_set_numbers_.try_emplace(leaves, uint32_t(leaf_sets_.size()));
   if (is_new) leaf_sets_.push_back(std::move(leaves));
   return it->second;
 }
@@ -87,7 +87,7 @@ uint32_t ExprIsolator::union_set(uint32_t a, uint32_t b) {
   if (!is_new) return it->second;
   std::vector<uint32_t> all;
   std::ranges::set_union(leaf_sets_[a], leaf_sets_[b], std::back_inserter(all));
-  return it->second = set_of(std::move(all));
+  return it->second = leaf_set_of(std::move(all));
 }
 
 uint32_t ExprIsolator::leaf_set_of_sources(UOp u, const Bound& bound) {
@@ -183,7 +183,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
 // An INDEX that is used as a value is loaded.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
-  return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_from(c, u.dtype(), {})
+  return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_at_place(c, u.dtype(), {})
          : c.is_address()                                         ? UOp()
                                                                 : c.value;
 }
@@ -352,7 +352,7 @@ uint32_t ExprIsolator::leaf_set_without(uint32_t leaves, std::span<const Arg> ax
                  leaves_[l].node.arg()[1].axis_type() == AxisType::PLACEHOLDER;
         }))
       rest.push_back(l);
-  return set_of(std::move(rest));
+  return leaf_set_of(std::move(rest));
 }
 
 IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
@@ -373,7 +373,7 @@ IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
 IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = exprs_of_leaves_.find(u.id()); it != exprs_of_leaves_.end()) return it->second;
-  for (const Leaf& l : leaves_)
+  for (const ExprLeaf& l : leaves_)
     if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
       IsolatedExpr same = exprs_of_leaves_.at(l.node.id());
       if (!(same.value.dtype() == u.dtype())) same.value = same.value.cast(u.dtype());
@@ -387,7 +387,7 @@ IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
   UOp array = graph_.node(Op::DEFINE_GLOBAL, as.ptr(), {}, Arg(kLeafArrayNumber + !is_float));
   std::vector<UOp> elements;
   for (int64_t i = 0; i < n; i++) {
-    UOp one = array.index_ptr(point_ + Const(num_leaf_slots_++ * kPointsPerRun)).load();
+    UOp one = array.index_ptr(sample_point_ + Const(num_leaf_slots_++ * kPointsPerRun)).load();
     if (u.in({Op::RANGE, Op::SPECIAL}) && !u.src(0).is_const()) {  // the loop's size depends on variables
       UOp size = value_of(u.src(0), {});
       if (size) one = one.alu(Op::MOD, size.cast(as).maximum(Const(int64_t(1))));
@@ -395,7 +395,7 @@ IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
     elements.push_back(one.cast(u.dtype().scalar()));
   }
   UOp value = n > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0];
-  return exprs_of_leaves_[u.id()] = {.value = value, .leaf_set = set_of({number})};
+  return exprs_of_leaves_[u.id()] = {.value = value, .leaf_set = leaf_set_of({number})};
 }
 
 IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
@@ -423,7 +423,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
 }
 
 // Takes offsets modulo the memory's size, so that a wrong offset is no error.
-UOp ExprIsolator::load_from(const IsolatedExpr& place, DType dtype, UOp alt) {
+UOp ExprIsolator::load_at_place(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;
   if (each * places != n) return {};
@@ -452,7 +452,7 @@ IsolatedExpr ExprIsolator::load(UOp u, const Bound& bound) {
   UOp alt;
   if (u.num_src() > 1 && u.src(1).dtype().is_value() && !(u.src(1).dtype() == dtypes::void_))
     alt = value_of(u.src(1), bound);
-  UOp value = load_from(place, u.dtype(), alt);
+  UOp value = load_at_place(place, u.dtype(), alt);
   return value ? IsolatedExpr{.value = value, .leaf_set = leaf_set_of_sources(u, bound)} : make_leaf(u, bound);
 }
 // Makes the REDUCE a leaf if it cannot be isolated or is too much work.

@@ -15,7 +15,7 @@ namespace tgc {
 
 // A node whose values the caller supplies: one for each element and sample point. Local memory, registers and memory
 // after stores are leaves without values.
-struct Leaf {
+struct ExprLeaf {
   UOp node;
   int64_t first_slot = 0;  // index of the node's first element among the elements of all leaves; -1 for memory
 };
@@ -60,8 +60,8 @@ class ExprIsolator {
   // Returns the node's value, or a load of its element for an INDEX that is used as a value; null if there is none.
   UOp load_value(UOp u);
 
-  UOp point() const { return point_; }                   // returns the RANGE over the sample points
-  std::span<const Leaf> leaf_list() const { return leaves_; }
+  UOp point() const { return sample_point_; }            // returns the RANGE over the sample points
+  std::span<const ExprLeaf> leaf_list() const { return leaves_; }
   const std::vector<uint32_t>& leaf_set(uint32_t set) const { return leaf_sets_[set]; }  // indices into leaf_list()
   uint32_t union_set(uint32_t a, uint32_t b);                // returns the number of the union of two sets of leaves
   std::span<const IsolatedMemory> memories() const { return memories_; }
@@ -83,7 +83,7 @@ class ExprIsolator {
   IsolatedExpr constant(UOp u);
   IsolatedExpr define(UOp u);
   IsolatedExpr after(UOp u, const Bound& bound);
-  IsolatedExpr memory_of(UOp u, UOp define, int64_t number, int64_t size);
+  IsolatedExpr make_memory_expr(UOp u, UOp define, int64_t number, int64_t size);
   IsolatedExpr index(UOp u, const Bound& bound);
   IsolatedExpr load(UOp u, const Bound& bound);
   IsolatedExpr reduce(UOp u, const Bound& bound);
@@ -94,21 +94,21 @@ class ExprIsolator {
   IsolatedExpr isolate_unroll(UOp u, const Bound& bound);
   IsolatedExpr isolate_contract(UOp u, const Bound& bound);
   IsolatedExpr make_leaf(UOp u, const Bound& bound);
-  UOp load_from(const IsolatedExpr& place, DType dtype, UOp alt);
+  UOp load_at_place(const IsolatedExpr& place, DType dtype, UOp alt);
   UOp logical_and(UOp a, UOp b);
-  uint32_t set_of(std::vector<uint32_t> leaves);
+  uint32_t leaf_set_of(std::vector<uint32_t> leaves);
   uint32_t leaf_set_of_sources(UOp u, const Bound& bound);
 
   Graph& graph_;
   std::map<int64_t, int64_t> arrays_;
-  UOp point_;
+  UOp sample_point_;
   std::map<std::vector<uint32_t>, Memo> known_exprs_;
-  std::vector<Leaf> leaves_;
+  std::vector<ExprLeaf> leaves_;
   std::map<uint32_t, IsolatedExpr> exprs_of_leaves_;  // by node id of a leaf: the expression that loads its value
   std::vector<IsolatedMemory> memories_;
   std::map<std::vector<uint32_t>, IsolatedExpr> memory_versions_;  // memories after stores; after() makes the keys
   std::vector<std::vector<uint32_t>> leaf_sets_;
-  std::map<std::vector<uint32_t>, uint32_t> set_numbers_;
+  std::map<std::vector<uint32_t>, uint32_t> leaf_set_numbers_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> joined_sets_;
   int64_t num_leaf_slots_ = 0;
   int64_t estimated_work_ = 0;  // estimated number of evaluations of nodes in all REDUCEs and CONTRACTs

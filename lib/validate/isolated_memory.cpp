@@ -22,16 +22,16 @@ IsolatedExpr ExprIsolator::define(UOp u) {
     if (it != arrays_.end() && !is_of_words) size = it->second;  // a rewrite may split n longs into 2n words
   }
   if (size <= 0 || u.dtype().is_image()) return {};
-  return memory_of(u, u, number, size);
+  return make_memory_expr(u, u, number, size);
 }
 
 // Returns the address of the new memory, which has `size` scalars of the dtype of `define`.
-IsolatedExpr ExprIsolator::memory_of(UOp u, UOp define, int64_t number, int64_t size) {
+IsolatedExpr ExprIsolator::make_memory_expr(UOp u, UOp define, int64_t number, int64_t size) {
   UOp own = graph_.node(Op::DEFINE_GLOBAL, define.dtype().base().scalar().ptr(size), {}, Arg(number));
   memories_.push_back({own, u, number, size});
   IsolatedExpr out{.value = graph_.constant(dtypes::index, Const(int64_t(0))), .memory = own};
   if (!u.is(Op::DEFINE_GLOBAL)) {
-    out.leaf_set = set_of({uint32_t(leaves_.size())});
+    out.leaf_set = leaf_set_of({uint32_t(leaves_.size())});
     leaves_.push_back({u, -1});
   }
   return out;
@@ -72,7 +72,7 @@ IsolatedExpr ExprIsolator::after(UOp u, const Bound& bound) {
   if (!is_new) return it->second;
   const auto memory = std::ranges::find(memories_, base.memory, &IsolatedMemory::define);
   const int64_t number = kLeafArrayNumber + 2 + int64_t(memories_.size()), size = memory->num_scalars;
-  return it->second = memory_of(u, define, number, size);
+  return it->second = make_memory_expr(u, define, number, size);
 }
 
 }  // namespace tgc

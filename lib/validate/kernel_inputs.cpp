@@ -85,13 +85,15 @@ std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const
       const bool is_given = c.value_source == "--var" || c.value_source == "--inputs";
       if (!is_given && c.value != value) c = {value, largest ? "the largest" : "the smallest"};
     }
-    auto is_same = [](const ChosenVariables& a, const ChosenVariables& b) { return values_of(a) == values_of(b); };
+    auto is_same = [](const ChosenVariables& a, const ChosenVariables& b) {
+      return chosen_values_of(a) == chosen_values_of(b);
+    };
     if (!is_same(bound, chosen) && (out.empty() || !is_same(bound, out[0]))) out.push_back(std::move(bound));
   }
   return out;
 }
 
-VariableValues values_of(const ChosenVariables& chosen) {
+VariableValues chosen_values_of(const ChosenVariables& chosen) {
   VariableValues out;
   for (auto& [name, v] : chosen) out[name] = v.value;
   return out;
@@ -211,11 +213,11 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
   return out;
 }
 
-InputDistribution input_distribution(UOp root, uint64_t seed) {
+InputDistribution make_input_distribution(UOp root, uint64_t seed) {
   InputDistribution out{.seed = seed};
   for (UOp u : arrays_without_negatives(root)) {
     if (!u.is(Op::DEFINE_GLOBAL)) return {.seed = seed, .floats = Floats::Unit};
-    out.unit.insert("data" + std::to_string(u.arg().small_int()));
+    out.unit_inputs.insert("data" + std::to_string(u.arg().small_int()));
   }
   return out;
 }
@@ -264,7 +266,7 @@ std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribut
     if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;
-    const Floats floats = draw.floats_of(at->name);
+    const Floats floats = draw.float_kind_of(at->name);
     if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, floats);
     else if (set == InputSet::AllSizes) fill_wide_range(at->array, draw.seed, at->name, floats);
     else fill_with_sign(at->array, at->name, set == InputSet::BelowZero && floats == Floats::Normal ? -1 : 1);

@@ -46,7 +46,7 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
 // Returns up to two other choices to try: all variables at their smallest values, and all at their largest, except for
 // values from --var and --inputs.
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
-VariableValues values_of(const ChosenVariables& chosen);
+VariableValues chosen_values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "n=2, --var; pos=3, recorded"; "" if there are no variables.
 std::string text_of(const ChosenVariables& chosen);
 
@@ -56,7 +56,7 @@ std::string text_of(const ChosenVariables& chosen);
 std::vector<UOp> arrays_without_negatives(UOp root);
 // Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
 // arrays_without_negatives() or, if one of them is no kernel argument, for all arrays; else Floats::Normal.
-InputDistribution input_distribution(UOp root, uint64_t seed = 0);
+InputDistribution make_input_distribution(UOp root, uint64_t seed = 0);
 // Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
 std::string note_on_floats(const InputDistribution& draw);
 

@@ -33,7 +33,7 @@ Status take_expected_arrays(Arrays& expected, const Executable& kernel, const st
 
 KernelTrial::KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given, const ExecuteOptions& ref)
     : root_(root), linear_list_(list), given_inputs_(std::move(given)), ref_options_(ref) {
-  if (given_inputs_.seed) input_distribution_ = input_distribution(root, *given_inputs_.seed);
+  if (given_inputs_.seed) input_distribution_ = make_input_distribution(root, *given_inputs_.seed);
 }
 
 Status KernelTrial::begin_trial(const Executable& kernel) {
@@ -43,8 +43,8 @@ Status KernelTrial::begin_trial(const Executable& kernel) {
                                .recorded_values = given_inputs_.recorded_variables,
                                .seed = given_inputs_.seed};
     ChosenVariables chosen = choose_variables(kernel, from).value_or_throw();
-    kernel.arguments(values_of(chosen)).value_or_throw();
-    begin_trial(std::move(chosen), std::move(input_arrays(kernel.buffers(), given_inputs_.arrays,
+    kernel.arguments(chosen_values_of(chosen)).value_or_throw();
+    begin_trial(std::move(chosen), std::move(make_input_arrays(kernel.buffers(), given_inputs_.arrays,
                                                           given_inputs_.arrays_file, input_distribution_)
                                                  .value_or_throw()));
     return Unit{};
@@ -52,8 +52,8 @@ Status KernelTrial::begin_trial(const Executable& kernel) {
 }
 
 void KernelTrial::begin_trial(ChosenVariables chosen, Arrays inputs) {
-  chosen_variables_ = std::move(chosen), inputs_ = std::move(inputs);
-  variables_ = values_of(chosen_variables_);
+  chosen_variables_ = std::move(chosen), input_arrays_ = std::move(inputs);
+  variable_values_ = chosen_values_of(chosen_variables_);
 }
 
 bool KernelTrial::has_drawn_arrays(const Executable& kernel) const {
@@ -63,27 +63,27 @@ bool KernelTrial::has_drawn_arrays(const Executable& kernel) const {
 }
 
 Result<Arrays> KernelTrial::inputs_for_kernel(const Executable& kernel) const {
-  Arrays known = copy_of(inputs_);
+  Arrays known = copy_arrays(input_arrays_);
   for (const BufferSpec& b : kernel.buffers()) {
     const Array* given = find_array(known, b.name()) ? nullptr : find_array(given_inputs_.arrays, b.name());
     if (given) known.push_back({b.name(), given->copy()});
   }
-  return input_arrays(kernel.buffers(), known, given_inputs_.arrays_file, input_distribution_);
+  return make_input_arrays(kernel.buffers(), known, given_inputs_.arrays_file, input_distribution_);
 }
 
 Result<Arrays> KernelTrial::inputs_of(InputSet set) const {
   return catch_failures([&] {
     const Executable kernel = std::move(Executable::make_for_ref(root_).value_or_throw());
-    Arrays out =
-        std::move(input_arrays(kernel.buffers(), given_inputs_.arrays, given_inputs_.arrays_file, input_distribution_)
-                      .value_or_throw());
+    Arrays out = std::move(
+        make_input_arrays(kernel.buffers(), given_inputs_.arrays, given_inputs_.arrays_file, input_distribution_)
+            .value_or_throw());
     if (!input_distribution_ || redraw_inputs(root_, set, *input_distribution_, given_inputs_.arrays, out).empty())
       out.clear();
     return out;
   });
 }
 
-Result<Execution> KernelTrial::run_reference() const {
+Result<ExecutionResult> KernelTrial::run_reference() const {
   return linear_list_.empty() ? reference_runner().run_reference(root_)
                               : reference_runner().run_reference(linear_list_);
 }

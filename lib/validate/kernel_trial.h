@@ -42,8 +42,8 @@ class KernelTrial {
   void begin_trial(ChosenVariables chosen, Arrays inputs);
 
   const ChosenVariables& chosen_variables() const { return chosen_variables_; }
-  const VariableValues& variables() const { return variables_; }
-  const Arrays& inputs() const { return inputs_; }
+  const VariableValues& variables() const { return variable_values_; }
+  const Arrays& inputs() const { return input_arrays_; }
   const Arrays& file_arrays() const { return given_inputs_.arrays; }
   // Returns the distribution of drawn arrays; unset if there is no seed.
   const std::optional<InputDistribution>& distribution() const { return input_distribution_; }
@@ -54,7 +54,7 @@ class KernelTrial {
   // Returns inputs of the trial's kernel, with arrays redrawn from `set` (redraw_inputs); no arrays if none is redrawn.
   Result<Arrays> inputs_of(InputSet set) const;
 
-  Result<Execution> run_reference() const;
+  Result<ExecutionResult> run_reference() const;
   // Calls ReferenceRunner::compare_arrays() for the arrays that a candidate stored. Never rechecks a linear list.
   Result<std::vector<Comparison>> compare_arrays(const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
@@ -62,7 +62,7 @@ class KernelTrial {
 
  private:
   ReferenceRunner reference_runner() const {
-    return ReferenceRunner(inputs_, variables_, ref_options_, input_distribution_);
+    return ReferenceRunner(input_arrays_, variable_values_, ref_options_, input_distribution_);
   }
 
   UOp root_;
@@ -71,8 +71,8 @@ class KernelTrial {
   ExecuteOptions ref_options_;
   std::optional<InputDistribution> input_distribution_;
   ChosenVariables chosen_variables_;
-  VariableValues variables_;
-  Arrays inputs_;
+  VariableValues variable_values_;
+  Arrays input_arrays_;
 };
 
 }  // namespace tgc

@@ -10,7 +10,7 @@ namespace {
 // Returns a kernel that computes data0[i] = data1[i] + n for i < 8, where the variable n is in 0..30.
 InputGraph kernel_with_variable() {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
-  return std::move(load_text({}, InputKind::Pyrender,
+  return std::move(load_graph_text({}, InputKind::Pyrender,
                              "i = UOp.range(8, 0, AxisType.LOOP)\nn = UOp.variable('n', 0, 30)\nast = " + global +
                                  "0).index(i, ptr=True).store(" + global +
                                  "1).index(i)+n.cast(dtypes.int)).end(i).sink()\n",
@@ -19,7 +19,7 @@ InputGraph kernel_with_variable() {
 }
 
 KernelTrial begun(const InputGraph& in, TrialInputs given) {
-  KernelTrial trial(in.root, {}, std::move(given), {.runs_in_process = true});
+  KernelTrial trial(in.root, {}, std::move(given), {.should_run_in_process = true});
   trial.begin_trial(Executable::make_for_ref(in.root).value_or_throw()).value_or_throw();
   return trial;
 }
@@ -63,10 +63,10 @@ TEST_CASE("KernelTrial tries the smallest and the largest value of each variable
 TEST_CASE("KernelTrial compares a candidate with what REF computes for the same variables and arrays") {
   const InputGraph in = kernel_with_variable();
   const KernelTrial trial = begun(in, {.variables = {{"n", 7}}});
-  Execution expected = std::move(trial.run_reference().value_or_throw());
+  ExecutionResult expected = std::move(trial.run_reference().value_or_throw());
   const auto data1 = find_array(trial.inputs(), "data1")->as<int32_t>();
   CHECK(find_array(expected.outputs, "data0")->as<int32_t>()[2] == data1[2] + 7);
-  Arrays stored = copy_of(expected.outputs);
+  Arrays stored = copy_arrays(expected.outputs);
   CHECK(trial.compare_arrays(stored, expected.outputs).value_or_throw()[0].has_passed());
   stored[0].array.as<int32_t>()[2]++;
   CHECK(trial.compare_arrays(stored, expected.outputs).value_or_throw()[0].num_different == 1);
@@ -89,10 +89,10 @@ TEST_CASE("input_distribution draws no negative numbers for arrays on which root
       text += "d" + slot + " = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), " + slot + ")\n";
     text += "a = d1.index(i)\nb = d2.index(i)\nc = d3.index(i)\nzero = UOp.const(dtypes.float, 0.0)\nv = " + value +
             "\nast = d" + stored_to + ".index(i, ptr=True).store(v).end(i).sink()\n";
-    const InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
-    const InputDistribution draw = input_distribution(in.root);
+    const InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+    const InputDistribution draw = make_input_distribution(in.root);
     std::string out = draw.floats == Floats::Unit ? "all" : "";
-    for (const std::string& name : draw.unit) out += (out.empty() ? "" : " ") + name;
+    for (const std::string& name : draw.unit_inputs) out += (out.empty() ? "" : " ") + name;
     return out;
   };
   CHECK(unit_arrays("a+b*c") == "");

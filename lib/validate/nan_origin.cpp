@@ -174,8 +174,8 @@ Const NanOrigin::compute_value(UOp u) {
     case Op::CONST: return u.is_invalid() ? Const::invalid() : truncate(u.arg().to_const(), u.dtype());
     case Op::RANGE: return loop_values_.at(u);
     case Op::DEFINE_VAR: {
-      auto it = variables_.find(std::string(u.arg()[0].text()));
-      if (it == variables_.end()) throw Failure("variable '" + std::string(u.arg()[0].text()) + "' has no value");
+      auto it = variable_values_.find(std::string(u.arg()[0].text()));
+      if (it == variable_values_.end()) throw Failure("variable '" + std::string(u.arg()[0].text()) + "' has no value");
       return it->second;
     }
     case Op::BIND:
@@ -204,7 +204,7 @@ Const NanOrigin::load_value(UOp index) {
   const UOp memory = memory_of(index.src(0));
   const Const at = value_of(index.src(1));
   if (at.is_invalid()) return dtypes::as_const(0, memory.dtype().base());
-  const Array* array = memory.is(Op::DEFINE_GLOBAL) ? find_array(arrays_, "data" + memory.arg().repr()) : nullptr;
+  const Array* array = memory.is(Op::DEFINE_GLOBAL) ? find_array(input_arrays_, "data" + memory.arg().repr()) : nullptr;
   if (!array) throw Failure("there are no values of " + std::string(name_of(memory.op())) + " " + memory.arg().repr());
   if (!at.is_integral()) throw Failure("the index of a load is no integer");
   const Int i = at.as_int();

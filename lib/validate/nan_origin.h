@@ -26,7 +26,7 @@ class NanOrigin {
  public:
   // `ast` is the kernel's AST in tgc's IR. `arrays` has the arrays that the kernel reads, by name ("data1").
   NanOrigin(UOp ast, const Arrays& arrays, const VariableValues& variables)
-      : ast_(ast), arrays_(arrays), variables_(variables) {}
+      : ast_(ast), input_arrays_(arrays), variable_values_(variables) {}
 
   // Returns the steps to an element of an output, the origin first. Fails if the element is not stored, if it is finite
   // in REF's arithmetic, or if the AST cannot be evaluated at one element.
@@ -63,8 +63,8 @@ class NanOrigin {
   std::string loop_values_text() const;
 
   UOp ast_;
-  const Arrays& arrays_;
-  const VariableValues& variables_;
+  const Arrays& input_arrays_;
+  const VariableValues& variable_values_;
   std::unordered_map<UOp, KnownNode> known_nodes_;
   std::unordered_map<UOp, int64_t> loop_values_;
   std::vector<UOp> loop_nest_;

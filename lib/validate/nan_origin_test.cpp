@@ -13,7 +13,7 @@ namespace {
 // names that `f` uses.
 InputGraph elementwise(const std::string& f, const std::string& lines = "") {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
-  return std::move(load_text({}, InputKind::Pyrender,
+  return std::move(load_graph_text({}, InputKind::Pyrender,
                              "i = UOp.range(4, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
                                  "2).index(i)\n" + lines + "ast = " + global + "0).index(i, ptr=True).store(" + f +
                                  ").end(i).sink()\n",
@@ -65,7 +65,7 @@ TEST_CASE("NanOrigin follows only the branch that a WHERE takes, and says from w
 TEST_CASE("NanOrigin finds the iteration of a reduction") {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), ";
   const InputGraph in = std::move(
-      load_text(
+      load_graph_text(
           {}, InputKind::Pyrender,
           "r = UOp.range(4, 1, AxisType.REDUCE)\na = " + global + "1).index(r)\nb = " + global +
               "2).index(r)\nast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), 0)"

@@ -7,7 +7,7 @@
 #include "lib/uop/graph.h"
 
 namespace tgc {
-double epsilon(DType dtype) {
+double dtype_epsilon(DType dtype) {
   switch (dtype.scalar_kind()) {
     case Scalar::Float64: return 0x1p-52;
     case Scalar::Float32: return 0x1p-23;
@@ -84,14 +84,14 @@ class Shaker {
     return u.is_const() && std::fabs(std::frexp(u.arg().to_const().to_double(), &exponent)) == 0.5;
   }
   static bool is_narrowing(UOp cast) {
-    return dtypes::is_float(cast.src(0).dtype()) && epsilon(cast.dtype()) > epsilon(cast.src(0).dtype());
+    return dtypes::is_float(cast.src(0).dtype()) && dtype_epsilon(cast.dtype()) > dtype_epsilon(cast.src(0).dtype());
   }
 
   bool has_noise() const { return way_ > 0; }
   bool turns_comparisons() const { return way_ < kNumPerturbations / 2; }
   bool up(size_t number) const { return ((number + 1) * 0x9E3779B97F4A7C15 >> (50 + 3 * way_)) & 1; }
   UOp scaled(UOp x, bool more, double bits) const {
-    double e = (more ? bits : -bits) * epsilon(x.dtype()), least = least_normal(x.dtype());
+    double e = (more ? bits : -bits) * dtype_epsilon(x.dtype()), least = least_normal(x.dtype());
     if (!e) return x;
     UOp off = x * x.const_like(1 + e);
     if (!least) return off;
@@ -145,7 +145,7 @@ class Shaker {
   // Perturbs a reduction. Except in way 0, makes every second element of a sum of floats larger, the others smaller.
   UOp reduction(UOp u, std::vector<UOp> src) const {
     if (u.arg().op() == Op::MAX) return maximum_of_all(u, std::move(src));
-    if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && epsilon(u.dtype())) {
+    if (has_noise() && u.arg().op() == Op::ADD && src.size() > 1 && dtype_epsilon(u.dtype())) {
       UOp odd = (src[1] % Const(int64_t(2))).ne(Const(int64_t(0)));
       if (u.dtype().count() > 1) odd = odd.broadcast(u.dtype().count());
       src[0] = odd.where(scaled(src[0], way_ % 2, 1), scaled(src[0], !(way_ % 2), 1));
@@ -173,8 +173,8 @@ class Shaker {
   UOp comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!turns_comparisons() || !(inexact_.contains(u.src(0)) || inexact_.contains(u.src(1)))) return same;
     UOp size_of_both = size(src[0]).maximum(size(src[1]));
-    UOp apart =
-        (size_of_both * size_of_both.const_like(kFewBits * epsilon(src[0].dtype()))).lt(size(src[0] + src[1].neg()));
+    UOp apart = (size_of_both * size_of_both.const_like(kFewBits * dtype_epsilon(src[0].dtype())))
+                    .lt(size(src[0] + src[1].neg()));
     return same.ne(apart.logical_not());
   }
 

@@ -6,7 +6,7 @@
 namespace tgc {
 
 // Returns the distance from 1 to the next larger number of a float dtype (or a vector of it); 0 for other dtypes.
-double epsilon(DType dtype);
+double dtype_epsilon(DType dtype);
 
 inline constexpr int kNumPerturbations = 4;
 

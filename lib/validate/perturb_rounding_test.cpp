@@ -28,7 +28,7 @@ Results results(const std::string& expression, float a, float b) {
   auto run = [&](UOp graph_to_run) {
     float out = 0;
     RefBuffer buffers[] = {{0, &out, 4}, {1, &a, 4}, {2, &b, 4}};
-    RefProgram program = std::move(RefProgram::from_graph(graph_to_run).value_or_throw());
+    RefProgram program = std::move(RefProgram::make_from_graph(graph_to_run).value_or_throw());
     program.run(buffers).value_or_throw();
     return out;
   };

@@ -55,14 +55,14 @@ bool is_recheck_cheap(UOp root, const std::vector<Comparison>& compared) {
 }
 
 Result<Arrays> ReferenceRunner::inputs_for_kernel(const Executable& kernel) const {
-  return input_arrays(kernel.buffers(), inputs_, "", missing_inputs_);
+  return make_input_arrays(kernel.buffers(), input_arrays_, "", missing_inputs_);
 }
 
-Result<Execution> ReferenceRunner::run_reference(Result<Executable> kernel) const {
+Result<ExecutionResult> ReferenceRunner::run_reference(Result<Executable> kernel) const {
   if (!kernel) return kernel.diag();
   auto inputs = inputs_for_kernel(*kernel);
   if (!inputs) return inputs.diag();
-  return execute(*kernel, *make_ref_device(), *inputs, variables_, options_);
+  return execute_kernel(*kernel, *make_ref_device(), *inputs, variable_values_, execute_options_);
 }
 
 Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
@@ -71,19 +71,19 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
   return catch_failures([&] {
     Arrays own;
     Arrays& rest = settled ? *settled : own;
-    rest = copy_of(actual);
+    rest = copy_arrays(actual);
     auto out = std::move(compare_outputs(root, actual, expected, options).value_or_throw());
     auto all_passed = [&] { return std::ranges::all_of(out, &Comparison::has_passed); };
     if (all_passed()) return out;
     const bool rechecks = recheck == Recheck::Always || (recheck == Recheck::IfCheap && is_recheck_cheap(root, out));
     if (!rechecks && !options.should_accept_rounding) return out;
-    const double seconds = options_.timeout_seconds;
+    const double seconds = execute_options_.timeout_seconds;
     const DeadlineScope scope(seconds > 0 ? seconds : double(limit(Limit::RefSeconds)));
     auto done = catch_failures([&] {
       if (rechecks) leave_out_sensitive_elements(root, expected, options, out, rest);
       if (!options.should_accept_rounding || all_passed()) return Unit{};
       RoundingEffect effect(*this, root, expected);
-      if (!effect.explains_differences(actual, rest)) return effect.set_explained_elements(rest), Unit{};
+      if (!effect.are_differences_explained(actual, rest)) return effect.set_explained_elements(rest), Unit{};
       for (Comparison& c : out) c.num_rounded = std::exchange(c.num_different, 0);
       return Unit{};
     });

@@ -27,15 +27,15 @@ class ReferenceRunner {
   // are for each run.
   ReferenceRunner(const Arrays& inputs, const VariableValues& variables, const ExecuteOptions& options = {},
                   std::optional<InputDistribution> missing = {})
-      : inputs_(inputs), variables_(variables), options_(options), missing_inputs_(missing) {}
+      : input_arrays_(inputs), variable_values_(variables), execute_options_(options), missing_inputs_(missing) {}
 
   // Runs a graph at any stage, a linear list, or an Executable in REF. Fails if REF cannot run the kernel, if an input
   // does not fit, or if the kernel accesses memory out of bounds or exceeds a limit.
-  Result<Execution> run_reference(UOp root) const { return run_reference(Executable::make_for_ref(root)); }
-  Result<Execution> run_reference(std::span<const UOp> list) const {
+  Result<ExecutionResult> run_reference(UOp root) const { return run_reference(Executable::make_for_ref(root)); }
+  Result<ExecutionResult> run_reference(std::span<const UOp> list) const {
     return run_reference(Executable::make_for_ref(list));
   }
-  Result<Execution> run_reference(Result<Executable> kernel) const;
+  Result<ExecutionResult> run_reference(Result<Executable> kernel) const;
   // Returns copies of the inputs that `kernel` (for any device) takes, in the order of its buffers.
   Result<Arrays> inputs_for_kernel(const Executable& kernel) const;
 
@@ -52,9 +52,9 @@ class ReferenceRunner {
   void leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
                            std::vector<Comparison>& out, Arrays& settled) const;
 
-  const Arrays& inputs_;
-  const VariableValues& variables_;
-  ExecuteOptions options_;
+  const Arrays& input_arrays_;
+  const VariableValues& variable_values_;
+  ExecuteOptions execute_options_;
   std::optional<InputDistribution> missing_inputs_;
 };
 

@@ -22,13 +22,13 @@ struct StoredKernel {
     std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), ";
     std::string text = "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
                        "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f + ").end(i).sink()\n";
-    loaded = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+    loaded = std::move(load_graph_text({}, InputKind::Pyrender, text, "test").value_or_throw());
     add(inputs, "data0", std::vector<float>(8)), add(inputs, "data1", a), add(inputs, "data2", b);
     add(actual, "data0", stored), add(expected, "data0", wanted);
   }
   Comparison compared(const ToleranceOptions& tolerance = {}) {
     VariableValues none;
-    const ReferenceRunner ref(inputs, none, {.runs_in_process = true});
+    const ReferenceRunner ref(inputs, none, {.should_run_in_process = true});
     auto out = ref.compare_arrays(loaded.root, actual, expected, {.tolerance = tolerance});
     return std::move(out.value_or_throw()[0]);
   }
@@ -89,7 +89,7 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
       "v = a.reduce(r, arg=Ops.ADD)\n"
       "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.bfloat16.ptr(1), (), 0).index(UOp.const(dtypes.index, 0), ptr=True)"
       ".store(v).sink()\n";
-  InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+  InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test").value_or_throw());
   auto bf16 = [](std::vector<float> values) {
     Array out(dtypes::bfloat16, {int64_t(values.size())});
     for (size_t i = 0; i < values.size(); i++) out.as<uint16_t>()[i] = float_to_bf16_bits(values[i]);
@@ -98,7 +98,7 @@ TEST_CASE("ReferenceRunner accepts what rounding explains, and nothing worse") {
   Arrays inputs, actual;
   inputs.push_back({"data0", bf16({0})}), inputs.push_back({"data1", bf16(std::vector<float>(512, 0.7f))});
   const VariableValues none;
-  const ReferenceRunner ref(inputs, none, {.runs_in_process = true});
+  const ReferenceRunner ref(inputs, none, {.should_run_in_process = true});
   const Arrays expected = std::move(ref.run_reference(in.root).value_or_throw().outputs);
   for (auto [sum, is_rounding] : {std::pair(358.f, true), {10000.f, false}, {NAN, false}}) {
     actual.clear(), actual.push_back({"data0", bf16({sum})});
@@ -119,9 +119,9 @@ TEST_CASE("ReferenceRunner gives the differences that rounding explains their ex
   stored[0] = 0.0009765625f, stored[1] = INFINITY;
   const StoredKernel kernel(times_3, a, b, stored, wanted);
   const VariableValues none;
-  const ReferenceRunner ref(kernel.inputs, none, {.runs_in_process = true});
+  const ReferenceRunner ref(kernel.inputs, none, {.should_run_in_process = true});
   for (float wrong : {INFINITY, 1.f}) {
-    Arrays actual = copy_of(kernel.actual), settled;
+    Arrays actual = copy_arrays(kernel.actual), settled;
     actual[0].array.as<float>()[1] = wrong;
     const CompareOptions options{.tolerance = {.rtol = 1e-4, .atol = 1e-5}, .should_accept_rounding = true};
     auto all = ref.compare_arrays(kernel.loaded.root, actual, kernel.expected, options, Recheck::Never, &settled);
@@ -139,7 +139,7 @@ TEST_CASE("expected_divergence names C's integer promotion where it changes a re
                        "r = UOp.range(4, 0, AxisType.REDUCE)\n"
                        "a = data.index(UOp.const(dtypes.index, 0))\nb = data.index(UOp.const(dtypes.index, 1))\n"
                        "ast = " + f + ".sink()\n";
-    InputGraph in = std::move(load_text({}, InputKind::Pyrender, text, "test").value_or_throw());
+    InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test").value_or_throw());
     return !expected_divergence(in.root, {differs}, renderer).empty();
   };
   for (const char* f : {"(a+b).cast(dtypes.int)", "(a*b).cast(dtypes.half)", "((a+b)<a)", "((a+b)//b)",

@@ -121,18 +121,18 @@ class Sampling {
   }
 
   // `given` has, for each stored array, as many indices as there are points; null: the indices are drawn.
-  Sample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
+  ArraySample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
              bool in_process = false) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
     for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
     RefProgram program =
-        std::move(RefProgram::from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());
+        std::move(RefProgram::make_from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());
     std::vector<RefBuffer> buffers;
     for (const NamedArray& a : inputs) buffers.push_back(buffer_of(a));
     for (size_t i = 0; i < own_.size(); i++) buffers.push_back({kOwn + int64_t(i), own_[i].data(), own_[i].nbytes()});
-    run_ref(program, buffers, variables, in_process).value_or_throw();
-    Sample out;
+    run_ref_program(program, buffers, variables, in_process).value_or_throw();
+    ArraySample out;
     for (auto& [name, offsets, values] : results_) {
       auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
       out.flat_indices[name].assign(at, at + points_);
@@ -196,17 +196,17 @@ class Sampling {
   std::vector<Stored> results_;
 };
 
-Sample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
-  Sample out;
+ArraySample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
+  ArraySample out;
   std::vector<RefBuffer> buffers;
   std::vector<UOp> nodes = toposort(ast);
   for (const BufferSpec& b : buffers_of_nodes(nodes)) {
     auto given = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (given == inputs.end()) continue;
-    if (b.is_written) out.values.push_back({b.name(), shared_memory_copy(given->array)});
+    if (b.is_written) out.values.push_back({b.name(), copy_to_shared_memory(given->array)});
     buffers.push_back(buffer_of(b.is_written ? out.values.back() : *given));
   }
-  run_in_worker(RefProgram::from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
+  run_in_worker(RefProgram::make_from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
   return out;
 }
 
@@ -220,7 +220,7 @@ std::vector<UOp> ranges_of_reductions(UOp value) {
 
 }  // namespace
 
-Array elements_of(const Array& array, const std::vector<int64_t>& places) {
+Array elements_at(const Array& array, const std::vector<int64_t>& places) {
   Array out(array.dtype(), {int64_t(places.size())});
   auto item = size_t(array.dtype().itemsize());
   for (int64_t place : places)
@@ -239,7 +239,7 @@ UOp constant_size_of(UOp range) {
 
 double work_of(UOp ast) { return work_below(ast, {}); }
 
-std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::string& array, int64_t place,
+std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const std::string& array, int64_t place,
                                                           const VariableValues& variables, size_t most) {
   Places out;
   auto read = [&](UOp value) {
@@ -278,7 +278,7 @@ std::map<std::string, std::vector<int64_t>> elements_read(UOp ast, const std::st
   return done ? out : Places();
 }
 
-Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work) {
+Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const VariableValues& variables, double work) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
     const double all = work_of(ast);
@@ -291,7 +291,7 @@ Result<Sample> reference_sample(UOp ast, const Arrays& inputs, const VariableVal
   });
 }
 
-Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places,
+Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places,
                          bool in_process) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
@@ -303,12 +303,12 @@ Result<Arrays> values_at(UOp ast, const Arrays& inputs, const VariableValues& va
     for (auto& [name, list] : places) most = std::max(most, list.size());
     Places all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
-    Sample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
+    ArraySample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
     if (sample.flat_indices != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
     for (NamedArray& a : sample.values) {
       std::vector<int64_t> first(places.at(a.name).size());
       std::iota(first.begin(), first.end(), 0);
-      a.array = elements_of(a.array, first);
+      a.array = elements_at(a.array, first);
     }
     return std::move(sample.values);
   });

@@ -59,7 +59,7 @@ class Evaluation {
     longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
   }
 
-  std::vector<EquivalenceResult> run(std::span<const Sides> pairs) {
+  std::vector<EquivalenceResult> run(std::span<const RewriteSides> pairs) {
     std::vector<EquivalenceResult> out(pairs.size());
     std::vector<Common> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
@@ -109,7 +109,7 @@ class Evaluation {
 
   void evaluate() {
     UOp root = graph_.sink(graph_.group(stores_).end(isolator_.point()));
-    RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
+    RefProgram program = std::move(RefProgram::make_from_graph(root).value_or_throw());
     fill_leaves();
     doubles_out_ = Array::allocate_shared(dtypes::float64, {num_doubles_ * kPointsPerRun});
     longs_out_ = Array::allocate_shared(dtypes::int64, {num_longs_ * kPointsPerRun});
@@ -145,7 +145,7 @@ class Evaluation {
     std::mt19937_64 random(seed_);
     leaf_longs_.resize(size_t(std::max<int64_t>(1, isolator_.num_leaf_slots()) * kPointsPerRun));
     leaf_doubles_.resize(leaf_longs_.size());
-    for (const Leaf& leaf : isolator_.leaf_list()) {
+    for (const ExprLeaf& leaf : isolator_.leaf_list()) {
       if (leaf.first_slot < 0) continue;
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPointsPerRun; i++) {
@@ -202,7 +202,7 @@ class Evaluation {
     return out;
   }
 
-  EquivalenceResult compare(const Sides& s, const Common& common) const {
+  EquivalenceResult compare(const RewriteSides& s, const Common& common) const {
     if (common.parts.empty()) return {};
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
     int64_t last = -1;  // the last point at which the sides differ
@@ -250,7 +250,7 @@ class Evaluation {
     auto& sides = const_cast<SideIsolator&>(sides_);
     uint32_t set = sides.leaf_set_of(u);
     for (uint32_t number : isolator_.leaf_set(set)) {
-      const Leaf& leaf = isolator_.leaf_list()[number];
+      const ExprLeaf& leaf = isolator_.leaf_list()[number];
       if (leaf.first_slot < 0) continue;
       size_t at = size_t(leaf.first_slot * kPointsPerRun + point);
       bool is_float = dtypes::is_float(leaf.node.dtype());
@@ -287,10 +287,10 @@ bool EquivalenceResult::has_one_difference_in(int n) const {
   return kind == Kind::Differ && is_beyond_rounding && n * num_differing_points >= kPointsPerRun;
 }
 
-Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
+Result<std::vector<EquivalenceResult>> compare_sides(std::span<const RewriteSides> pairs, const Arrays& arrays,
                                         const VariableValues& variables, uint64_t seed) {
   return catch_failures([&] {
-    auto any = std::ranges::find_if(pairs, [](const Sides& s) { return bool(s.before); });
+    auto any = std::ranges::find_if(pairs, [](const RewriteSides& s) { return bool(s.before); });
     if (any == pairs.end()) return std::vector<EquivalenceResult>(pairs.size());
     return Evaluation(any->before.graph(), arrays, variables, seed).run(pairs);
   });

@@ -10,7 +10,7 @@
 
 namespace tgc {
 
-struct Sides {
+struct RewriteSides {
   UOp before, after;     // if one is null, the result is Open
   double tolerance = 0;  // largest relative difference of floats that rounding explains; 0: a default for the dtype
 };
@@ -37,7 +37,7 @@ struct EquivalenceResult {
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by
 // name, data0) and `variables` are those of the run. `seed` selects the sample points. Fails if REF cannot run the
 // graph.
-Result<std::vector<EquivalenceResult>> compare_sides(std::span<const Sides> pairs, const Arrays& arrays,
+Result<std::vector<EquivalenceResult>> compare_sides(std::span<const RewriteSides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 
 // Returns the name of a leaf in reports: "r0" for a loop; the name of a launch index or variable; else op and node id.

@@ -22,7 +22,7 @@ struct Parts {
   UOp number(int64_t v) { return g.constant(dtypes::index, Const(v)); }
   UOp load(UOp at) { return data.index_ptr(at).load(); }
   EquivalenceResult see(UOp before, UOp after) {
-    Sides pair{before, after};
+    RewriteSides pair{before, after};
     return compare_sides({&pair, 1}, arrays, variables).value_or_throw()[0];
   }
 };

@@ -17,7 +17,7 @@ bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && 
 // Returns `exact` plus its magnitude times the machine epsilon of `dtype`.
 UOp grown(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
-  return exact + size * Const(epsilon(dtype));
+  return exact + size * Const(dtype_epsilon(dtype));
 }
 
 // With `sums_grow`, also increases every term of each sum by the relative rounding error of its dtype.
@@ -70,7 +70,7 @@ void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<dou
 
 }  // namespace
 
-bool RoundingEffect::explains_differences(const Arrays& actual, const Arrays& settled, UOp root) {
+bool RoundingEffect::are_differences_explained(const Arrays& actual, const Arrays& settled, UOp root) {
   if (effect_bounds_.empty()) effect_bounds_ = effects_in_ast_ = effects_of(ast_, expected_arrays_);
   if (are_explained(effect_bounds_, settled)) return true;
   if (!root) return false;

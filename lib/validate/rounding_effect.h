@@ -21,13 +21,13 @@ class RoundingEffect {
   // fixed multiple of the effect of rounding in the AST or, if `root` is not empty, in the AST and in `root` together
   // (for fp8, plus two units in the last place), or both values may overflow. `root` is the graph that stored `actual`.
   // `settled` is `actual` with the expected values for elements that rounding decides (ReferenceRunner).
-  bool explains_differences(const Arrays& actual, const Arrays& settled, UOp root = {});
+  bool are_differences_explained(const Arrays& actual, const Arrays& settled, UOp root = {});
 
-  // After a call of explains_differences() that returned false: sets the elements of `settled` that rounding does
+  // After a call of are_differences_explained() that returned false: sets the elements of `settled` that rounding does
   // explain to their expected values.
   void set_explained_elements(Arrays& settled) const;
 
-  // Returns true if the last call of explains_differences() returned false, and for each unexplained element, the
+  // Returns true if the last call of are_differences_explained() returned false, and for each unexplained element, the
   // actual or the expected value is NaN, infinite, or the largest number of an fp8 dtype.
   bool is_non_finite() const { return unexplained_kind_ == DifferenceKind::NonFinite; }
 

@@ -24,7 +24,7 @@ std::unordered_set<UOp> loops(UOp u, int64_t start) {
 }
 
 // Returns true if both sides are the same node, or end the same loops in another order or form.
-bool are_alike(const Sides& s) {
+bool are_alike(const RewriteSides& s) {
   if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
   int64_t start = range_start(s.before.op());
   if (start < 0 || s.before.op() != s.after.op() || s.before.dtype() != s.after.dtype() ||
@@ -50,7 +50,7 @@ bool is_torn(UOp u, int depth) {
 
 // Returns true if the sides have different dtypes, or if only `after` has a node whose source has a wrong number of
 // elements. Looks only at nodes that compute values.
-bool are_unlike(const Sides& s) {
+bool are_unlike(const RewriteSides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
   constexpr int kDepth = 4;
@@ -102,17 +102,17 @@ GatedValue stored_value(UOp store) {
 
 }  // namespace
 
-struct SideIsolator::Effect {
+struct SideIsolator::SideEffect {
   UOp memory, offset, valid, value;
   uint32_t leaves;
 };
 
-SideExpressions SideIsolator::expressions_of(const Sides& s) {
+SideExpressions SideIsolator::expressions_of(const RewriteSides& s) {
   using Kind = SideExpressions::Kind;
   if (are_alike(s)) return {Kind::Same};
   if (are_unlike(s)) return {Kind::Unlike};
   if (!s.before || !s.after) return {Kind::Open};
-  std::vector<Effect> before, after;
+  std::vector<SideEffect> before, after;
   const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
   SideExpressions out{are_stores ? Kind::Stores : Kind::Values, are_stores ? values_of(before, after) : values_of(s)};
   if (out.compared_values.empty()) out.kind = are_stores && before.empty() && after.empty() ? Kind::Same : Kind::Open;
@@ -120,35 +120,35 @@ SideExpressions SideIsolator::expressions_of(const Sides& s) {
 }
 
 uint32_t SideIsolator::leaf_set_of(UOp u) {
-  return u.is(Op::STORE)
-             ? isolator_.union_set(isolator_.expr_of(u.src(0)).leaf_set, isolator_.expr_of(u.src(1)).leaf_set)
-             : isolator_.expr_of(u).leaf_set;
+  return u.is(Op::STORE) ? expr_isolator_.union_set(expr_isolator_.expr_of(u.src(0)).leaf_set,
+                                                    expr_isolator_.expr_of(u.src(1)).leaf_set)
+                         : expr_isolator_.expr_of(u).leaf_set;
 }
 
-std::vector<ComparedValues> SideIsolator::values_of(std::vector<Effect>& before, std::vector<Effect>& after) {
+std::vector<ComparedValues> SideIsolator::values_of(std::vector<SideEffect>& before, std::vector<SideEffect>& after) {
   std::vector<ComparedValues> out;
   if (before.size() != after.size()) return {};
   bool same = true;
   for (auto* side : {&before, &after})
-    std::ranges::stable_sort(*side, {}, [](const Effect& e) { return e.memory.id(); });
+    std::ranges::stable_sort(*side, {}, [](const SideEffect& e) { return e.memory.id(); });
   uint32_t leaves = 0;
-  for (const Effect& e : before) leaves = isolator_.union_set(leaves, e.leaves);
+  for (const SideEffect& e : before) leaves = expr_isolator_.union_set(leaves, e.leaves);
   for (size_t i = 0; same && i < before.size(); i++)
     same = is_within(after[i].leaves, leaves) && add_effect(out, before[i], after[i]);
   return same ? out : std::vector<ComparedValues>();
 }
 
-std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
+std::vector<ComparedValues> SideIsolator::values_of(const RewriteSides& s) {
   std::vector<ComparedValues> out;
-  const IsolatedExpr a = isolator_.expr_of(s.before), b = isolator_.expr_of(s.after);
+  const IsolatedExpr a = expr_isolator_.expr_of(s.before), b = expr_isolator_.expr_of(s.after);
   if (a.is_address() && b.is_address()) {
     if (!(a.memory == b.memory) || !is_within(b.leaf_set, a.leaf_set)) return {};
     const int64_t n = std::max(scalars_at(s.before, a), scalars_at(s.after, b));
     UOp x = all_offsets(s.before, a, n), y = all_offsets(s.after, b, n);
     return x && y && add_values(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
   }
-  UOp x = isolator_.load_value(s.before), y = isolator_.load_value(s.after);
-  if (!x || !y || isolator_.is_opaque(s.before)) return {};
+  UOp x = expr_isolator_.load_value(s.before), y = expr_isolator_.load_value(s.after);
+  if (!x || !y || expr_isolator_.is_opaque(s.before)) return {};
   // true if the rewrite made the loop's size depend on leaves that the old size does not depend on
   bool ends_alone = s.before.is(Op::RANGE) && !is_within(b.leaf_set, a.leaf_set);
   if (ends_alone ? has_added_variable(b.leaf_set, a.leaf_set) : !is_within(b.leaf_set, a.leaf_set)) return {};
@@ -159,41 +159,42 @@ std::vector<ComparedValues> SideIsolator::values_of(const Sides& s) {
 }
 
 bool SideIsolator::is_within(uint32_t after, uint32_t before) const {
-  return std::ranges::includes(isolator_.leaf_set(before), isolator_.leaf_set(after));
+  return std::ranges::includes(expr_isolator_.leaf_set(before), expr_isolator_.leaf_set(after));
 }
 
 // Returns true if the set of leaves `after` has a variable that `before` lacks, such as the placeholder of a
 // substitution.
 bool SideIsolator::has_added_variable(uint32_t after, uint32_t before) const {
-  const auto& had = isolator_.leaf_set(before);
-  return std::ranges::any_of(isolator_.leaf_set(after), [&](uint32_t leaf) {
-    return isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
+  const auto& had = expr_isolator_.leaf_set(before);
+  return std::ranges::any_of(expr_isolator_.leaf_set(after), [&](uint32_t leaf) {
+    return expr_isolator_.leaf_list()[leaf].node.is(Op::DEFINE_VAR) && !std::ranges::binary_search(had, leaf);
   });
 }
 
 // Adds the elements that `u` writes: a store, a group of stores, an empty NOOP, or a GEP or empty UNROLL of these.
 // Returns false if `u` is something else, or if REF cannot evaluate it.
-bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
+bool SideIsolator::add_effects(std::vector<SideEffect>& to, UOp u) {
   if (u.is(Op::GROUP)) return u.num_src() && std::ranges::all_of(u.src(), [&](UOp s) { return add_effects(to, s); });
   bool passes_on = u.is(Op::GEP) || (u.is(Op::UNROLL) && u.arg().items().empty());
   if (passes_on && u.dtype() == dtypes::void_) return add_effects(to, u.src(0));
   if (u.is(Op::NOOP) && u.num_src() == 0) return true;
   if (!u.is(Op::STORE)) return false;
-  const IsolatedExpr place = isolator_.expr_of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));  // skips a LOAD
+  // skips a LOAD
+  const IsolatedExpr place = expr_isolator_.expr_of(u.src(0).is(Op::LOAD) ? u.src(0).src(0) : u.src(0));
   const GatedValue stored = stored_value(u);
   if (!stored.value) return place.is_address();
-  UOp value = isolator_.load_value(stored.value);
+  UOp value = expr_isolator_.load_value(stored.value);
   if (!place.is_address() || !value) return false;
-  uint32_t leaves = isolator_.union_set(place.leaf_set, isolator_.expr_of(stored.value).leaf_set);
+  uint32_t leaves = expr_isolator_.union_set(place.leaf_set, expr_isolator_.expr_of(stored.value).leaf_set);
   UOp gate;
   auto add_gate = [&](UOp g) { gate = !gate ? g : gate == g ? gate : gate.alu(Op::AND, g); };
-  if (const IsolatedExpr& v = isolator_.expr_of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
+  if (const IsolatedExpr& v = expr_isolator_.expr_of(stored.value); !v.is_address() && v.valid) add_gate(v.valid);
   if (gate && gate.dtype().count() > 1) return false;
   for (auto [condition, must_hold] : stored.gates) {
-    UOp holds = isolator_.load_value(condition);
+    UOp holds = expr_isolator_.load_value(condition);
     if (!holds) return false;
     add_gate(must_hold ? holds : holds.logical_not());
-    leaves = isolator_.union_set(leaves, isolator_.expr_of(condition).leaf_set);
+    leaves = expr_isolator_.union_set(leaves, expr_isolator_.expr_of(condition).leaf_set);
   }
   // fail if value and memory have elements of different sizes, because the offsets then count different units
   if (value.dtype().scalar().itemsize() != place.memory.dtype().base().scalar().itemsize()) return false;
@@ -209,7 +210,7 @@ bool SideIsolator::add_effects(std::vector<Effect>& to, UOp u) {
   return true;
 }
 
-bool SideIsolator::add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b) {
+bool SideIsolator::add_effect(std::vector<ComparedValues>& to, const SideEffect& a, const SideEffect& b) {
   if (!(a.memory == b.memory) || !add_values(to, a.offset, a.valid, b.offset, b.valid) ||
       !add_values(to, a.value, a.valid, b.value, b.valid))
     return false;
@@ -241,11 +242,11 @@ class SidesBuilder {
   void advance(size_t i) {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
-  Sides sides(size_t i) const {
+  RewriteSides sides(size_t i) const {
     const Application& a = list_[i];
     // Compare a substitution's result with the requested replacement; the calling rule's comparison checks the request.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
-    return a.depth ? without_placeholders(before, a.after) : Sides{before, a.after};
+    return a.depth ? without_placeholders(before, a.after) : RewriteSides{before, a.after};
   }
 
  private:
@@ -260,13 +261,13 @@ class SidesBuilder {
   }
   bool is_placeholder(UOp u) const { return u.is(Op::DEFINE_VAR) && !own_variables_.contains(u); }
   // Returns empty sides if the substitution fails.
-  Sides without_placeholders(UOp before, UOp after) const {
+  RewriteSides without_placeholders(UOp before, UOp after) const {
     if (before == after || (!has_placeholder(before) && !has_placeholder(after))) return {before, after};
     auto out = catch_failures([&] {
       const Substitution all = clamped_meanings();
-      return Sides{substitute(before, all), substitute(after, all)};
+      return RewriteSides{substitute(before, all), substitute(after, all)};
     });
-    return out ? *out : Sides();
+    return out ? *out : RewriteSides();
   }
   bool has_placeholder(UOp root) const {
     auto is_new = [&](UOp u) { return !has_placeholder_.contains(u); };
@@ -302,7 +303,7 @@ bool adds_loops(const Application& a) { return a.depth == 0 && a.graph_rewrite_n
 
 // Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false
 // if only `after` has none.
-std::optional<bool> are_equal_except_places(TensorElementExpr& elements, const Sides& s) {
+std::optional<bool> are_equal_except_places(TensorElementExpr& elements, const RewriteSides& s) {
   if (auto same = catch_failures([&] { return elements.are_equal_except_places(s.before, s.after); })) return *same;
   auto has_meaning = catch_failures([&] { return elements.are_equal_except_places(s.before, s.before); });
   return has_meaning ? std::optional(false) : std::nullopt;
@@ -312,7 +313,7 @@ std::optional<bool> are_equal_except_places(TensorElementExpr& elements, const S
 constexpr int kMostHalvings = 40;
 
 // `halvings` is the number of times that batches may still be halved.
-Result<std::vector<EquivalenceResult>> compare_in_halves(std::span<const Sides> sides, const Arrays& arrays,
+Result<std::vector<EquivalenceResult>> compare_in_halves(std::span<const RewriteSides> sides, const Arrays& arrays,
                                                          const VariableValues& variables, uint64_t seed,
                                                          int& halvings) {
   auto all = compare_sides(sides, arrays, variables, seed);
@@ -327,30 +328,31 @@ Result<std::vector<EquivalenceResult>> compare_in_halves(std::span<const Sides> 
 
 }  // namespace
 
-Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
+Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const RewriteSides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed) {
   int halvings = kMostHalvings;
   return compare_in_halves(sides, arrays, variables, seed, halvings);
 }
 
-std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list) {
+std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const Application> list) {
   SidesBuilder builder(ast, list);
-  std::vector<Sides> out;
+  std::vector<RewriteSides> out;
   for (size_t i = 0; i < list.size(); i++) builder.advance(i), out.push_back(builder.sides(i));
   return out;
 }
 
-std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
-                                         const std::function<bool(const Application&)>& wanted) {
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Application> list,
+                                                std::vector<size_t>& wrong,
+                                                const std::function<bool(const Application&)>& wanted) {
   SidesBuilder builder(c.ast(), list);
   TensorElementExpr elements(c.graph());
-  std::vector<Sides> sides;
+  std::vector<RewriteSides> sides;
   for (size_t i = 0; i < list.size(); i++) {
     builder.advance(i);
     if (wanted && !wanted(list[i])) continue;
-    Sides s = builder.sides(i);
+    RewriteSides s = builder.sides(i);
     if (c.is_tensor_graph() && s.before && s.after) {
-      if (!adds_loops(list[i])) s = elements.element_sides(s.before, s.after);
+      if (!adds_loops(list[i])) s = elements.make_element_sides(s.before, s.after);
       else if (auto same = are_equal_except_places(elements, s); !same) s = {};
       else if (!*same) wrong.push_back(sides.size());
       else s.after = s.before;
@@ -366,7 +368,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
                                                       uint64_t seed) {
   UninstrumentedScope uninstrumented(c.graph());
   std::vector<size_t> wrong;
-  const std::vector<Sides> sides = sides_of_applications(c, list, wrong, wanted);
+  const std::vector<RewriteSides> sides = sides_of_applications(c, list, wrong, wanted);
   auto results = compare_in_batches(sides, arrays, variables, seed);
   for (size_t i = 0; results && i < wrong.size(); i++)
     (*results)[wrong[i]] = {.kind = EquivalenceResult::Kind::Differ, .is_beyond_rounding = true,

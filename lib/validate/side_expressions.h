@@ -32,33 +32,34 @@ struct SideExpressions {
 class SideIsolator {
  public:
   // `sizes` maps the number of each DEFINE_GLOBAL to its number of elements. New nodes are added to `graph`.
-  SideIsolator(Graph& graph, std::map<int64_t, int64_t> sizes) : isolator_(graph, std::move(sizes)) {}
-  SideExpressions expressions_of(const Sides& sides);
-  ExprIsolator& isolator() { return isolator_; }
-  const ExprIsolator& isolator() const { return isolator_; }
+  SideIsolator(Graph& graph, std::map<int64_t, int64_t> sizes) : expr_isolator_(graph, std::move(sizes)) {}
+  SideExpressions expressions_of(const RewriteSides& sides);
+  ExprIsolator& isolator() { return expr_isolator_; }
+  const ExprIsolator& isolator() const { return expr_isolator_; }
   uint32_t leaf_set_of(UOp u);
 
  private:
-  struct Effect;
-  std::vector<ComparedValues> values_of(std::vector<Effect>& before, std::vector<Effect>& after);
-  std::vector<ComparedValues> values_of(const Sides& s);
+  struct SideEffect;
+  std::vector<ComparedValues> values_of(std::vector<SideEffect>& before, std::vector<SideEffect>& after);
+  std::vector<ComparedValues> values_of(const RewriteSides& s);
   bool is_within(uint32_t after, uint32_t before) const;
   bool has_added_variable(uint32_t after, uint32_t before) const;
-  bool add_effects(std::vector<Effect>& to, UOp u);
-  bool add_effect(std::vector<ComparedValues>& to, const Effect& a, const Effect& b);
+  bool add_effects(std::vector<SideEffect>& to, UOp u);
+  bool add_effect(std::vector<ComparedValues>& to, const SideEffect& a, const SideEffect& b);
   static bool add_values(std::vector<ComparedValues>& to, UOp x, UOp x_valid, UOp y, UOp y_valid);
 
-  ExprIsolator isolator_;
+  ExprIsolator expr_isolator_;
 };
 
 // Returns the sides to compare for each application in `list`, which the compilation `c` made, and for which `wanted`
 // (if set) returns true. Adds to `wrong` the indices of results whose sides differ for certain. Must be called in an
 // UninstrumentedScope.
-std::vector<Sides> sides_of_applications(Compilation& c, std::span<const Application> list, std::vector<size_t>& wrong,
-                                         const std::function<bool(const Application&)>& wanted = {});
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Application> list,
+                                                std::vector<size_t>& wrong,
+                                                const std::function<bool(const Application&)>& wanted = {});
 
 // Returns the sides of a list of applications to a kernel, of any release.
-std::vector<Sides> sides_of_list(UOp ast, std::span<const Application> list);
+std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const Application> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
 // returns true. `arrays` and `variables` are those of the failing run. `seed` selects the sample points.
@@ -68,7 +69,7 @@ Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<
                                                       uint64_t seed = 1);
 
 // Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit.
-Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Sides> sides, const Arrays& arrays,
+Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const RewriteSides> sides, const Arrays& arrays,
                                                           const VariableValues& variables, uint64_t seed = 1);
 
 }  // namespace tgc

@@ -26,31 +26,31 @@ bool is_one(Sint size) { return size.is_int() && size.as_int() == Int(1); }
 
 }  // namespace
 
-Sides TensorElementExpr::element_sides(UOp before, UOp after) {
+RewriteSides TensorElementExpr::make_element_sides(UOp before, UOp after) {
   if (before == after || before.dtype().is(Scalar::Void) || before.dtype().is(Scalar::Index)) return {before, after};
-  auto both = catch_failures([&]() -> Sides {
+  auto both = catch_failures([&]() -> RewriteSides {
     Shape shape = shape_in_loops(before);
     if (shape.size() != shape_in_loops(after).size()) return {};
     Place place = place_of(shape);
     num_work_steps_ = 0, is_too_large_ = false;
-    Sides out{element(before, place), element(after, place)};
+    RewriteSides out{element_expr(before, place), element_expr(after, place)};
     // if the expressions are too large, retry with the node `before` as a memory from which `after` may load
     if (is_too_large_) {
       auto all = std::exchange(known_elements_, {});
       whole_node_ = without_tags(before), num_work_steps_ = 0, is_too_large_ = false;
-      out = {element(before, place), element(after, place)};
+      out = {element_expr(before, place), element_expr(after, place)};
       whole_node_ = UOp(), known_elements_ = std::move(all);
     }
-    return out.before && out.after && !is_too_large_ ? out : Sides{};
+    return out.before && out.after && !is_too_large_ ? out : RewriteSides{};
   });
   if (!both || !both->before) return {before, after};
-  return std::ranges::includes(memories(both->before), memories(both->after)) ? *both : Sides{};
+  return std::ranges::includes(memories_in(both->before), memories_in(both->after)) ? *both : RewriteSides{};
 }
 
 bool TensorElementExpr::are_equal_except_places(UOp before, UOp after) {
   bool is_padded = before.is(Op::PAD) && after.is(Op::WHERE) && after.src(2).is_const() &&
                    after.src(2).arg() == zero(after).arg();
-  return without_places(before) == without_places(is_padded ? after.src(1) : after);
+  return node_without_places(before) == node_without_places(is_padded ? after.src(1) : after);
 }
 
 UOp TensorElementExpr::make_range(UOp size, int64_t number) {
@@ -74,11 +74,11 @@ UOp TensorElementExpr::flat_index(Shape shape, const Place& place) {
   return out ? out : graph_.constant(dtypes::index, Const(int64_t(0)));
 }
 
-UOp TensorElementExpr::element(UOp u, const Place& place) {
+UOp TensorElementExpr::element_expr(UOp u, const Place& place) {
   std::vector<uint32_t> key{u.id()};
   for (UOp index : place) key.push_back(index.id());
   if (auto it = known_elements_.find(key); it != known_elements_.end()) return it->second;
-  if (whole_node_ && without_tags(u) == whole_node_) return memory_load(u, place);
+  if (whole_node_ && without_tags(u) == whole_node_) return make_memory_load(u, place);
   is_too_large_ |= recursion_depth_ >= kMostLevels || num_work_steps_++ >= kMostWork;
   if (is_too_large_) return {};
   recursion_depth_++;
@@ -92,8 +92,8 @@ UOp TensorElementExpr::element_in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
     Shape shape = shape_in_loops(s);
-    if (!shape.empty() && shape.size() != place.size()) return memory_load(u, place);
-    src.push_back(element(s, shape.empty() ? Place() : place));
+    if (!shape.empty() && shape.size() != place.size()) return make_memory_load(u, place);
+    src.push_back(element_expr(s, shape.empty() ? Place() : place));
     if (!src.back()) return {};
   }
   return graph_.node(u.op(), u.dtype(), src, u.arg());
@@ -101,7 +101,7 @@ UOp TensorElementExpr::element_in_loops(UOp u, const Place& place) {
 
 UOp TensorElementExpr::make_element(UOp u, const Place& place) {
   if (u.in(ops::Movement)) return element_of_movement(u, place);
-  if (u.in(kSame)) return element(u.src(0), place);
+  if (u.in(kSame)) return element_expr(u.src(0), place);
   if (u.in(ops::ALU) || u.is(Op::CAST)) return element_in_loops(u, place);
   switch (u.op()) {
     case Op::CONST: return graph_.node(Op::CONST, u.dtype(), {}, u.arg());
@@ -110,7 +110,7 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       break;
     case Op::REDUCE_AXIS: return element_of_reduce(u, place);
     case Op::BUFFERIZE: {
-      UOp value = element(u.src(0), {});
+      UOp value = element_expr(u.src(0), {});
       if (!value || place.size() + 1 != u.num_src()) return {};
       Substitution loops;
       for (size_t i = 0; i < place.size(); i++)
@@ -121,8 +121,8 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       auto shape = u.src(0).dtype().is_ptr() ? std::nullopt : shape_or_none(u.src(0));
       if (!shape || shape->size() + 1 != u.num_src() || !place.empty()) break;
       Place inner;
-      for (UOp s : u.src().subspan(1)) inner.push_back(element(s, {}));
-      return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? element(u.src(0), inner) : UOp();
+      for (UOp s : u.src().subspan(1)) inner.push_back(element_expr(s, {}));
+      return std::ranges::all_of(inner, [](UOp i) { return bool(i); }) ? element_expr(u.src(0), inner) : UOp();
     }
     case Op::RANGE:
     case Op::REDUCE:
@@ -132,14 +132,14 @@ UOp TensorElementExpr::make_element(UOp u, const Place& place) {
       break;
     default: break;
   }
-  return memory_load(u, place);
+  return make_memory_load(u, place);
 }
 
 // Solves index == value for the loops in `index`, and adds each loop with its value to `to`. Returns false if it
 // cannot.
 bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
   if (index.is(Op::RANGE)) {
-    to.emplace_back(element(index, {}), value);
+    to.emplace_back(element_expr(index, {}), value);
     return !is_too_large_;
   }
   std::vector<std::pair<Int, UOp>> loops;
@@ -155,7 +155,7 @@ bool TensorElementExpr::add_loops(Substitution& to, UOp index, UOp value) {
     if (step != inside) return false;
     inside = inside * (loop.vmax().to_int() + Int(1));
     bool is_last = i + 1 == loops.size();
-    to.emplace_back(element(loop, {}), is_last ? value : value % loop.src(0));
+    to.emplace_back(element_expr(loop, {}), is_last ? value : value % loop.src(0));
     if (!is_last) value = value / loop.src(0);
   }
   return !is_too_large_;
@@ -186,7 +186,7 @@ UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
       break;
     default: return {};
   }
-  return element(from, inner);
+  return element_expr(from, inner);
 }
 
 UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
@@ -200,7 +200,7 @@ UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
     inner[i] = is_one(from[i]) ? zero(rest) : i == first ? rest : rest % size;
     if (!is_one(from[i]) && i != first) rest = rest / size;
   }
-  return element(u.src(0), inner);
+  return element_expr(u.src(0), inner);
 }
 
 UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
@@ -215,7 +215,7 @@ UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
     UOp is_there = index.ge(zero(index)).alu(Op::AND, index.lt(to_uop(from[i], graph_)));
     valid = valid ? valid.alu(Op::AND, is_there) : is_there;
   }
-  UOp value = element(u.src(0), inner);
+  UOp value = element_expr(u.src(0), inner);
   return value && valid ? valid.where(value, zero(value)) : value;
 }
 
@@ -230,12 +230,12 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
     inner[i] = make_range(to_uop(from[i], graph_), 1000 + num_loops_++);
     src.push_back(inner[i]);
   }
-  src[0] = element(u.src(0), inner);
+  src[0] = element_expr(u.src(0), inner);
   if (!src[0] || src.size() == 1) return src[0];
   return graph_.node(Op::REDUCE, u.dtype(), src, u.arg()[0]);
 }
 
-UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
+UOp TensorElementExpr::make_memory_load(UOp u, const Place& place) {
   auto shape = shape_or_none(u);
   if (!shape || shape->size() != place.size() || !u.dtype().is_value() || u.dtype().is(Scalar::Index)) return {};
   UOp& define = memories_[without_tags(u)];
@@ -249,7 +249,7 @@ UOp TensorElementExpr::memory_load(UOp u, const Place& place) {
 }
 
 // Returns the node without tags, and without the indices at which it reads its sources.
-UOp TensorElementExpr::without_places(UOp root) {
+UOp TensorElementExpr::node_without_places(UOp root) {
   constexpr OpSet kPlaced = ops::Movement | kSame | OpSet{Op::INDEX, Op::BUFFERIZE, Op::END};
   for (UOp u : toposort(root)) {
     if (placeless_nodes_.contains(u)) continue;
@@ -265,7 +265,7 @@ UOp TensorElementExpr::without_places(UOp root) {
   return placeless_nodes_.at(root);
 }
 
-std::vector<uint32_t> TensorElementExpr::memories(UOp expression) {
+std::vector<uint32_t> TensorElementExpr::memories_in(UOp expression) {
   std::vector<uint32_t> out;
   for (UOp u : toposort(expression))
     if (u.is(Op::DEFINE_GLOBAL)) out.push_back(u.id());

@@ -18,7 +18,7 @@ class TensorElementExpr {
   // Returns the expressions of one element of both nodes. The element's index is a RANGE for each axis of `before` (0
   // for an axis of size 1). The sides are null if `after` reads memory that `before` does not. Returns the sides
   // unchanged if there are no such expressions, or if they are too large.
-  Sides element_sides(UOp before, UOp after);
+  RewriteSides make_element_sides(UOp before, UOp after);
 
   // Returns true if both nodes are the same expression, ignoring the indices at which they read their sources.
   bool are_equal_except_places(UOp before, UOp after);
@@ -26,7 +26,7 @@ class TensorElementExpr {
  private:
   using Place = std::vector<UOp>;  // an element's position: an index for each axis
 
-  UOp element(UOp u, const Place& place);
+  UOp element_expr(UOp u, const Place& place);
   UOp make_element(UOp u, const Place& place);
   bool add_loops(Substitution& to, UOp index, UOp value);
   UOp element_of_movement(UOp u, const Place& place);
@@ -34,13 +34,13 @@ class TensorElementExpr {
   UOp element_of_pad(UOp u, const Place& place);
   UOp element_of_reduce(UOp u, const Place& place);
   UOp element_in_loops(UOp u, const Place& place);
-  UOp memory_load(UOp u, const Place& place);
+  UOp make_memory_load(UOp u, const Place& place);
   Place place_of(Shape shape);
   UOp make_range(UOp size, int64_t number);
   UOp flat_index(Shape shape, const Place& place);
   UOp without_tags(UOp u);
-  UOp without_places(UOp u);
-  static std::vector<uint32_t> memories(UOp expression);
+  UOp node_without_places(UOp u);
+  static std::vector<uint32_t> memories_in(UOp expression);
 
   Graph& graph_;
   std::map<std::vector<uint32_t>, UOp> known_elements_;

@@ -98,7 +98,7 @@ Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const 
                                      bool in_process) {
   return catch_failures([&] {
     std::vector<UOp> nodes = toposort(root);
-    RefProgram program = std::move(RefProgram::from_graph(root).value_or_throw());
+    RefProgram program = std::move(RefProgram::make_from_graph(root).value_or_throw());
     StoredSample out;
     Arrays other;
     // Run twice, with output arrays of all 0 bits, then all 1 bits. The elements that are equal in both were stored.
@@ -123,7 +123,7 @@ Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const 
     for (size_t i = 0; i < other.size(); i++) {
       std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);
       if (places.empty()) throw Failure("the kernel stores nothing to " + other[i].name);
-      out.values[i].array = elements_of(out.values[i].array, places);
+      out.values[i].array = elements_at(out.values[i].array, places);
       out.flat_indices[other[i].name] = std::move(places);
     }
     return out;

@@ -26,14 +26,14 @@ void write_arrays(JsonWriter& json, std::string_view key, const std::vector<Repr
 
 }  // namespace
 
-std::string bundle_facts(const Repro& b, bool strip_paths) {
+std::string bundle_facts(const Repro& b, bool should_strip_paths) {
   return json_object([&](JsonWriter& json) {
     const bool is_given = !b.expected.empty(), needs_command = b.symptom == "cmd" || b.symptom == "differs";
     json.member("symptom", b.symptom)
         .member("said", b.description)
         .member("device", b.device)
         .member("fault", b.seeded_fault);
-    json.member("script", strip_paths ? "" : b.script);
+    json.member("script", should_strip_paths ? "" : b.script);
     json.member("oracle", needs_command ? "a command, which is not run here"
                           : is_given    ? "the arrays that it expects, which are in it"
                                         : "REF, of the graph as it stands");

@@ -9,7 +9,7 @@ namespace tgc {
 // {"symptom","said","device","fault","script","oracle","blamed":{},"variables":{},"tolerance":{},"made_by":{},
 // "inputs":[{"name","dtype","shape","count","values"}],"expected":[...]}. "oracle" says where the expected results come
 // from, "count" is the number of elements, and "values" has the first of them as text; the others are members of Repro.
-// `strip_paths` empties "script", a shell command.
-std::string bundle_facts(const Repro& bundle, bool strip_paths);
+// `should_strip_paths` empties "script", a shell command.
+std::string bundle_facts(const Repro& bundle, bool should_strip_paths);
 
 }  // namespace tgc

@@ -36,7 +36,7 @@ class TraceGraphs : public Recorder {
     Recorder::begin_kernel(id, target, ast);
     const std::string release = producer_name(ast.graph().release());
     if (ast.graph().is_foreign() || !producer.empty()) set_producer(producer.empty() ? release : producer);
-    if (!purpose.empty()) made_for(purpose);
+    if (!purpose.empty()) user_operation(purpose);
   }
   void begin_stage(std::string_view name, UOp input) override {
     Recorder::begin_stage(name, input);
@@ -58,7 +58,7 @@ class TraceGraphs : public Recorder {
   std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that runs it
   std::string producer;                                   // empty: that of the graphs
   std::string purpose;                                    // the tensor methods; empty: those that the trace names
-  TextChoice texts;
+  TextOptions texts;
 
  private:
   std::vector<RecordedGraph>& to_;
@@ -68,7 +68,7 @@ class TraceGraphs : public Recorder {
 // Converts recordings of two releases to the names of ops and stages of the later one, so that a renamed op is no
 // difference.
 struct LaterNames {
-  Renames renames;
+  RenameTable renames;
   std::string producer = {};  // the later release; empty: nothing is renamed
 
   bool is_older(std::string_view by) const {
@@ -79,7 +79,7 @@ struct LaterNames {
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
       renames.rename_graph({nodes.begin(), nodes.end()}, older);
     };
-    auto stage_name = [this](const std::string& stage) { return renames.renamed_stage(stage); };
+    auto stage_name = [this](const std::string& stage) { return renames.stage_after_renames(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
   // Names the release and, if names were converted, the one whose names are shown.
@@ -108,12 +108,12 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   const std::string in_a = producer_of_input(a), in_b = producer_of_input(b);
   const Release of_a = release_of(in_a), of_b = release_of(in_b);
   if (of_a == of_b) return {};
-  return {Renames::between(of_a, of_b), of_a < of_b ? in_b : in_a};
+  return {RenameTable::for_releases(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
 // If the methods of the graph are not known, returns those of all kernels in its record.
-std::string made_for(const InputGraph& in) {
-  if (!in.record || !in.made_for.empty()) return in.made_for;
+std::string user_operation(const InputGraph& in) {
+  if (!in.record || !in.user_operation.empty()) return in.user_operation;
   std::vector<std::string> texts;
   for (const GoldenKernel& kernel : in.record->kernels) {
     std::string text = methods_text(kernel.metadata);
@@ -130,16 +130,16 @@ std::string rule_texts_of(const GoldenRecord& record) {
   auto read = catch_failures([&] {
     JsonScanner in(record.rewrites_json);
     in.object([&](std::string_view key) {
-      if (key != "texts") return (void)in.skip();
-      out = in.skip();
+      if (key != "texts") return (void)in.skip_any();
+      out = in.skip_any();
     });
     return Unit{};
   });
   return read ? out : "";
 }
 
-Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const std::string& made_for,
-                                   const LaterNames& names, TextChoice texts) {
+Result<RecordedGraph> recorded_run(const CompileRun& run, const std::string& by, const std::string& user_operation,
+                                   const LaterNames& names, TextOptions texts) {
   Graph graph;
   std::string producer = by;
   // parse all stages before renaming, because it changes the Graph's release, which parsers read
@@ -154,10 +154,10 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
       texts.given_texts.emplace_back(t.stage, t.text);
       continue;
     }
-    ReadReport report{.accepts_malformed_graphs = true, .producer = run.producer};
+    GraphReadReport report{.accepts_malformed_graphs = true, .producer = run.producer};
     auto read = read_graph(graph, detect_input_kind(t.text), t.text, run.file, &report);
     if (!read) return read.diag();
-    steps.push_back({names.renames.renamed_stage(t.stage), read->root});
+    steps.push_back({names.renames.stage_after_renames(t.stage), read->root});
     if (producer.empty()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
@@ -168,7 +168,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
   }
   Recorder recorder;
   recorder.begin_kernel(run.id, run.target, steps[0].root);
-  recorder.made_for(made_for);
+  recorder.user_operation(user_operation);
   if (steps[0].stage != "ast") recorder.set_begin_stage(steps[0].stage);
   if (!producer.empty()) recorder.set_producer(producer);
   for (size_t i = 1; i < steps.size(); i++) {
@@ -180,7 +180,7 @@ Result<RecordedGraph> recorded_run(const Run& run, const std::string& by, const 
 
 class Gatherer {
  public:
-  Gatherer(const Session& session, const ViewPlan& plan) : session_(session), plan_(plan) {}
+  Gatherer(const Session& session, const ViewRequest& plan) : session_(session), plan_(plan) {}
 
   Result<ViewContent> run() {
     if (plan_.should_prove_rewrites) proofs_.keep_verdicts();
@@ -191,7 +191,7 @@ class Gatherer {
 
  private:
   Result<ViewContent> gather() {
-    content_.title =
+    content_.input_title =
         shown_name(plan_.input) + (plan_.other_input.empty() ? "" : " and " + shown_name(plan_.other_input));
     if (plan_.other_input.empty()) {
       if (auto status = add_input(plan_.input, false); !status) return status.diag();
@@ -199,12 +199,12 @@ class Gatherer {
       return std::move(content_);
     }
     names_ = later_names(plan_.input, plan_.other_input);
-    content_.side_names = {shown_name(plan_.input), shown_name(plan_.other_input)};
+    content_.input_names = {shown_name(plan_.input), shown_name(plan_.other_input)};
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
       if (auto status = add_input(side ? plan_.other_input : plan_.input, true); !status) return status.diag();
-      for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].input_side = side;
+      for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].input_side_index = side;
     }
     for (size_t first : {size_t(0), first_of_b})
       if (first >= content_.graphs.size() || (first && first_of_b == 0))
@@ -240,11 +240,12 @@ class Gatherer {
   Status add_folder(const std::string& path) {
     auto runs = runs_of_folder(path);
     if (!runs) return runs.diag();
-    for (const Run& run : *runs)
+    for (const CompileRun& run : *runs)
       if (auto status = add_recorded(run); !status) return status;
     return Unit{};
   }
-  Status add_recorded(const Run& run, const std::string& by = "", const std::string& why = "", TextChoice texts = {}) {
+  Status add_recorded(const CompileRun& run, const std::string& by = "", const std::string& why = "",
+                      TextOptions texts = {}) {
     auto graph = recorded_run(run, by, why, names_, std::move(texts));
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
@@ -258,7 +259,7 @@ class Gatherer {
     const Status compiled = check_is_runnable(in);
     if (!compiled) content_.graphs.back().error = compiled.diag().message;
     if (plan_.should_prove_rewrites && !in.is_tensor_graph)
-      content_.graphs.back().proof_json = proof_marks(*prove_recording(in, proofs_));
+      content_.graphs.back().proof_json = proof_marks_json(*prove_recording(in, proofs_));
     if (!compiled || (!plan_.should_run_kernels && !plan_.should_bisect_kernels)) return Unit{};
     if (is_runtime_kernel(in))
       return session_.report_note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"),
@@ -269,8 +270,8 @@ class Gatherer {
     imports.overrides.imports_kernels = true;
     auto imported = imports.compiler()->import_kernel(in);
     if (!imported) return imported.diag();
-    if (auto& refused = import_facts_of(*imported).import_error) return *refused;
-    imported->info.target = known_target(in.info.target, imported->graph->settings());
+    if (auto& refused = import_facts_of_input(*imported).import_error) return *refused;
+    imported->info.target = supported_target(in.info.target, imported->graph->settings());
     return try_out(imports, *imported, content_.graphs.back());
   }
   Status add_as_recorded(const InputGraph& in) {
@@ -315,14 +316,16 @@ class Gatherer {
       return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
                   .expected = "the recording of its kernels, '" + kernels + "'"};
     if (plan_.should_run_kernels && !content_.measuring_device.starts_with("REF"))
-      if (auto peaks = peaks_of_device(session_, content_.measuring_device, true)) content_.peaks = *peaks;
+      if (auto device_peaks = peaks_of_device(session_, content_.measuring_device, true))
+        content_.device_peaks = *device_peaks;
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++) {
         const GoldenKernel& k = in.record->kernels[i];
         auto at = wanted.find(key(k));
         if (k.ast.empty() || at == wanted.end()) continue;
-        Run run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id, .target = "", .file = in.file,
-                .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
+        CompileRun run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id,
+                       .target = "",
+                       .file = in.file, .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_recorded(run, "", methods_text(k.metadata)); !status) return status;
         if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy of a buffer
         else place_in_schedule(at->second);
@@ -337,30 +340,31 @@ class Gatherer {
       if (schedule == graph.schedule_index) graph.item_indices.push_back(number);
   }
   Status add_stages(const InputGraph& in) {
-    Run run{.id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
-    const RecordedStages recorded = recorded_stages_of(in);
+    CompileRun run{
+        .id = in.info.name, .target = in.info.target, .file = in.file, .texts = {}, .producer = in.info.producer};
+    const RecordedStageTexts recorded = recorded_stages_of_input(in);
     for (const RecordedStage& s : recorded)
       if (s.text) run.texts.push_back({s.name, std::string(*s.text), s.is_graph()});
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
-    TextChoice texts{.made_by = in.record ? in.record->made_by : ""};
+    TextOptions texts{.made_by = in.record ? in.record->made_by : ""};
     if (!in.record || in.record->rewrites_json.empty() || recorded.size() == 1)
-      return add_recorded(run, "", made_for(in), std::move(texts));
+      return add_recorded(run, "", user_operation(in), std::move(texts));
     TraceGraphs graphs(content_.graphs);
     graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
-    graphs.purpose = made_for(in), graphs.texts = std::move(texts);
+    graphs.purpose = user_operation(in), graphs.texts = std::move(texts);
     graphs.texts.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
-      graphs.calls.try_emplace(names_.renames.renamed_stage(stage.name), stage.first_call_place());
+      graphs.calls.try_emplace(names_.renames.stage_after_renames(stage.name), stage.first_call_place());
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given_texts.emplace_back(t.stage, t.text);
     StageSelection every;
     const auto later = names_.of(in.info.producer);
-    return recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
+    return make_recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
   }
   // Returns nullopt if no assembly is wanted, no source is recorded, or it cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
     if (!plan_.should_include_assembly || !in.record || !in.record->source) return std::nullopt;
-    auto outputs = KernelOutputs::recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
+    auto outputs = KernelOutputs::make_recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
     if (!outputs) return std::nullopt;
     for (const StageRow& row : stage_rows()) {
       if (!row.is(OutputKind::Compiled) || row.name != "asm") continue;
@@ -373,7 +377,7 @@ class Gatherer {
   Status add(InputGraph in) {
     if (!session_.compiler()->can_compile(in)) return add_foreign(in);
     if (in.record && !in.record->target.empty() && session_.overrides.target.empty() &&
-        !recorded_target(in.record->target, in.graph->settings()))
+        !parse_recorded_target(in.record->target, in.graph->settings()))
       return add_recorded(run_of_record(*in.record, {}, in.file),
                           "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
     const std::string bundle =
@@ -387,7 +391,7 @@ class Gatherer {
     if (plan_.should_prove_rewrites && !graph.is_tensor_graph) {
       auto again = session_.begin(compilation->input_graph());
       if (!again) return again.diag();
-      graph.proof_json = proof_marks(*prove_kernel(std::move(*again), proofs_));
+      graph.proof_json = proof_marks_json(*prove_kernel(std::move(*again), proofs_));
     }
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
@@ -398,7 +402,7 @@ class Gatherer {
     RecordedGraph graph = record(c, {.should_include_assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
-        if (auto info = program_info(*list)) graph.program = golden_program(*info);
+        if (auto info = make_program_info(*list)) graph.program = make_golden_program(*info);
     return graph;
   }
   // Call this after the graph is recorded, because a recording lacks nodes that exist before it begins.
@@ -424,7 +428,7 @@ class Gatherer {
         content_.item_seconds[k.item_index] = k.run_seconds;
       }
       if (report.device.starts_with("REF")) return Unit{};
-      if (auto peaks = peaks_of_device(session, report.device, true)) content_.peaks = *peaks;
+      if (auto device_peaks = peaks_of_device(session, report.device, true)) content_.device_peaks = *device_peaks;
       return Unit{};
     }
     RunReport report = run_kernel(session, in, spec);
@@ -452,7 +456,7 @@ class Gatherer {
     auto proven_of = [&](size_t number) -> Result<RecordedGraph> {
       auto graph = made_of(number);
       auto again = c->kernel(number);
-      if (graph && again) graph->proof_json = proof_marks(*prove_kernel(std::move(*again), proofs_));
+      if (graph && again) graph->proof_json = proof_marks_json(*prove_kernel(std::move(*again), proofs_));
       return graph;
     };
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
@@ -461,15 +465,15 @@ class Gatherer {
       if (plan_.should_prove_rewrites) made[i] = proven_of(number);
       else if (!plan_.should_compile_later) made[i] = made_of(number);
       else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
-                                   .made_for = c->kernel_made_for(number),
+                                   .user_operation = c->kernel_user_operation(number),
                                    .num_nodes = toposort(c->schedule()->items[number].ast).size(),
                                    .make_later = [made_of, number] { return made_of(number); }};
     };
     auto tell = [&](size_t i) {
       session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    const unsigned jobs = plan_.should_compile_later && !plan_.should_prove_rewrites ? 1 : session_.jobs;
-    if (auto status = parallel_for(made.size(), jobs, make, tell); !status) return status;
+    const unsigned num_jobs = plan_.should_compile_later && !plan_.should_prove_rewrites ? 1 : session_.num_jobs;
+    if (auto status = parallel_for(made.size(), num_jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();
       made[i]->item_indices = numbers[i];
@@ -479,7 +483,7 @@ class Gatherer {
   }
 
   const Session& session_;
-  const ViewPlan& plan_;
+  const ViewRequest& plan_;
   LaterNames names_;
   ProofCache proofs_;
   ViewContent content_;
@@ -488,6 +492,8 @@ class Gatherer {
 
 }  // namespace
 
-Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan) { return Gatherer(session, plan).run(); }
+Result<ViewContent> gather_view(const Session& session, const ViewRequest& plan) {
+  return Gatherer(session, plan).run();
+}
 
 }  // namespace tgc

@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-struct ViewPlan {
+struct ViewRequest {
   std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
   std::string other_input;          // a second INPUT to compare with, or empty
   // unless should_prove_rewrites: compile a tensor graph's kernels when the page asks
@@ -26,6 +26,6 @@ struct ViewPlan {
 // with two inputs, golden records, too. Fails if an input cannot be read or its target is unknown, if a kernel of a
 // schedule cannot be made, if --run or --bisect fails or does not apply, or if one of two inputs has no graph or their
 // first graphs are a tensor graph and a kernel.
-Result<ViewContent> gather_view(const Session& session, const ViewPlan& plan);
+Result<ViewContent> gather_view(const Session& session, const ViewRequest& plan);
 
 }  // namespace tgc

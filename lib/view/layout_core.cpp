@@ -58,22 +58,22 @@ class Layout {
     fill_rows();
     order();
     place();
-    for (int32_t i = 0; i < in_.nodes; i++) out_.node_centers[i] = at_[i];
-    for (int32_t i = in_.nodes; i < items_; i++) out_.chain_slots[i - in_.nodes] = at_[i];
+    for (int32_t i = 0; i < in_.num_nodes; i++) out_.node_centers[i] = at_[i];
+    for (int32_t i = in_.num_nodes; i < items_; i++) out_.chain_slots[i - in_.num_nodes] = at_[i];
   }
 
  private:
   // Puts nodes below their sources, not above earlier rows; with should_keep_known_nodes, only new ones, if possible.
   void find_rows() {
-    int32_t* nearest_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
-    int32_t* fixed_user = work_.array<int32_t>(in_.nodes, INT32_MAX);
+    int32_t* nearest_user = work_.array<int32_t>(in_.num_nodes, INT32_MAX);
+    int32_t* fixed_user = work_.array<int32_t>(in_.num_nodes, INT32_MAX);
     if (in_.should_keep_known_nodes)
-      for (int32_t i = in_.nodes; i-- > 0;) {
+      for (int32_t i = in_.num_nodes; i-- > 0;) {
         int32_t most = in_.earlier_rows[i] >= 0 ? in_.earlier_rows[i] : fixed_user[i];
         for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
           if (int32_t s = in_.source[e]; most < fixed_user[s]) fixed_user[s] = most;
       }
-    for (int32_t i = 0; i < in_.nodes; i++) {
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
       int32_t row = in_.earlier_rows[i] > 0 ? in_.earlier_rows[i] : 0;
       bool stays = in_.should_keep_known_nodes && in_.earlier_rows[i] >= 0;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1] && !stays; e++) {
@@ -84,56 +84,56 @@ class Layout {
       out_.row[i] = row;
     }
     // to shorten edges, a new node without other users of its sources moves down, right above its topmost user
-    int32_t* users = work_.array<int32_t>(in_.nodes, 0);
-    for (int32_t e = 0; e < in_.first[in_.nodes]; e++) users[in_.source[e]]++;
-    for (int32_t i = in_.nodes; i-- > 0;) {
+    int32_t* users = work_.array<int32_t>(in_.num_nodes, 0);
+    for (int32_t e = 0; e < in_.first[in_.num_nodes]; e++) users[in_.source[e]]++;
+    for (int32_t i = in_.num_nodes; i-- > 0;) {
       bool alone = in_.earlier_rows[i] < 0;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) alone &= users[in_.source[e]] == 1;
       if (alone && nearest_user[i] != INT32_MAX && nearest_user[i] > out_.row[i]) out_.row[i] = nearest_user[i] - 1;
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
         if (int32_t s = in_.source[e]; out_.row[i] < nearest_user[s]) nearest_user[s] = out_.row[i];
     }
-    for (int32_t i = 0; i < in_.nodes; i++)
+    for (int32_t i = 0; i < in_.num_nodes; i++)
       if (out_.row[i] >= rows_) rows_ = out_.row[i] + 1;
   }
 
   // Numbers the items to place: all nodes, then the chain elements, one for each row that a node's edges pass.
   void make_chains() {
-    int32_t* far = work_.array<int32_t>(in_.nodes, 0);
-    for (int32_t i = 0; i < in_.nodes; i++)
+    int32_t* far = work_.array<int32_t>(in_.num_nodes, 0);
+    for (int32_t i = 0; i < in_.num_nodes; i++)
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++) {
         int32_t s = in_.source[e], span = out_.row[i] - out_.row[s];
         out_.is_stub_edge[e] = span > in_.max_edge_rows || span < 1;
         if (!out_.is_stub_edge[e] && span > far[s]) far[s] = span;
       }
-    items_ = in_.nodes;
-    for (int32_t i = 0; i < in_.nodes; i++) {
-      out_.chain_first[i] = items_ - in_.nodes;
+    items_ = in_.num_nodes;
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
+      out_.chain_first[i] = items_ - in_.num_nodes;
       if (far[i] > 1) items_ += far[i] - 1;
     }
-    out_.chain_first[in_.nodes] = items_ - in_.nodes;
+    out_.chain_first[in_.num_nodes] = items_ - in_.num_nodes;
     row_ = work_.array<int32_t>(items_, 0), size_ = work_.array<float>(items_, kThreadSize);
-    for (int32_t i = 0; i < in_.nodes; i++) {
-      row_[i] = out_.row[i], size_[i] = in_.size[i];
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
+      row_[i] = out_.row[i], size_[i] = in_.node_sizes[i];
       for (int32_t c = out_.chain_first[i]; c < out_.chain_first[i + 1]; c++)
-        row_[in_.nodes + c] = out_.row[i] + 1 + c - out_.chain_first[i];
+        row_[in_.num_nodes + c] = out_.row[i] + 1 + c - out_.chain_first[i];
     }
   }
 
   // Returns the item of an edge from `source` in the row before `row`: a chain element, or `source` itself.
   int32_t last_before(int32_t source, int32_t row) const {
     int32_t span = row - out_.row[source];
-    return span == 1 ? source : in_.nodes + out_.chain_first[source] + span - 2;
+    return span == 1 ? source : in_.num_nodes + out_.chain_first[source] + span - 2;
   }
 
   // Calls visit(above, below) for each pair of items in neighbouring rows that an edge joins.
   template <class Visit>
   void each_link(Visit visit) const {
-    for (int32_t i = 0; i < in_.nodes; i++) {
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
       for (int32_t e = in_.first[i]; e < in_.first[i + 1]; e++)
         if (!out_.is_stub_edge[e]) visit(last_before(in_.source[e], out_.row[i]), i);
       for (int32_t c = out_.chain_first[i]; c < out_.chain_first[i + 1]; c++)
-        visit(c == out_.chain_first[i] ? i : in_.nodes + c - 1, in_.nodes + c);
+        visit(c == out_.chain_first[i] ? i : in_.num_nodes + c - 1, in_.num_nodes + c);
     }
   }
 
@@ -163,9 +163,9 @@ class Layout {
     for (int32_t c = 0; c < rows_; c++) rows_first_[c + 1] += rows_first_[c];
     int32_t* next = work_.array<int32_t>(rows_, 0);
     auto add = [&](int32_t i) { in_row_[rows_first_[row_[i]] + next[row_[i]]++] = i; };
-    for (int32_t i = 0; i < in_.nodes; i++) {
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
       add(i);
-      for (int32_t c = out_.chain_first[i]; c < out_.chain_first[i + 1]; c++) add(in_.nodes + c);
+      for (int32_t c = out_.chain_first[i]; c < out_.chain_first[i + 1]; c++) add(in_.num_nodes + c);
     }
   }
 
@@ -182,7 +182,7 @@ class Layout {
     key_ = work_.array<float>(items_, __builtin_nanf(""));
     at_ = work_.array<float>(items_, 0);
     stays_ = work_.array<uint8_t>(items_, 0);
-    for (int32_t i = 0; i < in_.nodes; i++) {
+    for (int32_t i = 0; i < in_.num_nodes; i++) {
       stays_[i] = is_known(in_.earlier_positions[i]);
       any_stays_ |= stays_[i] != 0;
     }
@@ -191,7 +191,7 @@ class Layout {
   }
 
   void order_by_wants() {
-    for (int32_t i = 0; i < in_.nodes; i++) key_[i] = in_.earlier_positions[i];
+    for (int32_t i = 0; i < in_.num_nodes; i++) key_[i] = in_.earlier_positions[i];
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
     for (int32_t c = 0; c < rows_; c++) fill_keys(above_, c);
     for (int32_t c = rows_; c-- > 0;) fill_keys(below_, c);
@@ -240,7 +240,7 @@ class Layout {
     }
     blocks_ = work_.array<Block>(items_, {});
     for (int32_t c = 0; c < rows_; c++) pack(c);
-    for (int32_t i = 0; i < in_.nodes; i++)
+    for (int32_t i = 0; i < in_.num_nodes; i++)
       if (stays_[i]) at_[i] = in_.earlier_positions[i];
     for (int sweep = 0; sweep < kPlaceSweeps; sweep++)
       for (int32_t k = 0; k < rows_; k++) {
@@ -261,7 +261,7 @@ class Layout {
   }
 
   float distance(int32_t a, int32_t b) const {
-    return (size_[a] + size_[b]) / 2 + (a < in_.nodes && b < in_.nodes ? in_.gap : in_.gap / 3);
+    return (size_[a] + size_[b]) / 2 + (a < in_.num_nodes && b < in_.num_nodes ? in_.gap : in_.gap / 3);
   }
 
   // The free space between two neighbours that keep their positions, or at an end of the row.
@@ -291,7 +291,7 @@ class Layout {
     }
   }
   bool put_into(int32_t i, Gap& gap) {
-    float room = i < in_.nodes ? in_.gap : in_.gap / 3, low = gap.low + room + size_[i] / 2;
+    float room = i < in_.num_nodes ? in_.gap : in_.gap / 3, low = gap.low + room + size_[i] / 2;
     float high = gap.high - room - size_[i] / 2;
     if (low > high) return false;
     at_[i] = key_[i] < low ? low : key_[i] > high ? high : key_[i];
@@ -300,7 +300,7 @@ class Layout {
     return true;
   }
   void put_near(int32_t i, int32_t g, int32_t gaps) {
-    bool is_node = i < in_.nodes;
+    bool is_node = i < in_.num_nodes;
     if (put_into(i, gaps_[g])) return;
     if (!is_node) {  // the edge is drawn behind a node
       at_[i] = key_[i];
@@ -348,7 +348,7 @@ class Layout {
       float there = mean(side, at_, i), other = both_sides ? mean(&side == &above_ ? below_ : above_, at_, i) : there;
       if (!is_known(there)) there = is_known(other) ? other : at_[i];
       else if (is_known(other)) there = (there + other) / 2;
-      float weight = stays_[i] ? kStays : i < in_.nodes ? 1 : 6;  // chain elements: long edges become straight
+      float weight = stays_[i] ? kStays : i < in_.num_nodes ? 1 : 6;  // chain elements: long edges become straight
       float target = (stays_[i] ? in_.earlier_positions[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks && blocks_[blocks - 1].sum * block.weight > block.sum * blocks_[blocks - 1].weight) {
@@ -382,16 +382,17 @@ class Layout {
 }  // namespace
 
 size_t layout_workspace_bytes(const LayoutInput& in) {
-  size_t nodes = size_t(in.nodes), edges = nodes ? size_t(in.first[nodes]) : 0;
-  size_t items = nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
-  size_t rows = nodes + 1, links = edges + items;  // at most the largest earlier row + nodes + 1
-  for (size_t i = 0; i < nodes; i++)
-    if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + nodes + 1 > rows) rows = c + nodes + 1;
-  return 16 * nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;
+  size_t num_nodes = size_t(in.num_nodes), edges = num_nodes ? size_t(in.first[num_nodes]) : 0;
+  size_t items = num_nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
+  size_t rows = num_nodes + 1, links = edges + items;  // at most the largest earlier row + nodes + 1
+  for (size_t i = 0; i < num_nodes; i++)
+    if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + num_nodes + 1 > rows)
+      rows = c + num_nodes + 1;
+  return 16 * num_nodes + 64 * items + 4 * (2 * items + 2 * links) + 12 * rows + 256;
 }
 
 void layout_graph(const LayoutInput& in, const LayoutOutput& out, void* workspace) {
-  if (in.nodes) Layout(in, out, workspace).run();
+  if (in.num_nodes) Layout(in, out, workspace).run();
   else if (out.chain_first) out.chain_first[0] = 0;
 }
 

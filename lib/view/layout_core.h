@@ -15,10 +15,10 @@
 namespace tgc {
 
 struct LayoutInput {
-  int32_t nodes = 0;
+  int32_t num_nodes = 0;
   const int32_t* first = nullptr;   // node i's sources are source[first[i]] to source[first[i + 1] - 1]
   const int32_t* source = nullptr;  // a source has a smaller number than its user
-  const float* size = nullptr;
+  const float* node_sizes = nullptr;
   const float* earlier_positions = nullptr;  // NaN: the node is new
   const int32_t* earlier_rows = nullptr;     // -1: the node is new
   int32_t max_edge_rows = 4;                 // an edge that spans more rows is a stub

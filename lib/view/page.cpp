@@ -31,18 +31,18 @@ void write_program(JsonWriter& json, const GoldenProgram& p) {
 
 }  // namespace
 
-std::string view_index(const ViewContent& content) {
+std::string view_index_json(const ViewContent& content) {
   return json_object([&](JsonWriter& json) {
     json.member("format", "tgc-view").member("version", 1);
-    json.member("tgc", tgc_version()).member("tinygrad", tinygrad_version()).member("title", content.title);
-    if (!content.side_names.empty()) json.member("sides", content.side_names);
+    json.member("tgc", tgc_version()).member("tinygrad", tinygrad_version()).member("title", content.input_title);
+    if (!content.input_names.empty()) json.member("sides", content.input_names);
     json.key("graphs").array([&] {
       for (const RecordedGraph& g : content.graphs)
         json.object([&] {
-          json.member("name", g.name).member("target", g.target).member("made_for", g.made_for);
+          json.member("name", g.name).member("target", g.target).member("made_for", g.user_operation);
           json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.num_nodes);
           json.member("rewrites", g.num_rewrites).member("stages", g.num_stages).key("ms").number(g.ms, "%.3f");
-          if (!content.side_names.empty()) {
+          if (!content.input_names.empty()) {
             json.member("structure", g.structure_hash).key("results").array([&] {
               for (const auto& [name, hash] : g.results) json.value(name).value(hash);
             });
@@ -50,27 +50,30 @@ std::string view_index(const ViewContent& content) {
           json.member("error", g.error);
           if (g.program) write_program(json, *g.program);
           if (g.is_of_runtime) json.member("runtime", true);
-          json.member("numbers", g.item_indices).member("side", g.input_side).member("measured", g.measured_seconds);
+          json.member("numbers", g.item_indices)
+              .member("side", g.input_side_index)
+              .member("measured", g.measured_seconds);
           if (g.schedule_index >= 0) json.member("schedule_of", g.schedule_index);
-          if (!g.schedule.empty()) json.key("schedule").raw(g.schedule);
-          if (!g.bisect_json.empty()) json.key("accused").raw(g.bisect_json);
-          if (!g.proof_json.empty()) json.key("proof").raw(g.proof_json);
-          if (!g.bundle_json.empty()) json.key("bundle").raw(g.bundle_json);
+          if (!g.schedule.empty()) json.key("schedule").raw_json(g.schedule);
+          if (!g.bisect_json.empty()) json.key("accused").raw_json(g.bisect_json);
+          if (!g.proof_json.empty()) json.key("proof").raw_json(g.proof_json);
+          if (!g.bundle_json.empty()) json.key("bundle").raw_json(g.bundle_json);
         });
     });
-    if (!content.schedule.empty()) json.key("schedule").raw(content.schedule);
+    if (!content.schedule.empty()) json.key("schedule").raw_json(content.schedule);
     if (!content.measuring_device.empty()) json.member("measured_on", content.measuring_device);
-    if (auto& peaks = content.peaks)
-      json.key("peaks").object(
-          [&] { json.member("bytes", peaks->bytes_per_second).member("ops", peaks->operations_per_second); });
+    if (auto& device_peaks = content.device_peaks)
+      json.key("peaks").object([&] {
+        json.member("bytes", device_peaks->bytes_per_second).member("ops", device_peaks->operations_per_second);
+      });
     if (!content.item_seconds.empty()) json.member("measured", content.item_seconds);
   });
 }
 
-std::string pack_text(std::string_view text, bool of_numbers) {
+std::string compress_text(std::string_view text, bool is_mostly_numbers) {
   z_stream stream = {};
-  const int strategy = of_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
-  const int memory = of_numbers ? 5 : 8;  // 5: smaller blocks, so that columns have their own Huffman codes
+  const int strategy = is_mostly_numbers ? Z_FILTERED : Z_DEFAULT_STRATEGY;
+  const int memory = is_mostly_numbers ? 5 : 8;  // 5: smaller blocks, so that columns have their own Huffman codes
   if (deflateInit2(&stream, kLevel, Z_DEFLATED, MAX_WBITS, memory, strategy) != Z_OK)
     throw Failure("zlib has no memory");
   std::string out(deflateBound(&stream, uLong(text.size())), '\0');
@@ -100,12 +103,12 @@ std::string encode_bytes(std::string_view bytes) {
   return out;
 }
 
-std::string encoded_graph(const RecordedGraph& g) {
-  return encode_bytes(pack_text(g.data_json, g.is_tensor_graph)) + " " +
-         encode_bytes(pack_text(g.events_json, g.is_tensor_graph));
+std::string encode_graph(const RecordedGraph& g) {
+  return encode_bytes(compress_text(g.data_json, g.is_tensor_graph)) + " " +
+         encode_bytes(compress_text(g.events_json, g.is_tensor_graph));
 }
 
-std::string data_element(const std::string& id, const std::string& letters) {
+std::string html_data_element(const std::string& id, const std::string& letters) {
   return "<script type=\"application/octet-stream\" id=\"" + id + "\">" + letters + "</script>\n";
 }
 
@@ -143,44 +146,44 @@ std::string by_member(std::span<const RecordedGraph> graphs, std::string Recorde
         at = columns.try_emplace(std::string(key), graphs.size(), "null").first;
         keys.emplace_back(key);
       }
-      at->second[i] = in.skip();
+      at->second[i] = in.skip_any();
     });
   }
   return json_object([&](JsonWriter& json) {
     for (const std::string& key : keys)
       json.key(key).array([&] {
-        for (std::string_view value : columns.find(key)->second) json.raw(value);
+        for (std::string_view value : columns.find(key)->second) json.raw_json(value);
       });
   });
 }
 
 std::string group_letters(std::span<const RecordedGraph> graphs) {
-  return encode_bytes(pack_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
-         encode_bytes(pack_text(by_member(graphs, &RecordedGraph::events_json), true));
+  return encode_bytes(compress_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
+         encode_bytes(compress_text(by_member(graphs, &RecordedGraph::events_json), true));
 }
 
 }  // namespace
 
-std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs) {
-  size_t mark = page_code.find(kDataMark);
+std::string make_view_page(std::string_view page_code, const ViewContent& content, unsigned num_jobs) {
+  size_t mark = page_code.find(kDataPlaceholder);
   std::string out(page_code.substr(0, mark));
-  out += data_element("index", encode_bytes(pack_text(view_index(content))));
+  out += html_data_element("index", encode_bytes(compress_text(view_index_json(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
   const std::vector<Group> groups = groups_of(graphs);
   std::vector<std::string> letters(groups.size());
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
     if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));
-    else if (!graphs[first].data_json.empty()) letters[i] = encoded_graph(graphs[first]);
+    else if (!graphs[first].data_json.empty()) letters[i] = encode_graph(graphs[first]);
   };
-  parallel_for(groups.size(), jobs, pack).value_or_throw();
+  parallel_for(groups.size(), num_jobs, pack).value_or_throw();
   for (size_t i = 0; i < groups.size(); i++) {
     const auto [first, last] = groups[i];
     const std::string id = last - first > 1 ? "s" + std::to_string(first) + "-" + std::to_string(last)
                                             : std::to_string(first);
-    if (!letters[i].empty()) out += data_element("graph" + id, letters[i]);
+    if (!letters[i].empty()) out += html_data_element("graph" + id, letters[i]);
   }
-  if (mark != page_code.npos) out += page_code.substr(mark + kDataMark.size());
+  if (mark != page_code.npos) out += page_code.substr(mark + kDataPlaceholder.size());
   return out;
 }
 

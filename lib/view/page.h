@@ -12,33 +12,33 @@
 namespace tgc {
 
 struct ViewContent {
-  std::string title;                    // name of the input, or "A and B"
-  std::vector<std::string> side_names;  // of two inputs; else empty
+  std::string input_title;              // name of the input, or "A and B"
+  std::vector<std::string> input_names;  // of two inputs; else empty
   std::vector<RecordedGraph> graphs;
   std::string schedule;              // of a tensor graph that tgc compiled, as JSON (schedule_text.h), or ""
   std::string measuring_device;      // empty: no kernel was run
   std::vector<double> item_seconds;  // of each item of the schedule; 0: not timed
-  std::optional<Peaks> peaks;        // of `measuring_device`, if measured
+  std::optional<PeakRates> device_peaks;  // of `measuring_device`, if measured
 };
 
 // Returns the page's index as JSON, {"title","graphs":[{"name","target",...}],"schedule",...}: what the page shows of
 // graphs that are not unpacked.
-std::string view_index(const ViewContent& content);
+std::string view_index_json(const ViewContent& content);
 
-// Compresses with zlib. `of_numbers`: the text mostly consists of columns of numbers.
-std::string pack_text(std::string_view text, bool of_numbers = false);
+// Compresses with zlib. `is_mostly_numbers`: the text mostly consists of columns of numbers.
+std::string compress_text(std::string_view text, bool is_mostly_numbers = false);
 // Encodes bytes as printable text: each 13 bits as two of 91 characters, and up to 6 bits at the end as one.
 std::string encode_bytes(std::string_view bytes);
 
 // Returns an HTML element with data that encode_bytes() encoded.
-std::string data_element(const std::string& id, const std::string& letters);
+std::string html_data_element(const std::string& id, const std::string& letters);
 
 // Returns a graph as text for the page: `data_json`, a space, and `events_json`, each compressed and encoded.
-std::string encoded_graph(const RecordedGraph& graph);
+std::string encode_graph(const RecordedGraph& graph);
 
-// Returns `page_code`, the HTML of the page without data, with kDataMark replaced by the content. Compresses with at
-// most `jobs` threads.
-constexpr std::string_view kDataMark = "<!--data-->";
-std::string view_page(std::string_view page_code, const ViewContent& content, unsigned jobs = 1);
+// Returns `page_code`, the HTML of the page without data, with kDataPlaceholder replaced by the content. Compresses
+// with at most `num_jobs` threads.
+constexpr std::string_view kDataPlaceholder = "<!--data-->";
+std::string make_view_page(std::string_view page_code, const ViewContent& content, unsigned num_jobs = 1);
 
 }  // namespace tgc

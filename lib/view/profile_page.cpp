@@ -22,7 +22,7 @@ namespace {
 
 using profile::KernelRun;
 using profile::Profile;
-using Listing = profile::Listings::Listing;
+using Listing = profile::ProgramListings::Listing;
 
 struct Document {
   std::string id;
@@ -39,18 +39,18 @@ class Assembly {
  public:
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
   const Listing& of(size_t run) {
-    const profile::Program* program = profile_.trace.kernels[run].program;
+    const profile::GpuProgram* program = profile_.trace.kernels[run].program;
     if (!program || profile_.code_of_kernel(run)) return mapped_.find(run);
     auto [found, is_new] = others_.try_emplace(program);
     if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
     return found->second;
   }
-  profile::Listings& mapped() { return mapped_; }
+  profile::ProgramListings& mapped() { return mapped_; }
 
  private:
   const Profile& profile_;
-  profile::Listings mapped_;
-  std::map<const profile::Program*, Listing> others_;
+  profile::ProgramListings mapped_;
+  std::map<const profile::GpuProgram*, Listing> others_;
 };
 
 class PageWriter {
@@ -70,7 +70,7 @@ class PageWriter {
       });
       write_totals(json);
       std::vector<std::string> names;
-      Track host = make_host_track(p_.trace, names);
+      TimelineTrack host = make_host_track(p_.trace, names);
       json.key("host").object([&] { json.member("names", names).key("track"), write_track(json, std::move(host)); });
       json.key("runs").array([&] {
         for (size_t run = 0; run < p_.trace.kernels.size(); run++)
@@ -85,16 +85,16 @@ class PageWriter {
  private:
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
-      for (const profile::Total& t : profile::event_totals(p_, assembly_.mapped()))
+      for (const profile::EventTotal& t : profile::event_totals(p_, assembly_.mapped()))
         json.object([&] {
           json.member("device", t.device).member("name", t.name).member("count", t.num_executions);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
           json.member("at_most", t.is_flops_upper_bound);
           double mean = t.seconds / double(t.num_executions);
           json.member("bound", t.is_copy ? "" : profile::speed_limit_text(t.flops, t.bytes, mean, t.arch));
-          if (auto* peak = profile::device_peak(t.arch))
+          if (auto* peak = profile::find_device_peak(t.arch))
             json.key("peak").object([&] {
-              json.member("card", peak->card)
+              json.member("card", peak->card_name)
                   .member("flops", peak->flops_per_second)
                   .member("bytes", peak->bytes_per_second);
             });
@@ -126,37 +126,38 @@ class PageWriter {
           .member("waves", s.wave_spans.size());
       const auto offset = p_.clock_offset(event);
       json.member("error", s.error).member("clock", offset.has_value());
-      json.member("first", moved_time(s.first_time, offset.value_or(0)));
-      json.member("last", moved_time(s.last_time, offset.value_or(0)));
+      json.member("first", shift_time(s.first_time, offset.value_or(0)));
+      json.member("last", shift_time(s.last_time, offset.value_or(0)));
       if (!tracks.execution_times.empty()) {
         documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.execution_times), kRankOfHits});
         json.member("hits", tracks_);
       }
       json.key("tracks").array([&] {
-        for (Track* track : {&tracks.instructions, &tracks.waves})
-          if (!track->levels[0].chunks.empty()) write_track(json, std::move(*track));
+        for (TimelineTrack* track : {&tracks.instructions, &tracks.waves})
+          if (!track->detail_levels[0].level_chunks.empty()) write_track(json, std::move(*track));
       });
     });
   }
 
-  void write_track(JsonWriter& json, Track track) {
+  void write_track(JsonWriter& json, TimelineTrack track) {
     size_t number = tracks_++;
     json.object([&] {
       json.member("number", number).member("name", track.name);
       json.key("rows").array([&] {
-        for (const TimelineRow& row : track.rows)
+        for (const TimelineRow& row : track.track_rows)
           json.object(
               [&] { json.member("name", row.name).member("most", row.max_amount).member("style", row.drawing_style); });
       });
       json.key("levels").array([&] {
-        for (size_t level = 0; level < track.levels.size(); level++) {
-          TimelineLevel& l = track.levels[level];
+        for (size_t level = 0; level < track.detail_levels.size(); level++) {
+          TimelineLevel& l = track.detail_levels[level];
           std::vector<int64_t> begins, ends, counts;
-          for (size_t n = 0; n < l.chunks.size(); n++) {
-            TimelineChunk& c = l.chunks[n];
+          for (size_t n = 0; n < l.level_chunks.size(); n++) {
+            TimelineChunk& c = l.level_chunks[n];
             begins.push_back(c.begin), ends.push_back(c.end), counts.push_back(c.num_slices);
             std::string id = "t" + std::to_string(number) + "." + std::to_string(level) + "." + std::to_string(n);
-            documents.push_back({std::move(id), {std::move(c.json)}, kRankOfTracks + track.levels.size() - level});
+            documents.push_back(
+                {std::move(id), {std::move(c.json)}, kRankOfTracks + track.detail_levels.size() - level});
           }
           json.object([&] {
             json.member("bin", l.bin_cycles).member("begin", begins).member("end", ends).member("count", counts);
@@ -170,7 +171,7 @@ class PageWriter {
     const profile::KernelCode* code = p_.code_of_kernel(run);
     const Listing& listing = assembly_.of(run);
     const profile::StallReport stalls = profile::stalls_of_kernel(p_, run, listing);
-    const auto times = profile::times_of(p_, run, stalls);
+    const auto times = profile::times_of_kernel(p_, run, stalls);
     std::vector<uint64_t> addresses;
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
@@ -192,7 +193,7 @@ class PageWriter {
         for (const profile::CounterSample& c : p_.trace.counter_samples)
           if (c.kernel == run)
             json.object([&] {
-              json.member("name", c.name).member("block", c.block).member("sum", c.sum_of_values());
+              json.member("name", c.name).member("block", c.block).member("sum", c.sum_of_counter_values());
               json.member("most", c.values.empty() ? 0 : *std::ranges::max_element(c.values));
               json.member("values", c.values.size());
             });
@@ -205,11 +206,11 @@ class PageWriter {
       if (auto occupancy = profile::occupancy_over_time(p_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);
       const profile::KernelFigures figures = profile::figures_of_kernel(p_, run, listing);
-      json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.wave_lanes);
+      json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.num_wave_lanes);
       json.member("mean_lanes", figures.active_lanes).member("active_lanes", lanes_of(run, times));
       json.key("memory"), profile::write_memory_levels(json, profile::memory_levels(p_, run, stalls, figures));
       json.key("hints").array([&] {
-        for (const profile::Hint& h : profile::hints(p_, run, listing, stalls)) json.value(h.text());
+        for (const profile::SpeedHint& h : profile::speed_hints(p_, run, listing, stalls)) json.value(h.text());
       });
       std::vector<std::string> found = p_.trace.damage_notes;
       std::ranges::move(profile::check_traces(p_, run, listing), std::back_inserter(found));
@@ -234,7 +235,7 @@ class PageWriter {
       json.member("name", old_run.name).member("old_seconds", old_run.seconds);
       json.member("new_seconds", p_.trace.kernels[pair.new_run].seconds);
       json.member("old_cycles", pair.old_cycles).member("new_cycles", pair.new_cycles);
-      json.member("old_reasons", pair.old_reasons).member("new_reasons", pair.new_reasons);
+      json.member("old_reasons", pair.old_reason_cycles).member("new_reasons", pair.new_reason_cycles);
       json.key("rows").array([&] {
         for (const profile::ComparedInstruction& x : pair.instructions)
           json.array([&] {
@@ -264,7 +265,7 @@ class PageWriter {
           const profile::InstructionStalls& s = stalls.instructions[n];
           uint64_t cycles = 0;
           for (const profile::StallTime& t : s.times_by_reason) cycles += t.cycles;
-          json.value(cycles > times[n].num_executions ? int(profile::StallReport::main_reason(s)) : -1);
+          json.value(cycles > times[n].num_executions ? int(profile::StallReport::main_stall_reason(s)) : -1);
           json.value(s.waits_for_result.cycles);
           for (auto& [n, time] : s.waits_by_instruction) json.value(n).value(time.cycles);
         });
@@ -279,13 +280,13 @@ class PageWriter {
       json.member("input", source.input).member("target", source.target).member("lines", source.lines);
       json.member("differs", source.difference_text);
       json.key("exact").array([&] {
-        for (uint64_t address : addresses) json.value(int(source.is_exact_at(address)));
+        for (uint64_t address : addresses) json.value(int(source.is_exact_at_address(address)));
       });
       json.key("nodes").array([&] {
         for (uint32_t line = 1; line <= source.lines.size(); line++) json.value(nodes_text(source.nodes_of_line(line)));
       });
       json.key("line_of").array([&] {
-        for (uint64_t address : addresses) json.value(source.line_at(address));
+        for (uint64_t address : addresses) json.value(source.line_at_address(address));
       });
     });
   }
@@ -299,7 +300,7 @@ class PageWriter {
 
 }  // namespace
 
-std::string profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned jobs,
+std::string make_profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned num_jobs,
                          const Profile* older) {
   PageWriter writer(p, older);
   std::vector<Document> documents{{"index", {writer.index(title)}}};
@@ -308,26 +309,26 @@ std::string profile_page(std::string_view page_code, const Profile& p, const std
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
     for (std::string& part : documents[n].parts)
-      letters[n] += (letters[n].empty() ? "" : " ") + encode_bytes(pack_text(part, n > 0)), part.clear();
+      letters[n] += (letters[n].empty() ? "" : " ") + encode_bytes(compress_text(part, n > 0)), part.clear();
   };
-  parallel_for(documents.size(), jobs, pack).value_or_throw();
-  const size_t mark = page_code.find(kDataMark), end = page_code.rfind("</body>");
+  parallel_for(documents.size(), num_jobs, pack).value_or_throw();
+  const size_t mark = page_code.find(kDataPlaceholder), end = page_code.rfind("</body>");
   if (mark == page_code.npos || end == page_code.npos || end < mark) return std::string(page_code);
   std::string out(page_code.substr(0, mark));
   size_t n = 0;
   for (const size_t begin = out.size(); n < documents.size() && out.size() - begin < kBeforeScript; n++)
-    out += data_element(documents[n].id, letters[n]);
-  out += page_code.substr(mark + kDataMark.size(), end - mark - kDataMark.size());
-  for (; n < documents.size(); n++) out += data_element(documents[n].id, letters[n]);
+    out += html_data_element(documents[n].id, letters[n]);
+  out += page_code.substr(mark + kDataPlaceholder.size(), end - mark - kDataPlaceholder.size());
+  for (; n < documents.size(); n++) out += html_data_element(documents[n].id, letters[n]);
   return out += page_code.substr(end);
 }
 
 bool is_profile_input(const std::string& input) {
   std::string head = read_first_bytes(InputName::parse(input).file, 100);
-  return profile::looks_like_pickle(head) && !looks_like_rewrites(head);
+  return profile::looks_like_pickle(head) && !is_start_of_rewrites(head);
 }
 
-Result<std::string> profile_page_of(std::string_view page_code, const Session& session, const std::string& input,
+Result<std::string> read_profile_page(std::string_view page_code, const Session& session, const std::string& input,
                                     const std::string& with) {
   return catch_failures([&] {
     auto read = [](const InputName& name) {
@@ -340,11 +341,11 @@ Result<std::string> profile_page_of(std::string_view page_code, const Session& s
     std::optional<Profile> older;
     if (is_comparison) older = read(InputName::parse(input));
     std::optional<Profile> p = read(name);
-    p->kernel_works = profile::find_works(session, p->trace);
+    p->kernel_works = profile::find_kernel_works(session, p->trace);
     const std::string source = is_comparison ? "" : with;
     if (!source.empty() || !name.id.empty())
       p->sources = std::move(profile::find_sources(session, source, *p).value_or_throw());
-    return profile_page(page_code, *p, name.display_name(), 0, older ? &*older : nullptr);
+    return make_profile_page(page_code, *p, name.display_name(), 0, older ? &*older : nullptr);
   });
 }
 

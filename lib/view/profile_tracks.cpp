@@ -222,24 +222,25 @@ class TrackMaker {
     if (o.unit) s.row = *o.unit, slices_.push_back(s);
   }
 
-  Track take_instructions() {
-    std::vector<uint32_t> rows;
-    for (const TimeSlice& s : slices_) rows.push_back(s.row);
-    std::ranges::sort(rows);
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    Track out{.name = "instructions", .rows = {}, .levels = {}};
-    for (uint32_t row : rows) {
+  TimelineTrack take_instructions() {
+    std::vector<uint32_t> track_rows;
+    for (const TimeSlice& s : slices_) track_rows.push_back(s.row);
+    std::ranges::sort(track_rows);
+    track_rows.erase(std::unique(track_rows.begin(), track_rows.end()), track_rows.end());
+    TimelineTrack out{.name = "instructions", .track_rows = {}, .detail_levels = {}};
+    for (uint32_t row : track_rows) {
       uint32_t wave = row < Units ? 0 : (row - Units) % kWaves;
-      if (row < Units) out.rows.push_back({.name = kUnitNames[row]});
-      else if (row < Units + kWaves) out.rows.push_back({.name = formatted("wave %u", wave), .drawing_style = "wave"});
-      else out.rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
+      if (row < Units) out.track_rows.push_back({.name = kUnitNames[row]});
+      else if (row < Units + kWaves)
+        out.track_rows.push_back({.name = formatted("wave %u", wave), .drawing_style = "wave"});
+      else out.track_rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
     }
-    for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(rows, s.row) - rows.begin());
-    out.levels = make_levels(out.rows, std::move(slices_));
+    for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(track_rows, s.row) - track_rows.begin());
+    out.detail_levels = make_levels(out.track_rows, std::move(slices_));
     return out;
   }
 
-  static Track wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
+  static TimelineTrack wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
     std::map<std::pair<uint32_t, uint32_t>, double> places;
     for (const WaveSpan& w : waves) {
       double& most = places[{w.cu, w.simd}];
@@ -247,18 +248,19 @@ class TrackMaker {
     }
     double most = 1;
     for (auto& [place, count] : places) most = std::max(most, count);
-    Track out{.name = "waves", .rows = {{.name = "waves", .drawing_style = "count"}}, .levels = {}};
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> rows;
+    TimelineTrack out{
+        .name = "waves", .track_rows = {{.name = "waves", .drawing_style = "count"}}, .detail_levels = {}};
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> track_rows;
     for (auto& [place, count] : places) {
-      rows[place] = uint32_t(out.rows.size());
-      out.rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
+      track_rows[place] = uint32_t(out.track_rows.size());
+      out.track_rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
     std::vector<TimeSlice> slices;
     std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the latest wave's index in `slices`
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknownTime, has_end = w.end != WaveSpan::kUnknownTime;
       if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
-      TimeSlice s{.row = rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
+      TimeSlice s{.row = track_rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
       // a wave ends at latest when the next one begins in the same place
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
@@ -274,11 +276,11 @@ class TrackMaker {
     std::vector<TimeSlice> all = slices;
     for (TimeSlice& s : all) s.row = 0;
     all = count_active_slices(std::move(all));
-    for (const TimeSlice& s : all) out.rows[0].max_amount = std::max(out.rows[0].max_amount, s.amount);
+    for (const TimeSlice& s : all) out.track_rows[0].max_amount = std::max(out.track_rows[0].max_amount, s.amount);
     std::vector<TimeSlice> active = count_active_slices(slices);
     active.insert(active.begin(), all.begin(), all.end());
     slices.insert(slices.end(), all.begin(), all.end());
-    out.levels = make_levels(out.rows, std::move(slices), std::move(active));
+    out.detail_levels = make_levels(out.track_rows, std::move(slices), std::move(active));
     return out;
   }
 
@@ -326,24 +328,24 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise) {
   return otherwise;
 }
 
-int64_t moved_time(int64_t time, int64_t offset) { return int64_t(uint64_t(time) + uint64_t(offset)); }
+int64_t shift_time(int64_t time, int64_t offset) { return int64_t(uint64_t(time) + uint64_t(offset)); }
 
 TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std::map<uint64_t, std::string>& listing) {
   const int64_t offset = p.clock_offset(event).value_or(0);
   const profile::SqttEvent& e = p.trace.sqtt[event];
   const profile::SqttSummary& summary = p.sqtt_summaries[event];
-  const profile::KernelCode* code = p.packet_code_of_event(event);
+  const profile::KernelCode* code = p.kernel_code_of_event(event);
   TrackMaker maker(code, listing);
   if (e.has_instruction_packets)
-    profile::decode_sqtt(profile::bytes_of(e.blob), [&](PacketView packet) {
-      packet.time = moved_time(packet.time, offset);
+    profile::decode_sqtt(profile::bytes_of_blob(e.blob), [&](PacketView packet) {
+      packet.time = shift_time(packet.time, offset);
       maker.add(packet);
     });
   std::vector<WaveSpan> waves = summary.wave_spans;
   for (WaveSpan& w : waves)
     for (int64_t* time : {&w.begin, &w.end})
-      if (*time != WaveSpan::kUnknownTime) *time = moved_time(*time, offset);
-  return maker.take(waves, moved_time(summary.last_time, offset));
+      if (*time != WaveSpan::kUnknownTime) *time = shift_time(*time, offset);
+  return maker.take(waves, shift_time(summary.last_time, offset));
 }
 
 namespace {
@@ -370,8 +372,8 @@ class FreeRows {
 
 }  // namespace
 
-Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names) {
-  Track out{.name = "host and devices", .rows = {}, .levels = {}};
+TimelineTrack make_host_track(const profile::ProfileTrace& trace, std::vector<std::string>& names) {
+  TimelineTrack out{.name = "host and devices", .track_rows = {}, .detail_levels = {}};
   if (trace.range_events.empty()) return out;
   double start = trace.range_events[0].begin;
   for (const profile::RangeEvent& e : trace.range_events) start = std::min(start, e.begin);
@@ -394,10 +396,11 @@ Track make_host_track(const profile::Trace& trace, std::vector<std::string>& nam
   }
   std::vector<TimeSlice> all;
   for (auto& [place, list] : slices) {
-    for (TimeSlice& s : list) s.row = uint32_t(out.rows.size()), all.push_back(s);
-    out.rows.push_back({.name = std::string(place.first) + (place.second ? formatted(" %zu", place.second + 1) : "")});
+    for (TimeSlice& s : list) s.row = uint32_t(out.track_rows.size()), all.push_back(s);
+    out.track_rows.push_back(
+        {.name = std::string(place.first) + (place.second ? formatted(" %zu", place.second + 1) : "")});
   }
-  out.levels = make_levels(out.rows, std::move(all));
+  out.detail_levels = make_levels(out.track_rows, std::move(all));
   return out;
 }
 

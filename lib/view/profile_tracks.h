@@ -26,16 +26,16 @@ struct TraceTracks {
   // Rows of the execution units of the traced SIMD (on CDNA, of all SIMDs), and of the waves. In the row of a wave, a
   // slice begins at the end of the previous one and ends at its own issue; on CDNA, it begins at its own issue. The
   // item is the instruction's index in the code, or kNoItem.
-  Track instructions;
+  TimelineTrack instructions;
   // A row for the number of active waves, and rows for the waves of each SIMD. The item is the wave's place on the
   // SIMD.
-  Track waves;
+  TimelineTrack waves;
   // by instruction: times and waves of its issues as JSON; empty if the code is unknown
   std::vector<std::string> execution_times;
 };
 
 // Returns `time` + `offset`. Wraps around, because a damaged trace may have any times.
-int64_t moved_time(int64_t time, int64_t offset);
+int64_t shift_time(int64_t time, int64_t offset);
 // Makes the tracks of the thread trace `event` of `profile`. `listing` has the assembly by address. Times are on the
 // clock of the run's first trace if Profile::clock_offset() is known.
 TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,
@@ -43,6 +43,6 @@ TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,
 
 // Times are nanoseconds since the begin of the first range. Stores the ranges' names in `names`; the item of a slice is
 // the index of its name.
-Track make_host_track(const profile::Trace& trace, std::vector<std::string>& names);
+TimelineTrack make_host_track(const profile::ProfileTrace& trace, std::vector<std::string>& names);
 
 }  // namespace tgc

@@ -17,9 +17,9 @@ std::string text_of_rule(const TraceRule& r) {
   std::string out;
   size_t alike = 0;
   for (uint32_t id = 0; id < num_rules(); id++) {
-    const Rule* rule = rule_of(id);
+    const Rule* rule = rule_of_id(id);
     if (!rule || rule->line != r.line || rule->name != r.name || short_file_name(*rule) != r.file) continue;
-    if (alike++ == 0) out = pat::to_text(*rule->left) + " -> " + right_text(*rule);
+    if (alike++ == 0) out = pat::pattern_text(*rule->left) + " -> " + right_text(*rule);
   }
   if (out.size() > kMaxRuleText) out = out.substr(0, kMaxRuleText) + "...";
   return out + (alike > 1 ? ", and " + std::to_string(alike - 1) + " alike" : "");
@@ -28,7 +28,7 @@ std::string text_of_rule(const TraceRule& r) {
 }  // namespace
 
 void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
-  graph_ = {}, ast_ = {}, events_ = {}, stages_ = {}, string_numbers_ = {}, rules_ = {}, rule_numbers_ = {};
+  graph_ = {}, ast_ = {}, events_ = {}, stage_events_ = {}, string_numbers_ = {}, rules_ = {}, rule_numbers_ = {};
   graph_.name = id, graph_.target = target;
   graph_.is_tensor_graph = target.empty() && looks_like_tensor_graph(ast);  // a kernel from a dump may lack a target
   ast_ = ast;
@@ -36,13 +36,13 @@ void Recorder::begin_kernel(std::string_view id, std::string_view target, UOp as
 }
 
 void Recorder::begin_stage(std::string_view name, UOp input) {
-  stages_.push_back({.name = std::string(name), .input = input, .result = {}, .first_event = events_.size(),
+  stage_events_.push_back({.name = std::string(name), .input = input, .result = {}, .first_event = events_.size(),
                      .end_event = events_.size()});
   begin_time_ = Clock::now();
 }
 
 void Recorder::end_stage(UOp result) {
-  StageEvents& s = stages_.back();
+  StageEvents& s = stage_events_.back();
   s.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_time_).count();
   s.result = result, s.end_event = events_.size();
   graph_.ms += s.ms;
@@ -65,23 +65,23 @@ void Recorder::apply_rule(int, const TraceRule& r, UOp before, UOp after, TraceC
     rules_.push_back({number_of_string(r.name), number_of_string(r.branch), number_of_string(r.file), r.line,
                       number_of_string(r.source), number_of_string(text_of_rule(r))});
   events_.push_back({Event::Kind::Rewrite, before, after,
-                     {int64_t(at->second), cost.first_made_number, cost.end_made_number}});
+                     {int64_t(at->second), cost.first_made_node_number, cost.end_made_node_number}});
   if (!is_discarded(r)) graph_.num_rewrites++;
-  else if (!stages_.empty()) stages_.back().num_discarded++;
+  else if (!stage_events_.empty()) stage_events_.back().num_discarded++;
 }
 
 void Recorder::rebuild_node(int, UOp before, UOp after) { events_.push_back({Event::Kind::Rebuilt, before, after}); }
 
 void Recorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated, node, UOp()}); }
 
-RecordedGraph Recorder::finish_graph(Compilation* of, const TextChoice& texts, const std::string& error) {
+RecordedGraph Recorder::finish_graph(Compilation* of, const TextOptions& texts, const std::string& error) {
   graph_.error = error;
-  graph_.num_stages = stages_.size();
+  graph_.num_stages = stage_events_.size();
   if (!of) {  // the times are those of reading a file
     graph_.ms = 0;
-    for (StageEvents& s : stages_) s.ms = 0;
+    for (StageEvents& s : stage_events_) s.ms = 0;
   }
-  if (!stages_.empty() && !stages_.back().result) stages_.back().end_event = events_.size();
+  if (!stage_events_.empty() && !stage_events_.back().result) stage_events_.back().end_event = events_.size();
   RecordingWriter writer(*this, of, texts);
   graph_.data_json = writer.write_graph(), graph_.events_json = writer.events_json();
   return std::move(graph_);
@@ -93,21 +93,21 @@ static std::string without_folders(Diag diag) {
   return diag.text();
 }
 
-RecordedGraph record(Compilation& compilation, const TextChoice& texts) {
+RecordedGraph record(Compilation& compilation, const TextOptions& texts) {
   Recorder recorder;
-  TraceWatcher watcher(recorder);
-  ScopedWatch watched(compilation, watcher);
+  TraceObserver stage_observer(recorder);
+  ScopedObserver watched(compilation, stage_observer);
   std::string error;
   if (compilation.is_tensor_graph()) {
     if (auto& schedule = compilation.schedule(); !schedule) error = without_folders(schedule.diag());
-  } else if (auto status = compilation.run_through(row_of(OutputKind::List)); !status) {
+  } else if (auto status = compilation.run_through_stage(get_stage_row(OutputKind::List)); !status) {
     error = without_folders(status.diag());
   }
-  const StageRow* begun = find_row(compilation.input_graph().info.stage);
+  const StageRow* begun = find_stage_row(compilation.input_graph().info.stage);
   if (!compilation.input_graph().list.empty()) recorder.set_begin_stage("linear");
   else if (begun && begun->kind != StageRow::Kind::Ast) recorder.set_begin_stage(begun->name);
   RecordedGraph out = recorder.finish_graph(&compilation, texts, error);
-  compilation.set_watcher(nullptr);
+  compilation.set_stage_observer(nullptr);
   return out;
 }
 

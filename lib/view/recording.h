@@ -15,7 +15,7 @@
 namespace tgc {
 
 struct RecordedGraph {
-  std::string name, target, made_for;
+  std::string name, target, user_operation;
   // the recording starts with this stage's result; empty: with the AST or tensors
   std::string begin_stage;
   std::string producer;  // the release that recorded the graph; empty: none, or tinygrad 0.12.0
@@ -36,7 +36,7 @@ struct RecordedGraph {
   // The first graph (`begin_stage`, or "ast") and each stage by name, with a hash of the result; "" if the stage did
   // not change the graph or failed.
   std::vector<std::pair<std::string, std::string>> results;
-  int input_side = 0;  // 0: the graph is of the first input, 1: of the second
+  int input_side_index = 0;  // 0: the graph is of the first input, 1: of the second
   // the rewrites, which the page reads after it has drawn the graph
   std::string events_json;
   // nodes, stages and texts; empty: make_later() makes the graph with `data_json` and `events_json`
@@ -44,7 +44,7 @@ struct RecordedGraph {
   std::function<Result<RecordedGraph>()> make_later = {};
 };
 
-struct TextChoice {
+struct TextOptions {
   bool should_include_assembly = true;
   std::vector<std::pair<std::string, std::string>> given_texts = {};  // kind and text
   std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
@@ -52,18 +52,18 @@ struct TextChoice {
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.
-class NumberedTexts {
+class TextNumbering {
  public:
   int64_t number_of_text(std::string_view text) {
-    auto [at, is_new] = text_numbers_.try_emplace(std::string(text), int64_t(texts_.size()));
-    if (is_new) texts_.push_back(at->first);
+    auto [at, is_new] = text_numbers_.try_emplace(std::string(text), int64_t(text_views_.size()));
+    if (is_new) text_views_.push_back(at->first);
     return at->second;
   }
-  const std::vector<std::string_view>& texts() const { return texts_; }
+  const std::vector<std::string_view>& texts() const { return text_views_; }
 
  private:
   std::unordered_map<std::string, int64_t> text_numbers_;
-  std::vector<std::string_view> texts_;  // views of keys, whose addresses are stable
+  std::vector<std::string_view> text_views_;  // views of keys, whose addresses are stable
 };
 
 // Begin: `event_node` is the input; numbers: name, rule set, number of rules, 1 if bottom-up. End: `event_node` is the
@@ -80,7 +80,7 @@ struct RecordedEvent {
 class Recorder : public TraceConsumer {
  public:
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override;
-  void made_for(std::string_view what) override { graph_.made_for = what; }
+  void user_operation(std::string_view what) override { graph_.user_operation = what; }
   void begin_stage(std::string_view name, UOp input) override;
   void end_stage(UOp result) override;
   void begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) override;
@@ -94,7 +94,7 @@ class Recorder : public TraceConsumer {
 
   // Returns the recording. `of` is the observed compilation, whose list, source and compilers' outputs are included;
   // null if the events are read from a file.
-  RecordedGraph finish_graph(Compilation* of, const TextChoice& texts, const std::string& error = "");
+  RecordedGraph finish_graph(Compilation* of, const TextOptions& texts, const std::string& error = "");
 
  private:
   using Event = RecordedEvent;
@@ -112,8 +112,8 @@ class Recorder : public TraceConsumer {
   RecordedGraph graph_;
   UOp ast_;
   std::vector<Event> events_;
-  std::vector<StageEvents> stages_;
-  NumberedTexts string_numbers_;
+  std::vector<StageEvents> stage_events_;
+  TextNumbering string_numbers_;
   struct Rule {
     int64_t name, branch, file, line, source, text;
   };
@@ -124,6 +124,6 @@ class Recorder : public TraceConsumer {
 
 // Runs a kernel up to the linear list, or a tensor graph up to its schedule. If a stage fails, the recording ends
 // there, and `error` says why.
-RecordedGraph record(Compilation& compilation, const TextChoice& texts);
+RecordedGraph record(Compilation& compilation, const TextOptions& texts);
 
 }  // namespace tgc

@@ -28,7 +28,7 @@ class EventWriter {
 
  private:
   enum class State : uint8_t { Unknown, Written, Derived };
-  struct Run {
+  struct RewriteRun {
     int64_t input;
     std::unordered_map<int64_t, int64_t> replacements;
   };
@@ -51,7 +51,7 @@ class EventWriter {
   std::vector<State> node_states_;
   std::vector<bool> is_ambiguous_;  // another row has the same hash; such rows are never derived
   // running graph rewrites; the first entry is for events outside of them
-  std::vector<Run> open_runs_{{-1, {}}};
+  std::vector<RewriteRun> open_runs_{{-1, {}}};
   std::unordered_map<int64_t, int64_t> last_results_;  // of the last rewrite of each node
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;

@@ -49,7 +49,7 @@ TEST_CASE("view_page: graphs that are not compiled yet stand between others in a
     content.graphs[i].name = "k" + std::to_string(i);
     if (i != 7) content.graphs[i].data_json = content.graphs[i].events_json = R"({"nodes":[1]})";
   }
-  CHECK_NOTHROW(view_page(kDataMark, content));
+  CHECK_NOTHROW(make_view_page(kDataPlaceholder, content));
 }
 
 }  // namespace

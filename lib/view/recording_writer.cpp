@@ -31,27 +31,27 @@ std::string RecordingWriter::write_graph() {
   recorder_.graph_.num_nodes = toposort(recorder_.ast_).size();
   recorder_.graph_.structure_hash = hash_structure();
   hash_results();
-  json_.object([&] {
-    json_.member("name", recorder_.graph_.name)
+  json_writer_.object([&] {
+    json_writer_.member("name", recorder_.graph_.name)
         .member("target", recorder_.graph_.target)
-        .member("made_for", recorder_.graph_.made_for);
-    json_.member("kind", recorder_.graph_.is_tensor_graph ? "tensor" : "kernel")
+        .member("made_for", recorder_.graph_.user_operation);
+    json_writer_.member("kind", recorder_.graph_.is_tensor_graph ? "tensor" : "kernel")
         .member("error", recorder_.graph_.error);
-    json_.member("ast", row_of_node(recorder_.ast_)).member("begins", recorder_.graph_.begin_stage);
-    json_.member("producer", recorder_.graph_.producer);
+    json_writer_.member("ast", row_of_node(recorder_.ast_)).member("begins", recorder_.graph_.begin_stage);
+    json_writer_.member("producer", recorder_.graph_.producer);
     write_nodes();
     write_facts();
     write_model();
     write_stages();
     write_texts();
-    json_.member("lines", pyrender_lines_.texts());
-    json_.key("rules").array([&] {
+    json_writer_.member("lines", pyrender_lines_.texts());
+    json_writer_.key("rules").array([&] {
       for (const auto& rule : recorder_.rules_)
-        json_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
+        json_writer_.value(std::vector<int64_t>{rule.name, rule.branch, rule.file, rule.line, rule.source, rule.text});
     });
-    if (!text_choice_.rule_sources.empty()) json_.key("rule_texts").raw(text_choice_.rule_sources);
-    if (!text_choice_.made_by.empty()) json_.key("made_by").raw(text_choice_.made_by);
-    json_.member("strings", recorder_.string_numbers_.texts());
+    if (!text_options_.rule_sources.empty()) json_writer_.key("rule_texts").raw_json(text_options_.rule_sources);
+    if (!text_options_.made_by.empty()) json_writer_.key("made_by").raw_json(text_options_.made_by);
+    json_writer_.member("strings", recorder_.string_numbers_.texts());
   });
   return std::move(output_);
 }
@@ -94,7 +94,7 @@ void RecordingWriter::hash_results() {
     recorder_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
   };
   add(recorder_.graph_.begin_stage.empty() ? "ast" : recorder_.graph_.begin_stage, recorder_.ast_);
-  for (const auto& s : recorder_.stages_) add(s.name, s.result == s.input ? UOp() : s.result);
+  for (const auto& s : recorder_.stage_events_) add(s.name, s.result == s.input ? UOp() : s.result);
 }
 
 void RecordingWriter::add_root(UOp u) {
@@ -114,7 +114,7 @@ void RecordingWriter::choose_nodes() {
       if (in_results.insert(u)) result_nodes_.push_back(u);
   };
   add_result(recorder_.ast_);
-  for (const auto& s : recorder_.stages_) {
+  for (const auto& s : recorder_.stage_events_) {
     if (s.input) add_result(s.input);
     if (s.result) add_result(s.result);
   }
@@ -138,7 +138,7 @@ void RecordingWriter::choose_nodes() {
 
 std::string RecordingWriter::text_of_arg(UOp u) {
   if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) return u.arg()[1].repr();
-  std::string out = shown_arg(u).is_none() ? "" : with_short_literals(own_arg_text(u));
+  std::string out = printed_arg(u).is_none() ? "" : shorten_literals(own_arg_text(u));
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
@@ -146,40 +146,41 @@ std::string RecordingWriter::text_of_arg(UOp u) {
 // sources) in `sources`.
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
-    json_.key(name).array([&] {
+    json_writer_.key(name).array([&] {
       for (size_t n = 0; n < nodes_.size(); n++)
-        if (!event_writer_->is_derived(n)) json_.value(value(n));
+        if (!event_writer_->is_derived(n)) json_writer_.value(value(n));
     });
   };
-  NumberedTexts ops;
+  TextNumbering ops;
   for (int op = 0; op < kNumAllOps; op++) ops.number_of_text(name_of(Op(op)));
-  column("op", [&](size_t n) { return ops.number_of_text(shown_op(nodes_[n])); });
+  column("op", [&](size_t n) { return ops.number_of_text(printed_op_name(nodes_[n])); });
   column("dtype", [&](size_t n) { return row_texts_[n].dtype; });
   column("arg", [&](size_t n) { return row_texts_[n].arg; });
-  json_.key("number").array([&] {
-    for (uint32_t last = 0; uint32_t id : trace_numbers_) json_.value(int64_t(id) - int64_t(std::exchange(last, id)));
+  json_writer_.key("number").array([&] {
+    for (uint32_t last = 0; uint32_t id : trace_numbers_)
+      json_writer_.value(int64_t(id) - int64_t(std::exchange(last, id)));
   });
-  json_.key("sources").array([&] {
+  json_writer_.key("sources").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++) {
       int64_t count = int64_t(nodes_[n].num_src());
-      json_.value(event_writer_->is_derived(n) ? ~count : count);
+      json_writer_.value(event_writer_->is_derived(n) ? ~count : count);
     }
   });
-  json_.key("source").array([&] {
+  json_writer_.key("source").array([&] {
     for (size_t n = 0; n < nodes_.size(); n++)
       if (!event_writer_->is_derived(n))
-        for (UOp s : nodes_[n].src()) json_.value(int64_t(n) - row_of_node(s));
+        for (UOp s : nodes_[n].src()) json_writer_.value(int64_t(n) - row_of_node(s));
   });
   std::vector<int64_t> tags;
   for (size_t n = 0; n < nodes_.size(); n++)
     if (row_texts_[n].tag && !event_writer_->is_derived(n)) tags.insert(tags.end(), {int64_t(n), row_texts_[n].tag});
   write_deltas("tags", tags, 1);
-  json_.key("inner").array([&] {  // pairs of a KERNEL and the root of its graph
+  json_writer_.key("inner").array([&] {  // pairs of a KERNEL and the root of its graph
     for (UOp u : nodes_)
       if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel))
-        json_.value(row_of_node(u)).value(row_of_node(u.arg()[0].uop()));
+        json_writer_.value(row_of_node(u)).value(row_of_node(u.arg()[0].uop()));
   });
-  json_.member("ops", ops.texts());
+  json_writer_.member("ops", ops.texts());
 }
 
 // Writes a flat list of groups, the row of a node and `values` numbers, sorted by row, as differences from the previous
@@ -190,9 +191,10 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
   std::ranges::sort(order, {}, [&](size_t i) { return groups[i * row]; });
   std::vector<int64_t> last(row);
-  json_.key(key).array([&] {
+  json_writer_.key(key).array([&] {
     for (size_t i : order)
-      for (size_t k = 0; k < row; k++) json_.value(groups[i * row + k] - std::exchange(last[k], groups[i * row + k]));
+      for (size_t k = 0; k < row; k++)
+        json_writer_.value(groups[i * row + k] - std::exchange(last[k], groups[i * row + k]));
   });
 }
 
@@ -224,8 +226,8 @@ void RecordingWriter::write_facts() {
   write_deltas("shapes", shapes, 1), write_deltas("bounds", bounds, 2), write_deltas("ranges", ranges, 1);
   std::vector<const std::vector<int64_t>*> in_order(lists.size());
   for (auto& [list, i] : lists) in_order[size_t(i)] = &list;
-  json_.key("range_lists").array([&] {
-    for (auto* list : in_order) json_.value(*list);
+  json_writer_.key("range_lists").array([&] {
+    for (auto* list : in_order) json_writer_.value(*list);
   });
 }
 
@@ -233,65 +235,65 @@ void RecordingWriter::write_facts() {
 // kernels' ASTs.
 void RecordingWriter::write_model() {
   if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
-  std::vector<int64_t> made_for;
+  std::vector<int64_t> user_operation;
   std::vector<std::string_view> labels;
   UOpSet known(recorder_.ast_.graph());
   for (auto& [label, tensors] : compilation_->input_graph().onnx_nodes) {
     for (UOp tensor : tensors)
       for (UOp u : toposort(tensor, [&](UOp s) { return !known.contains(s); }))
         if (known.insert(u) && u.id() < node_rows_.size() && row_of_node(u) >= 0)
-          made_for.insert(made_for.end(), {row_of_node(u), int64_t(labels.size())});
+          user_operation.insert(user_operation.end(), {row_of_node(u), int64_t(labels.size())});
     labels.push_back(label);
   }
-  json_.member("made_of", labels);
-  write_deltas("made_for_node", made_for, 1);
+  json_writer_.member("made_of", labels);
+  write_deltas("made_for_node", user_operation, 1);
   if (!recorder_.graph_.error.empty()) return;
-  json_.key("kernels").array([&] {
+  json_writer_.key("kernels").array([&] {
     for (const auto& item : compilation_->schedule()->items)
-      json_.value(item.ast && item.ast.id() < node_rows_.size() ? row_of_node(item.ast) : -1);
+      json_writer_.value(item.ast && item.ast.id() < node_rows_.size() ? row_of_node(item.ast) : -1);
   });
 }
 
 void RecordingWriter::write_stages() {
   size_t nodes = recorder_.graph_.num_nodes;
-  json_.key("stages").array([&] {
-    for (const auto& s : recorder_.stages_)
-      json_.start_line().object([&] {
-        const StageRow* row = find_row(s.name);
-        json_.member("name", s.name).member("alias", row ? row->alias : "");
-        json_.member("from", row_of_node(s.input)).member("to", row_of_node(s.result));
-        json_.key("ms").number(s.ms, "%.3f");
-        json_.member("events", s.end_event - s.first_event);
+  json_writer_.key("stages").array([&] {
+    for (const auto& s : recorder_.stage_events_)
+      json_writer_.start_line().object([&] {
+        const StageRow* row = find_stage_row(s.name);
+        json_writer_.member("name", s.name).member("alias", row ? row->alias : "");
+        json_writer_.member("from", row_of_node(s.input)).member("to", row_of_node(s.result));
+        json_writer_.key("ms").number(s.ms, "%.3f");
+        json_writer_.member("events", s.end_event - s.first_event);
         int64_t rewrites = 0;
         for (size_t i = s.first_event; i < s.end_event; i++)
           rewrites += recorder_.events_[i].kind == RecordedEvent::Kind::Rewrite;
-        json_.member("rewrites", rewrites);
-        if (s.num_discarded) json_.member("discarded", s.num_discarded);
+        json_writer_.member("rewrites", rewrites);
+        if (s.num_discarded) json_writer_.member("discarded", s.num_discarded);
         if (s.result && !(s.result == s.input)) nodes = toposort(s.result).size();
-        json_.member("nodes", nodes);
+        json_writer_.member("nodes", nodes);
       });
   });
 }
 
 void RecordingWriter::write_texts() {
-  json_.key("texts").array([&] {
+  json_writer_.key("texts").array([&] {
     write_pyrender(0, recorder_.ast_);  // 0 is the first graph, and n the result of the n-th stage
-    for (size_t i = 0; i < recorder_.stages_.size(); i++)
-      if (const auto& s = recorder_.stages_[i]; s.result && !(s.result == s.input) && s.name != "linear")
+    for (size_t i = 0; i < recorder_.stage_events_.size(); i++)
+      if (const auto& s = recorder_.stage_events_[i]; s.result && !(s.result == s.input) && s.name != "linear")
         write_pyrender(i + 1, s.result);
-    for (auto& [kind, text] : text_choice_.given_texts) write_text(kind, text);
+    for (auto& [kind, text] : text_options_.given_texts) write_text(kind, text);
     if (linear_list_.empty()) return;
     write_list(linear_list_);
     write_source(linear_list_);
-    if (auto text = compilation_->row_output(row_of(OutputKind::LaunchFacts))) write_text("program", *text);
-    if (!text_choice_.should_include_assembly) return;
+    if (auto text = compilation_->row_output(get_stage_row(OutputKind::LaunchFacts))) write_text("program", *text);
+    if (!text_options_.should_include_assembly) return;
     if (compilation_->target().renderer != RendererKind::LLVM) write_compiled_text("llvm-ir", "llvm-ir");
     write_compiled_text("asm", "asm");
   });
 }
 
 void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
-  json_.start_line().object([&] { json_.member("kind", kind).member("text", text); });
+  json_writer_.start_line().object([&] { json_writer_.member("kind", kind).member("text", text); });
 }
 
 // Returns true if the page (pyrender.js) can make this text from the table of nodes, which needs all args in full.
@@ -304,20 +306,20 @@ bool RecordingWriter::is_printed_by_page(UOp graph) const {
 }
 
 void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
-  json_.start_line().object([&] {
-    json_.member("kind", "pyrender").member("stage", stage);
+  json_writer_.start_line().object([&] {
+    json_writer_.member("kind", "pyrender").member("stage", stage);
     if (is_printed_by_page(graph)) return;
     auto placed = pyrender_with_places(graph);
     if (!placed) {
-      json_.member("error", placed.diag().text());
+      json_writer_.member("error", placed.diag().text());
       return;
     }
-    const std::string text = with_short_literals(placed->text);
+    const std::string text = shorten_literals(placed->text);
     std::map<size_t, UOp> owners;
     for (auto [u, line] : placed->node_lines) owners[line] = u;
     Names names;
     RelativeNames near;
-    json_.key("lines").array([&] {
+    json_writer_.key("lines").array([&] {
       int64_t last = 0;
       for (size_t from = 0, i = 0; from < text.size(); i++) {
         const size_t end = std::min(text.find('\n', from), text.size());
@@ -329,7 +331,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
         const std::string shown = rest.empty() ? near.line(line) : "." + near.line(line.substr(0, head)) + rest;
         if (head && owner != owners.end()) names.emplace(owner->second.id(), line.substr(0, name));
         const int64_t number = pyrender_lines_.number_of_text(shown);
-        json_.value(number - std::exchange(last, number));
+        json_writer_.value(number - std::exchange(last, number));
         from = end + 1;
       }
     });
@@ -378,25 +380,25 @@ std::string RecordingWriter::text_template_of(std::string_view text, UOp owner, 
 
 void RecordingWriter::write_places(const std::vector<std::pair<UOp, size_t>>& lines) {
   int64_t last_node = 0, last_line = 0;
-  json_.key("nodes").array([&] {
+  json_writer_.key("nodes").array([&] {
     for (auto [u, line] : lines) {
-      json_.value(row_of_node(u) - std::exchange(last_node, row_of_node(u)));
-      json_.value(int64_t(line) - std::exchange(last_line, int64_t(line)));
+      json_writer_.value(row_of_node(u) - std::exchange(last_node, row_of_node(u)));
+      json_writer_.value(int64_t(line) - std::exchange(last_line, int64_t(line)));
     }
   });
 }
 
 void RecordingWriter::write_list(const std::vector<UOp>& list) {
-  json_.start_line().object([&] {
-    json_.member("kind", "linear");
+  json_writer_.start_line().object([&] {
+    json_writer_.member("kind", "linear");
     auto text = catch_failures([&] { return ansistrip(print_uops(list)); });
-    if (!text) return (void)json_.member("error", text.diag().text());
+    if (!text) return (void)json_writer_.member("error", text.diag().text());
     if (auto rows = rows_of_list(list, *text)) {
-      json_.key("rows").array([&] {
-        for (const std::string& row : *rows) json_.value(pyrender_lines_.number_of_text(row));
+      json_writer_.key("rows").array([&] {
+        for (const std::string& row : *rows) json_writer_.value(pyrender_lines_.number_of_text(row));
       });
     } else {
-      json_.member("text", *text);
+      json_writer_.member("text", *text);
     }
     std::vector<std::pair<UOp, size_t>> lines;
     for (UOp u : list) lines.emplace_back(u, lines.size());
@@ -421,7 +423,7 @@ std::optional<std::vector<std::string>> RecordingWriter::rows_of_list(const std:
     text.remove_prefix(end + 1);
     std::string at = std::to_string(i), sources, dtype = string(row_texts_[size_t(row_of_node(list[i]))].dtype);
     at = std::string(4 - std::min<size_t>(4, at.size()), ' ') + at;
-    const std::string before = at + " " + padded("Ops." + std::string(shown_op(list[i])), 20) + ": ";
+    const std::string before = at + " " + padded("Ops." + std::string(printed_op_name(list[i])), 20) + ": ";
     for (UOp s : list[i].src()) {
       const size_t* position = positions.find(s);
       sources += sources.empty() ? "" : ", ";
@@ -440,16 +442,16 @@ std::optional<std::vector<std::string>> RecordingWriter::rows_of_list(const std:
 }
 
 void RecordingWriter::write_source(const std::vector<UOp>& list) {
-  auto map = source_map(compilation_->target(), list);
-  json_.start_line().object([&] {
-    json_.member("kind", "source");
+  auto map = make_source_map(compilation_->target(), list);
+  json_writer_.start_line().object([&] {
+    json_writer_.member("kind", "source");
     if (!map) {
-      json_.member("error", map.diag().text());
+      json_writer_.member("error", map.diag().text());
       return;
     }
     std::string text;
     for (const std::string& line : map->source_lines) text += line + "\n";
-    json_.member("text", text);
+    json_writer_.member("text", text);
     std::vector<std::pair<UOp, size_t>> lines;
     for (size_t i = 0; i < list.size(); i++)
       for (size_t k = 0; k < map->lines_of_node[i].num_lines; k++)
@@ -459,11 +461,11 @@ void RecordingWriter::write_source(const std::vector<UOp>& list) {
 }
 
 void RecordingWriter::write_compiled_text(std::string_view row, std::string_view kind) {
-  auto text = compilation_->row_output(row_of(row));
-  json_.start_line().object([&] {
-    json_.member("kind", kind);
-    if (!text) json_.member("error", text.diag().message);
-    else json_.member("text", *text);
+  auto text = compilation_->row_output(get_stage_row(row));
+  json_writer_.start_line().object([&] {
+    json_writer_.member("kind", kind);
+    if (!text) json_writer_.member("error", text.diag().message);
+    else json_writer_.member("text", *text);
   });
 }
 

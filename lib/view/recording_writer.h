@@ -14,8 +14,8 @@ namespace tgc {
 
 class RecordingWriter {
  public:
-  RecordingWriter(Recorder& from, Compilation* of, const TextChoice& texts)
-      : recorder_(from), compilation_(of), text_choice_(texts) {}
+  RecordingWriter(Recorder& from, Compilation* of, const TextOptions& texts)
+      : recorder_(from), compilation_(of), text_options_(texts) {}
   std::string write_graph();
   std::string events_json() const;  // valid after write_graph()
 
@@ -46,7 +46,7 @@ class RecordingWriter {
 
   Recorder& recorder_;
   Compilation* compilation_;
-  TextChoice text_choice_;
+  TextOptions text_options_;
   std::vector<UOp> linear_list_;  // of a kernel that tgc compiled; else empty
   std::vector<UOp> nodes_;        // the rows of the table, sources first
   std::vector<int32_t> node_rows_;  // by node id: the row, or -1
@@ -54,9 +54,9 @@ class RecordingWriter {
   std::vector<UOp> result_nodes_;  // of the graphs between stages; their facts are written
   std::vector<EventWriter::NodeTexts> row_texts_;
   std::optional<EventWriter> event_writer_;
-  NumberedTexts pyrender_lines_;
+  TextNumbering pyrender_lines_;
   std::string output_;
-  JsonWriter json_{output_};
+  JsonWriter json_writer_{output_};
 };
 
 }  // namespace tgc

@@ -41,7 +41,7 @@ std::string refusal(std::string_view status) { return response(status, "text/pla
 std::string new_token() {
   char bytes[16];
   if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) throw Failure("there is no randomness");
-  return to_hex(std::string_view(bytes, sizeof bytes));
+  return sha256_hex(std::string_view(bytes, sizeof bytes));
 }
 
 // Takes the same time for all texts of a length, so that the time reveals nothing about the secret.
@@ -69,11 +69,12 @@ struct ViewServer::State {
       if (!made) return made.diag();
       g.data_json = std::move(made->data_json), g.events_json = std::move(made->events_json);
     }
-    return encoded_graph(g);
+    return encode_graph(g);
   }
 };
 
-Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view page_code, ViewContent content) {
+Result<std::unique_ptr<ViewServer>> ViewServer::start_server(int port, std::string_view page_code,
+                                                             ViewContent content) {
   return catch_failures([&] {
     std::unique_ptr<ViewServer> out(new ViewServer);
     out->socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -91,7 +92,7 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(int port, std::string_view
     out->state_ = std::make_unique<State>();
     ViewContent index = content;
     for (RecordedGraph& g : index.graphs) g.data_json.clear(), g.events_json.clear();
-    out->state_->page = view_page(page_code, index);
+    out->state_->page = make_view_page(page_code, index);
     out->state_->content = std::move(content);
     return out;
   });
@@ -120,8 +121,8 @@ std::string ViewServer::answer_request(std::string_view head) {
   auto request = parse_request(head);
   if (!request) return refusal(request.diag().message);
   const std::string local = "localhost" + host_.substr(host_.find(':'));
-  const bool is_here = request->host == host_ || request->host == local;
-  if (!is_here || (!request->origin.empty() && request->origin != "http://" + request->host))
+  const bool is_here = request->host_header == host_ || request->host_header == local;
+  if (!is_here || (!request->origin_header.empty() && request->origin_header != "http://" + request->host_header))
     return refusal("403 Forbidden");
   std::string_view path = request->path;
   path.remove_prefix(1);
@@ -215,7 +216,7 @@ std::string_view without_blanks(std::string_view text) {
 
 bool is_whole_request(std::string_view head) { return head.find("\r\n\r\n") != head.npos; }
 
-Result<Request> parse_request(std::string_view head) {
+Result<HttpRequest> parse_request(std::string_view head) {
   size_t end = head.find("\r\n\r\n");
   if (end == head.npos || end > kMaxHeadBytes) return bad_request();
   head = head.substr(0, end + kHeadEnd.size());
@@ -232,7 +233,7 @@ Result<Request> parse_request(std::string_view head) {
   if (version != "HTTP/1.1" && version != "HTTP/1.0") return bad_request();
   if (first.substr(0, a) != "GET") return Diag{"405 Method Not Allowed"};
   if (!path.starts_with('/') || !is_printable(path)) return bad_request();
-  Request out{.path = std::string(path.substr(0, path.find('?'))), .host = {}, .origin = {}};
+  HttpRequest out{.path = std::string(path.substr(0, path.find('?'))), .host_header = {}, .origin_header = {}};
   bool has_host = false, has_origin = false;
   while (!head.empty()) {
     std::string_view header = line();
@@ -242,8 +243,8 @@ Result<Request> parse_request(std::string_view head) {
     std::string_view value = without_blanks(header.substr(colon + 1));
     if (name == "host" && std::exchange(has_host, true)) return bad_request();
     if (name == "origin" && std::exchange(has_origin, true)) return bad_request();
-    if (name == "host") out.host = value;
-    if (name == "origin") out.origin = value;
+    if (name == "host") out.host_header = value;
+    if (name == "origin") out.origin_header = value;
     if (name == "transfer-encoding" || (name == "content-length" && value != "0")) return bad_request();
   }
   if (!has_host) return bad_request();

@@ -14,10 +14,10 @@
 namespace tgc {
 
 // The parts of an untrusted HTTP request that the server uses.
-struct Request {
+struct HttpRequest {
   std::string path;  // as sent, up to a '?'
-  std::string host;
-  std::string origin;
+  std::string host_header;
+  std::string origin_header;
 };
 
 constexpr size_t kMaxHeadBytes = 16 << 10;
@@ -28,17 +28,17 @@ bool is_whole_request(std::string_view head);
 // The message of an error is an HTTP status, such as "405 Method Not Allowed". Fails for a method other than GET, a
 // malformed or too long head, a version other than HTTP/1.0 or 1.1, no Host header, two Host or Origin headers, and a
 // body.
-Result<Request> parse_request(std::string_view head);
+Result<HttpRequest> parse_request(std::string_view head);
 
 class ViewServer {
  public:
   // Listens on 127.0.0.1. Port 0 means any free port. Fails if the port cannot be used.
-  static Result<std::unique_ptr<ViewServer>> start(int port, std::string_view page_code, ViewContent content);
+  static Result<std::unique_ptr<ViewServer>> start_server(int port, std::string_view page_code, ViewContent content);
   ~ViewServer();
 
-  const std::string& address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
-  // Writes an HTML file that forwards to address(), and returns its path, to start a browser with. Other users see a
-  // browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the file.
+  const std::string& page_address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
+  // Writes an HTML file that forwards to page_address(), and returns its path, to start a browser with. Other users see
+  // a browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the file.
   // Fails if it cannot be written.
   Result<std::string> redirect_file();
   // Answers requests until the session is cancelled, then finishes the open connections.

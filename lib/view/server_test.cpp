@@ -28,16 +28,16 @@ struct Served {
 
   Served() {
     ViewContent content{
-        .title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule = {}};
+        .input_title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule = {}};
     content.graphs.push_back(
         {.name = "late", .make_later = [] { return Result<RecordedGraph>(RecordedGraph{.data_json = "{1}"}); }});
     content.graphs.push_back(
         {.name = "bad", .make_later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
-    auto made = ViewServer::start(0, "<p>" + std::string(kDataMark) + "</p>", std::move(content));
+    auto made = ViewServer::start_server(0, "<p>" + std::string(kDataPlaceholder) + "</p>", std::move(content));
     REQUIRE(made);
     server = std::move(*made);
-    std::string address = server->address().substr(7);
-    host = address.substr(0, address.find('/')), path = address.substr(address.find('/'));
+    std::string page_address = server->page_address().substr(7);
+    host = page_address.substr(0, page_address.find('/')), path = page_address.substr(page_address.find('/'));
   }
   std::string get(const std::string& where, const std::string& at, const std::string& more = "") const {
     return server->answer_request("GET " + where + " HTTP/1.1\r\nHost: " + at + "\r\n" + more + "\r\n");
@@ -52,7 +52,7 @@ TEST_CASE("view server: serves the page and its graphs to requests with the toke
   CHECK(s.get(s.path, s.host).find("id=\"index\"") != std::string::npos);
   CHECK(s.get(s.path, s.host).find("id=\"graph") == std::string::npos);
   auto letters = [](std::string data, std::string events) {
-    return "\r\n\r\n" + encode_bytes(pack_text(data)) + " " + encode_bytes(pack_text(events));
+    return "\r\n\r\n" + encode_bytes(compress_text(data)) + " " + encode_bytes(compress_text(events));
   };
   CHECK(s.get(s.path + "graph/0", s.host).ends_with(letters("{}", "[]")));
   CHECK(s.get(s.path + "graph/1", s.host).ends_with(letters("{1}", "")));
@@ -82,7 +82,7 @@ TEST_CASE("view server: the file that a browser opens is readable by its user on
     REQUIRE(file);
     path = *file;
     CHECK((fs::status(path).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
-    CHECK(read_file(path)->find("url=" + s.server->address()) != std::string::npos);
+    CHECK(read_file(path)->find("url=" + s.server->page_address()) != std::string::npos);
   }
   CHECK_FALSE(fs::exists(path));
 }
@@ -91,7 +91,7 @@ TEST_CASE("view server: waits while no descriptor is free") {
   for (rlim_t most : {0, 1}) {  // with 0, poll fails; with 1, accept fails
     Served s;
     Session session;
-    Cancel stop;
+    CancelRequest stop;
     session.cancel = &stop;
     sockaddr_in where{};
     where.sin_family = AF_INET, where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

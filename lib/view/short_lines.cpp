@@ -41,7 +41,7 @@ std::string RelativeNames::line(std::string_view text) {
   return out;
 }
 
-std::string with_short_literals(std::string_view text) {
+std::string shorten_literals(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
     const char quote = text[i];
@@ -53,7 +53,8 @@ std::string with_short_literals(std::string_view text) {
     const std::string_view piece = text.substr(i, end - i);
     const bool is_name = piece.find("\\x1b[") != piece.npos && (i == 0 || text[i - 1] != 'b');
     if (piece.size() <= kMaxLiteral || is_name) out += piece;
-    else out.append(piece.substr(0, kShortLiteral)).append("...").append(to_hex(sha256(piece)).substr(0, 8)) += quote;
+    else
+      out.append(piece.substr(0, kShortLiteral)).append("...").append(sha256_hex(sha256(piece)).substr(0, 8)) += quote;
     i = end;
   }
   return out;

@@ -22,6 +22,6 @@ class RelativeNames {
 
 // Shortens long literals of strings and bytes to their beginning and a part of their hash, so that different ones
 // remain different. Does not shorten strings with colour codes: names of kernels.
-std::string with_short_literals(std::string_view text);
+std::string shorten_literals(std::string_view text);
 
 }  // namespace tgc

@@ -67,8 +67,8 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSli
     begins.push_back((s.begin - last) / bin), lengths.push_back((s.end - s.begin) / bin), kinds.push_back(s.kind);
     double share = std::clamp(s.amount / rows[s.row].max_amount, 0.0, 1.0);
     amounts.push_back(int64_t(std::ceil(share * kAmounts)));
-    items.push_back(s.item_number == TimeSlice::kNoItem ? -1 : int64_t(s.item_number));
-    has_items |= s.item_number != TimeSlice::kNoItem;
+    items.push_back(s.item_number == TimeSlice::kNoItemNumber ? -1 : int64_t(s.item_number));
+    has_items |= s.item_number != TimeSlice::kNoItemNumber;
     last = s.begin;
   }
   return json_object([&](JsonWriter& json) {
@@ -80,7 +80,7 @@ std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSli
 
 TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> slices, int64_t bin) {
   std::ranges::stable_sort(slices, {}, &TimeSlice::begin);
-  TimelineLevel out{.bin_cycles = bin, .chunks = {}};
+  TimelineLevel out{.bin_cycles = bin, .level_chunks = {}};
   std::vector<TimeSlice> chunk;
   for (size_t n = 0; n < slices.size();) {
     const int64_t begin = slices[n].begin;
@@ -99,7 +99,7 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
     first -= first % bin;
     TimelineChunk made{.begin = begin, .end = until, .num_slices = uint32_t(chunk.size()), .json = {}};
     made.json = "{\"first\":" + std::to_string(first) + ",\"slices\":" + chunk_json(rows, chunk, first, bin) + "}";
-    out.chunks.push_back(std::move(made));
+    out.level_chunks.push_back(std::move(made));
     n = end;
   }
   return out;
@@ -155,7 +155,7 @@ std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std
   }
   size_t count = finest.size();
   out.push_back(make_level(rows, std::move(finest), 1));
-  int64_t span = out[0].chunks.empty() ? 0 : out[0].chunks.back().end - out[0].chunks[0].begin;
+  int64_t span = out[0].level_chunks.empty() ? 0 : out[0].level_chunks.back().end - out[0].level_chunks[0].begin;
   for (int64_t bin = kFactor; count > kCoarsest && bin <= span / kFactor; bin *= kFactor) {
     std::vector<TimeSlice> merged = merge_slices(merged_from, bin);
     if (double(merged.size()) > kGain * double(count)) continue;

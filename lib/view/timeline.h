@@ -10,11 +10,11 @@ namespace tgc {
 
 // In cycles, or in nanoseconds in the track of the host.
 struct TimeSlice {
-  static constexpr uint32_t kNoItem = UINT32_MAX;
+  static constexpr uint32_t kNoItemNumber = UINT32_MAX;
   uint32_t row = 0;
   uint8_t kind = 0;
   int64_t begin = 0, end = 0;
-  uint32_t item_number = kNoItem;  // an instruction, the place of a wave, or a name
+  uint32_t item_number = kNoItemNumber;  // an instruction, the place of a wave, or a name
   double amount = 1;               // mean: the busy share of a row, or the number of waves
 };
 
@@ -32,13 +32,13 @@ struct TimelineChunk {
 
 struct TimelineLevel {
   int64_t bin_cycles = 1;  // slices begin and end at multiples of it
-  std::vector<TimelineChunk> chunks;
+  std::vector<TimelineChunk> level_chunks;
 };
 
-struct Track {
+struct TimelineTrack {
   std::string name;
-  std::vector<TimelineRow> rows;
-  std::vector<TimelineLevel> levels;  // the finest first
+  std::vector<TimelineRow> track_rows;
+  std::vector<TimelineLevel> detail_levels;  // the finest first
 };
 
 // Merges slices to bins of the width `bin`. The bins that a slice fills become one slice; the other parts in a bin
@@ -53,7 +53,7 @@ std::vector<TimeSlice> count_active_slices(std::vector<TimeSlice> slices);
 // Makes the levels of a track from `finest`, its slices in any order. The coarser levels are made from `merged_from`,
 // which is sorted by row and begin, without overlaps; if it is empty, from `finest`, with each slice cut where the next
 // one of its row begins.
-std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
+std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& track_rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from = {});
 
 }  // namespace tgc

@@ -62,18 +62,18 @@ std::vector<Read> read_chunk(const TimelineChunk& chunk, int64_t bin) {
 
 TEST_CASE("timeline: slices that all overlap are not repeated in each chunk") {
   constexpr size_t kSlices = 60000;
-  std::vector<TimelineRow> rows(kSlices);
+  std::vector<TimelineRow> track_rows(kSlices);
   std::vector<TimeSlice> slices;
   for (size_t n = 0; n < kSlices; n++)
     slices.push_back({.row = uint32_t(n), .begin = int64_t(n), .end = 10 * int64_t(kSlices), .item_number = 0});
   size_t written = 0;
-  for (const TimelineLevel& level : make_levels(rows, slices))
-    for (const TimelineChunk& chunk : level.chunks) written += chunk.num_slices;
+  for (const TimelineLevel& level : make_levels(track_rows, slices))
+    for (const TimelineChunk& chunk : level.level_chunks) written += chunk.num_slices;
   CHECK(written <= 8 * kSlices);
 }
 
 TEST_CASE("timeline: an event takes the first row that is free") {
-  profile::Trace trace;
+  profile::ProfileTrace trace;
   auto add = [&](double begin, double end) {
     profile::RangeEvent e;
     e.device = "GPU", e.name = "k", e.begin = begin, e.end = end;
@@ -81,9 +81,9 @@ TEST_CASE("timeline: an event takes the first row that is free") {
   };
   for (auto [begin, end] : {std::pair(0., 10.), {1., 4.}, {2., 30.}, {4., 5.}, {10., 12.}, {11., 13.}}) add(begin, end);
   std::vector<std::string> names;
-  CHECK(make_host_track(trace, names).rows.size() == 3);
+  CHECK(make_host_track(trace, names).track_rows.size() == 3);
   for (int n = 0; n < 1000; n++) add(100, 1000 + n);
-  CHECK(make_host_track(trace, names).rows.size() == 1000);
+  CHECK(make_host_track(trace, names).track_rows.size() == 1000);
 }
 
 TEST_CASE("timeline: merged slices keep the amounts, end at multiples of the bin, and do not overlap") {
@@ -129,18 +129,18 @@ TEST_CASE("timeline: the number of active slices") {
 }
 
 TEST_CASE("timeline: the chunks of the finest level have all slices, and each chunk those that are active in it") {
-  std::vector<TimelineRow> rows{{.name = "a", .max_amount = 3}, {.name = "b", .max_amount = 3}};
+  std::vector<TimelineRow> track_rows{{.name = "a", .max_amount = 3}, {.name = "b", .max_amount = 3}};
   std::vector<TimeSlice> slices = random_slices(30000, 2);
   slices.push_back({.row = 1, .begin = 0, .end = 1000000, .item_number = 5});
-  std::vector<TimelineLevel> levels = make_levels(rows, slices);
-  REQUIRE(levels.size() > 3);
-  CHECK(levels[0].bin_cycles == 1);
-  CHECK(levels[0].chunks.size() > 5);
+  std::vector<TimelineLevel> detail_levels = make_levels(track_rows, slices);
+  REQUIRE(detail_levels.size() > 3);
+  CHECK(detail_levels[0].bin_cycles == 1);
+  CHECK(detail_levels[0].level_chunks.size() > 5);
   std::vector<Read> expected, all;
   for (const TimeSlice& s : slices)
     expected.push_back({s.row, s.begin, s.end, s.kind, int64_t(s.amount * 5), int64_t(s.item_number)});
   std::ranges::sort(expected);
-  for (const TimelineChunk& c : levels[0].chunks) {
+  for (const TimelineChunk& c : detail_levels[0].level_chunks) {
     std::vector<Read> read = read_chunk(c, 1);
     std::vector<Read> active;
     for (const Read& r : expected)
@@ -152,12 +152,12 @@ TEST_CASE("timeline: the chunks of the finest level have all slices, and each ch
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   CHECK(all == expected);
-  for (size_t n = 1; n < levels.size(); n++) {
+  for (size_t n = 1; n < detail_levels.size(); n++) {
     size_t finer = 0, coarser = 0;
-    for (auto& c : levels[n - 1].chunks) finer += c.num_slices;
-    for (auto& c : levels[n].chunks) coarser += c.num_slices;
+    for (auto& c : detail_levels[n - 1].level_chunks) finer += c.num_slices;
+    for (auto& c : detail_levels[n].level_chunks) coarser += c.num_slices;
     CHECK(coarser < finer);
-    CHECK(levels[n].bin_cycles > levels[n - 1].bin_cycles);
+    CHECK(detail_levels[n].bin_cycles > detail_levels[n - 1].bin_cycles);
   }
 }
 
@@ -181,9 +181,9 @@ TEST_CASE("profile tracks: a wave without a packet of its end lasts until the ne
   p.sqtt_summaries[0].wave_spans.push_back({.wave = 1, .end = 50});
   p.sqtt_summaries[0].wave_spans.push_back({.wave = 2, .begin = INT64_MAX - 1});
   p.sqtt_summaries[0].last_time = 10 * kCount;
-  Track waves = make_trace_tracks(p, 0, {}).waves;
+  TimelineTrack waves = make_trace_tracks(p, 0, {}).waves;
   size_t slices = 0;
-  for (const TimelineChunk& c : waves.levels[0].chunks)
+  for (const TimelineChunk& c : waves.detail_levels[0].level_chunks)
     for (const Read& r : read_chunk(c, 1)) {
       if (r.row == 0) continue;
       slices++;
@@ -202,7 +202,7 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
     for (size_t event = 0; event < found.trace.sqtt.size(); event++) {
       TraceTracks tracks = make_trace_tracks(found, event, {});
       size_t waves = 0;
-      for (const TimelineChunk& c : tracks.waves.levels[0].chunks)
+      for (const TimelineChunk& c : tracks.waves.detail_levels[0].level_chunks)
         for (const Read& r : read_chunk(c, 1)) waves += r.row > 0;
       CHECK(waves == found.sqtt_summaries[event].wave_spans.size());
       const auto& times = found.sqtt_summaries[event].instructions;
@@ -211,9 +211,9 @@ TEST_CASE("profile tracks: the executions on the rows of waves are the hits of t
       mapped++;
       std::map<int64_t, uint64_t> hits, cycles;
       int of_units = 0;
-      for (const TimelineChunk& c : tracks.instructions.levels[0].chunks)
+      for (const TimelineChunk& c : tracks.instructions.detail_levels[0].level_chunks)
         for (const Read& r : read_chunk(c, 1)) {
-          if (tracks.instructions.rows[size_t(r.row)].drawing_style == "wave")
+          if (tracks.instructions.track_rows[size_t(r.row)].drawing_style == "wave")
             hits[r.item]++, cycles[r.item] += uint64_t(r.end - r.begin);
           else of_units++;
         }

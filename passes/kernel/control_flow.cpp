@@ -134,8 +134,8 @@ void refuse_ended_twice(const Ordered& ends) {
 }  // namespace
 
 UOp CfgContext::predecessor_of(UOp range) const {
-  auto after = std::ranges::upper_bound(edges_, range.id(), {}, [](auto& edge) { return edge.first.id(); });
-  return after != edges_.begin() && std::prev(after)->first == range ? std::prev(after)->second : UOp();
+  auto after = std::ranges::upper_bound(control_edges_, range.id(), {}, [](auto& edge) { return edge.first.id(); });
+  return after != control_edges_.begin() && std::prev(after)->first == range ? std::prev(after)->second : UOp();
 }
 
 CfgContext::CfgContext(UOp sink) {
@@ -158,12 +158,12 @@ CfgContext::CfgContext(UOp sink) {
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" +
                         describe(before, 2));
-        edges_.emplace_back(range, before);
+        control_edges_.emplace_back(range, before);
       }
       before = end;
     }
   }
-  std::ranges::stable_sort(edges_, {}, [](auto& edge) { return edge.first.id(); });
+  std::ranges::stable_sort(control_edges_, {}, [](auto& edge) { return edge.first.id(); });
 }
 
 namespace {
@@ -243,8 +243,8 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
 
 UOp add_control_flow(UOp sink) {
   CfgContext ctx(sink);
-  if (ctx.edges().empty()) return sink;
-  return shortcut(kControlFlow, sink.graph(), [&] { return add_control_flow_directly(sink, ctx); }, [&] {
+  if (ctx.control_edges().empty()) return sink;
+  return run_shortcut(kControlFlow, sink.graph(), [&] { return add_control_flow_directly(sink, ctx); }, [&] {
     return graph_rewrite(sink, add_control_flow_rules(), {.ctx = ctx, .bottom_up = true, .name = "add control flow"});
   });
 }

@@ -145,8 +145,8 @@ const RuleSet& late_rules(std::string_view name) {
   return set;
 }
 
-std::vector<const RuleSet*> late_parts(const LateRules& choice) {
-  auto has = [&](Op op) { return choice.ops.contains(op); };
+std::vector<const RuleSet*> late_parts(const LateRuleOptions& choice) {
+  auto has = [&](Op op) { return choice.target_ops.contains(op); };
   auto expand = [&](Op op) { return choice.is_transcendental_forced || !has(op); };
   std::vector<const RuleSet*> parts;
   auto add = [&](bool applies, std::string_view name, const RuleSet& (*set)(std::string_view)) {
@@ -190,22 +190,22 @@ class RuleSetCache {
   std::vector<std::pair<Key, std::unique_ptr<const RuleSet>>> sets_;
 };
 
-LateRules choice_of(const KernelJob& job) {
+LateRuleOptions choice_of(const KernelJob& job) {
   const Settings& settings = job.settings();
   return {job.target.code_for_op, settings.TRANSCENDENTAL >= 2, settings.DISABLE_FAST_IDIV == 0};
 }
 
 }  // namespace
 
-const RuleSet& late_rewrite_patterns(const LateRules& choice) {
-  static RuleSetCache<LateRules> cache;
+const RuleSet& late_rewrite_patterns(const LateRuleOptions& choice) {
+  static RuleSetCache<LateRuleOptions> cache;
   return cache.get(choice,
                    [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_parts(choice)); });
 }
 
 const RuleSet* decompositions_stage(const KernelJob& job) {
-  static RuleSetCache<LateRules> cache;
-  LateRules choice = choice_of(job);
+  static RuleSetCache<LateRuleOptions> cache;
+  LateRuleOptions choice = choice_of(job);
   return &cache.get(choice, [&] {
     return std::make_unique<const RuleSet>("decompositions",
                                            std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
@@ -214,7 +214,7 @@ const RuleSet* decompositions_stage(const KernelJob& job) {
 
 const RuleSet* final_rewrite_stage(const KernelJob& job) {
   struct Key {
-    LateRules choice;
+    LateRuleOptions choice;
     const RuleSet* extra;
     bool operator==(const Key&) const = default;
   };

@@ -157,14 +157,14 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
   if (limits) {
     limited = group_dims(dims, *limits);
     if (limited.size() > limits->size()) cannot_limit(dims, *limits);
-    if (same_shape(limited, dims)) limited = split_dims(dims, *limits);
+    if (is_same_shape(limited, dims)) limited = split_dims(dims, *limits);
   }
   std::vector<UOp> raw;
   for (size_t i = 0; i < limited.size(); i++)
     raw.push_back(graph.special(to_uop(limited[i], graph), std::string(prefix) + std::to_string(i)));
   if (limited.size() < dims.size()) return ungroup_dims(raw, dims, limited);
   if (limited.size() > dims.size()) return unsplit_dims(raw, dims.size(), limited);
-  return same_shape(limited, dims) ? raw : reshape_dims(raw, dims, limited);
+  return is_same_shape(limited, dims) ? raw : reshape_dims(raw, dims, limited);
 }
 
 namespace {

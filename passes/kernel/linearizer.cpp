@@ -381,7 +381,7 @@ std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list) {
   return out;
 }
 
-Result<std::vector<UOp>> linear_list(KernelJob& job, UOp sink) {
+Result<std::vector<UOp>> make_linear_list(KernelJob& job, UOp sink) {
   return catch_failures([&] {
     auto list = wrap_gated_stores(linearize(sink));
     if (job.settings().SPEC < 1) return list;

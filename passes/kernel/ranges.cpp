@@ -109,7 +109,7 @@ UOp simplify_merge_adjacent(UOp u) {
       if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) ||
           !in_same_reduces(ended[i], ended[k], reduces))
         continue;
-      out = shortcut(
+      out = run_shortcut(
           kMergeInVain, u.graph(), [&] { return in_vain(ended[i], ended[k]) ? std::optional(out) : std::nullopt; },
           [&] { return merged_if_better(ended[i], ended[k]); });
     }

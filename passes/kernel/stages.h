@@ -122,15 +122,15 @@ const RuleSet& lower_index_dtype_stage();
 // integer divisions by constants by multiplications and shifts.
 
 // Selects which of the late rules apply.
-struct LateRules {
-  OpSet ops;                          // the ops that the target renders (Target::code_for_op)
+struct LateRuleOptions {
+  OpSet target_ops;                   // the ops that the target renders (Target::code_for_op)
   bool is_transcendental_forced = false;  // expand exp2, log2 and sin even if the target renders them
-  bool fast_idiv = true;              // replace division by a constant with multiplication and shift if `ops` has SHR
-  friend bool operator==(const LateRules&, const LateRules&) = default;
+  bool fast_idiv = true;  // replace division by a constant with multiplication and shift if `target_ops` has SHR
+  friend bool operator==(const LateRuleOptions&, const LateRuleOptions&) = default;
 };
 
 // Returns the late rules in tinygrad's order (get_late_rewrite_patterns), cached per choice. Context: const Target.
-const RuleSet& late_rewrite_patterns(const LateRules& choice);
+const RuleSet& late_rewrite_patterns(const LateRuleOptions& choice);
 
 const RuleSet* decompositions_stage(const KernelJob& job);
 const RuleSet* final_rewrite_stage(const KernelJob& job);
@@ -164,10 +164,10 @@ class CfgContext {
   // is the first sibling; the empty UOp if there is neither.
   UOp predecessor_of(UOp range) const;
   // All pairs of a RANGE and the node that it must come after; if a RANGE has several pairs, the last one is used.
-  std::span<const std::pair<UOp, UOp>> edges() const { return edges_; }
+  std::span<const std::pair<UOp, UOp>> control_edges() const { return control_edges_; }
 
  private:
-  std::vector<std::pair<UOp, UOp>> edges_;  // sorted by the ids of the RANGEs
+  std::vector<std::pair<UOp, UOp>> control_edges_;  // sorted by the ids of the RANGEs
 };
 
 const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const CfgContext

@@ -139,7 +139,7 @@ class DivMod {
       for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
       return g == 1 ? std::optional(y_.const_like(1)) : std::nullopt;
     };
-    return shortcut(kCoprime, d_.graph(), plainly_one, [&] {
+    return run_shortcut(kCoprime, d_.graph(), plainly_one, [&] {
       std::vector<UOp> all = uops_;
       all.push_back(y_);
       return gcd(all).simplify();

@@ -24,7 +24,7 @@ auto memoize(Graph& graph, uint64_t key, Compute compute) {
     results.emplace(key, out);
     return out;
   };
-  return shortcut(What::kShortcut, graph, once, compute);
+  return run_shortcut(What::kShortcut, graph, once, compute);
 }
 
 }  // namespace tgc

@@ -77,7 +77,7 @@ const RuleSet& sym() {
       rule("reduce-of-product", any_len(Op::REDUCE, node(Op::MUL)).as(r), with<reduce_mul_chain>(r)),
       rule("group-of-one", node(Op::GROUP, x), x),
       rule("sink-flatten", node({Op::SINK, Op::GROUP}).as(root), with<flatten_sink>(root)),
-      rule("end-of-nothing", any_len(Op::END, leaf(Op::NOOP).as(x)), x),
+      rule("end-of-nothing", any_len(Op::END, leaf_node(Op::NOOP).as(x)), x),
       rule("neg-of-sum", -1 * (x + y), (-x) + (-y)),
       // (x + y) * c -> x * c + y * c, for indices only: wrong for floats that overflow to infinity
       rule("mul-distribute", (x.of(dtypes::index) + y) * c, x * c + y * c),

@@ -34,7 +34,7 @@ std::pair<int, int> exp2_limits(DType d) {
 }  // namespace
 
 UOp xexp2(UOp d) {
-  layout_of(d.dtype());
+  float_layout_of(d.dtype());
   UOp zero = d.const_like(0.0);
   UOp x = map_non_finite(d, zero, zero, zero, d);
   UOp q = round_to_int(x), s = x - q.cast(x.dtype());
@@ -47,7 +47,7 @@ UOp xexp2(UOp d) {
 }
 
 UOp xlog2(UOp d) {
-  layout_of(d.dtype());
+  float_layout_of(d.dtype());
   bool is_half = d.dtype().is(Scalar::Float16), is_double = d.dtype().is(Scalar::Float64);
   int denormal_exponent = is_half ? 10 : 64;  // 2**64 overflows float16
   UOp is_denormal = d.lt(is_half ? 6.1e-5 : 1e-4);
@@ -110,7 +110,7 @@ ReducedAngle payne_hanek(UOp d) {
   DType wide = d.dtype().is(Scalar::Float16) ? dtypes::float32.vec(d.dtype().count()) : d.dtype();
   auto [f, exponent] = mantissa_and_exponent(d);
   UOp ia = (f.cast(wide) * Const(4.294967296e9)).cast(dtypes::uint64);
-  UOp i = shr_by(exponent.cast(dtypes::uint64), 5);
+  UOp i = shift_right_by(exponent.cast(dtypes::uint64), 5);
   UOp e = exponent.cast(dtypes::int32) & Const(31);
   UOp rest = Const(32) - e;
 
@@ -124,8 +124,8 @@ ReducedAngle payne_hanek(UOp d) {
   UOp lo = shifted_up(a[2], e) | shifted_down(a[3], rest);
 
   auto product = [](UOp x, UOp y) { return x.cast(dtypes::uint64) * y.cast(dtypes::uint64); };
-  UOp p = shl_by(product(ia, hi), 32) + product(ia, mi) + shr_by(product(ia, lo), 32);
-  UOp q = shr_by(p, 62).cast(dtypes::int32);
+  UOp p = shift_left_by(product(ia, hi), 32) + product(ia, mi) + shift_right_by(product(ia, lo), 32);
+  UOp q = shift_right_by(p, 62).cast(dtypes::int32);
   UOp fraction = p & Const(int64_t(0x3fffffffffffffff));
   UOp r = (fraction.cast(wide) * Const(3.4061215800865545e-19)).cast(d.dtype());
   // if the mantissa f is at least 0.5, subtract pi/2 from the remainder and add 1 to the quotient, as tinygrad does
@@ -204,7 +204,7 @@ UOp sin_of_quadrants(ReducedAngle x) {
 
 UOp xsin(UOp d) {
   constexpr double kSwitchOver = 30.0, kNan = std::numeric_limits<double>::quiet_NaN();
-  layout_of(d.dtype());
+  float_layout_of(d.dtype());
   UOp zero = d.const_like(0.0), nan = d.const_like(kNan);
   UOp x = map_non_finite(d, zero, zero, zero, d);
   UOp sign = x.ne(0).where(x.lt(0).where(x.const_like(-1), x.const_like(1)), x.const_like(0));
@@ -214,7 +214,7 @@ UOp xsin(UOp d) {
   return map_non_finite(d, nan, nan, nan, result * sign);
 }
 
-FloatLayout layout_of(DType d) {
+FloatLayout float_layout_of(DType d) {
   switch (d.is_value() ? d.scalar_kind() : Scalar::Void) {
     case Scalar::Float16: return {10, 15, 31, dtypes::int16, dtypes::uint16};
     case Scalar::Float32: return {23, 127, 255, dtypes::int32, dtypes::uint32};
@@ -223,11 +223,11 @@ FloatLayout layout_of(DType d) {
   }
 }
 
-UOp shl_by(UOp x, int bits) { return x * Const(Int::pow2(uint32_t(bits))); }
-UOp shr_by(UOp x, int bits) { return x / Const(Int::pow2(uint32_t(bits))); }
+UOp shift_left_by(UOp x, int bits) { return x * Const(Int::pow2(uint32_t(bits))); }
+UOp shift_right_by(UOp x, int bits) { return x / Const(Int::pow2(uint32_t(bits))); }
 
 UOp round_to_int(UOp d) {
-  DType out = layout_of(d.dtype()).int_dtype.vec(d.dtype().vcount());
+  DType out = float_layout_of(d.dtype()).int_dtype.vec(d.dtype().vcount());
   return (d + d.lt(0.0).where(d.const_like(-0.5), d.const_like(0.5))).cast(out);
 }
 
@@ -235,36 +235,36 @@ UOp pow2_of_int(UOp q, DType half_dtype) {
   DType out = q.dtype().is(Scalar::Int64)   ? dtypes::float64
               : q.dtype().is(Scalar::Int32) ? dtypes::float32
                                             : half_dtype.scalar();
-  FloatLayout layout = layout_of(out);
-  return shl_by(q + Const(layout.exponent_bias), layout.mantissa_bits).bitcast(out.vec(q.dtype().vcount()));
+  FloatLayout layout = float_layout_of(out);
+  return shift_left_by(q + Const(layout.exponent_bias), layout.mantissa_bits).bitcast(out.vec(q.dtype().vcount()));
 }
 
 UOp exponent_of(UOp d) {
-  FloatLayout layout = layout_of(d.dtype());
+  FloatLayout layout = float_layout_of(d.dtype());
   UOp bits = d.bitcast(layout.int_dtype.vec(d.dtype().vcount()));
-  return (shr_by(bits, layout.mantissa_bits) & Const(layout.exponent_mask)) - Const(layout.exponent_bias);
+  return (shift_right_by(bits, layout.mantissa_bits) & Const(layout.exponent_mask)) - Const(layout.exponent_bias);
 }
 
 UOp scale_by_bits(UOp d, UOp e) {
-  FloatLayout layout = layout_of(d.dtype());
+  FloatLayout layout = float_layout_of(d.dtype());
   DType bits = layout.int_dtype.vec(d.dtype().count());
-  return (d.bitcast(bits) + shl_by(e.cast(bits), layout.mantissa_bits)).bitcast(d.dtype()).cast(d.dtype());
+  return (d.bitcast(bits) + shift_left_by(e.cast(bits), layout.mantissa_bits)).bitcast(d.dtype()).cast(d.dtype());
 }
 
 UOp scale_by_powers(UOp d, UOp e) {
-  UOp half = shr_by(e, 1);
+  UOp half = shift_right_by(e, 1);
   return (d * pow2_of_int(half, d.dtype())) * pow2_of_int(e - half, d.dtype());
 }
 
 std::pair<UOp, UOp> mantissa_and_exponent(UOp v) {
-  FloatLayout layout = layout_of(v.dtype());
+  FloatLayout layout = float_layout_of(v.dtype());
   // keep: the mask of the sign and mantissa bits (for float64 only the mantissa bits); half: the exponent bits of 0.5
   auto [keep, half] = v.dtype().is(Scalar::Float64)
                           ? std::pair<int64_t, int64_t>(0x000FFFFFFFFFFFFF, 0x3FE0000000000000)
                       : v.dtype().is(Scalar::Float32) ? std::pair<int64_t, int64_t>(0x807FFFFF, 0x3F000000)
                                                       : std::pair<int64_t, int64_t>(0x83FF, 0x3800);
   UOp bits = v.bitcast(layout.uint_dtype.vec(v.dtype().count()));
-  UOp exponent = shr_by(bits, layout.mantissa_bits) & Const(layout.exponent_mask);
+  UOp exponent = shift_right_by(bits, layout.mantissa_bits) & Const(layout.exponent_mask);
   return {((bits & Const(keep)) | Const(half)).bitcast(v.dtype()), exponent - Const(layout.exponent_bias) + Const(1)};
 }
 

@@ -25,10 +25,10 @@ struct FloatLayout {
   int64_t exponent_bias, exponent_mask;
   DType int_dtype, uint_dtype;
 };
-FloatLayout layout_of(DType d);  // throws Failure unless the scalar of `d` is float16, float32 or float64
+FloatLayout float_layout_of(DType d);  // throws Failure unless the scalar of `d` is float16, float32 or float64
 
-UOp shl_by(UOp x, int bits);  // x * 2**bits
-UOp shr_by(UOp x, int bits);  // x / 2**bits
+UOp shift_left_by(UOp x, int bits);  // x * 2**bits
+UOp shift_right_by(UOp x, int bits);  // x / 2**bits
 
 UOp round_to_int(UOp d);                            // d rounded to an integer, halves away from 0 (rintk)
 // 2**q, by setting the exponent bits to q plus the bias. The result's dtype is `half_dtype` for an int16 q (pow2if).

@@ -129,7 +129,7 @@ FoldingResult handle_allreduce(UOp buf, UOp red) {
   Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
   if (has_debug_level(buf.graph(), 2)) {
     const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
-    debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
+    print_debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
                std::string(buf.dtype().repr()));
   }
   buf = contiguous(buf);

@@ -50,8 +50,8 @@ UOp same_movements(UOp from, UOp to) {
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);
   for (size_t i = movements.size(); i-- > 0;) {
     UOp m = movements[i];
-    if (m.in({Op::RESHAPE, Op::EXPAND})) to = movement_shape(to, m.op(), marg_shape(m));
-    else if (m.in({Op::PAD, Op::SHRINK})) to = movement_pairs(to, m.op(), marg_pairs(m));
+    if (m.in({Op::RESHAPE, Op::EXPAND})) to = make_shape_movement(to, m.op(), marg_shape(m));
+    else if (m.in({Op::PAD, Op::SHRINK})) to = make_pairs_movement(to, m.op(), marg_pairs(m));
     else if (m.in({Op::PERMUTE, Op::FLIP})) to = to.graph().node(m.op(), to.dtype(), to, m.arg());
     else throw Failure("cannot assign through Ops." + std::string(name_of(m.op())));
   }
@@ -116,7 +116,7 @@ UOp flatten_bufferize(UOp x) {
   auto ranges = x.src().subspan(1);
   Shape shape = shape_of(x);
   auto flat = apply_reshape(graph, ShapeVec{prod(shape)}, shape, ranges);
-  UOp out = forced_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
+  UOp out = force_reshape(graph.node(Op::BUFFERIZE, x.dtype(), {x.src(0), flat[0]}, x.arg()), shape);
   if (std::any_of(ranges.begin(), ranges.end(), [](UOp r) { return r.is(Op::RANGE) && !r.src(0).is_const(); })) {
     std::vector<std::pair<Sint, Sint>> bounds;  // shrinks each axis to the size of its range, which may be symbolic
     for (UOp r : ranges) bounds.emplace_back(0, r.is_const() ? Sint(1) : Sint(r.src(0)));

@@ -8,7 +8,7 @@ namespace {
 TEST_CASE("a BUFFERIZE of file data becomes a BUFFER_VIEW") {
   TensorTest t(to_bufferview());
   auto read = [&](std::string_view device) {
-    return t.make_contiguous(t.buffer_on(t.graph.str(device), 0, 64).index(t.range(8) + 4));
+    return t.make_contiguous(t.make_buffer_on(t.graph.str(device), 0, 64).index(t.range(8) + 4));
   };
   auto kept = [&](UOp value, std::string_view device) {
     return bufferize(value, std::array{t.range(8)}, {.device = t.graph.str(device)});
@@ -18,7 +18,7 @@ TEST_CASE("a BUFFERIZE of file data becomes a BUFFER_VIEW") {
   t.check_rule("bufferize-of-file", b, b.with_src({view, t.range(8)}));
   t.check_declines("bufferize-of-file", kept(read("CPU"), "CPU"));
   t.check_throws("bufferize-of-file", kept(t.make_contiguous(t.load(1, dtypes::float32).exp2()), "DISK:weights"));
-  UOp buffer = t.buffer_on(t.graph.str("DISK:weights"), 0, 64);
+  UOp buffer = t.make_buffer_on(t.graph.str("DISK:weights"), 0, 64);
   auto view_of = [&](UOp u) { return t.node(Op::BUFFER_VIEW, dtypes::float32, u, t.graph.tuple({8, 4})); };
   t.check_rule("view-drops-contiguous", view_of(t.make_contiguous(buffer)), view_of(buffer));
   t.check_declines("view-drops-contiguous", view_of(buffer));
@@ -55,7 +55,7 @@ TEST_CASE("pm_add_buffers_local lowers a local BUFFERIZE to a local buffer and a
   t.check_rule("bufferize-to-local-store", bufferize(x, std::array{r}, {.addrspace = AddrSpace::LOCAL}),
                local.after(local.index(r, pointer).store(x).end(r).barrier({})), ctx);
   t.check_rule("flatten-bufferize", bufferize(x, std::array{r, s}, {}),
-               forced_reshape(bufferize(x, std::array{r * 3 + s}, {}), ShapeVec{2, 3}));
+               force_reshape(bufferize(x, std::array{r * 3 + s}, {}), ShapeVec{2, 3}));
   t.check_declines("flatten-bufferize", bufferize(x, std::array{r}, {}));
 }
 

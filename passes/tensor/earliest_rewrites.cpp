@@ -166,7 +166,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   Op op = reduce.arg()[0].op();
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
   if (has_debug_level(x.graph(), 3))
-    debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " +
+    print_debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " +
                str(shape_of(first.src(0).src(0))) + " -> " + str(out));
   return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());
 }
@@ -319,7 +319,7 @@ const Shortcut kNumberInOneWalk("number-in-one-walk",
 }  // namespace
 
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
-  return shortcut(
+  return run_shortcut(
       kNumberInOneWalk, sink.graph(), [&] { return Numbering(sink, numbered).build(sink); },
       [&] { return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"}); });
 }

@@ -219,8 +219,9 @@ class RangeAssigner {
     for (size_t i = 0; i < axes; i++) {
       if (all_same || (pcontig_ && same[i])) {
         auto is_same = [&] { return all_same && is_unchanged_index(used, i); };
-        out.push_back(shortcut(kSameIndex, graph_, [&] { return is_same() ? std::optional(used[0][i]) : std::nullopt; },
-                               [&] { return minimum_valid(used, i); }));
+        out.push_back(run_shortcut(
+            kSameIndex, graph_, [&] { return is_same() ? std::optional(used[0][i]) : std::nullopt; },
+            [&] { return minimum_valid(used, i); }));
       } else {
         out.push_back(ctx_.new_range(shape_of(x)[i]));
         realized.push_back(uint32_t(i));

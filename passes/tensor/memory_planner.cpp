@@ -25,7 +25,7 @@ class Planner {
  public:
   explicit Planner(const Schedule& schedule)
       : s_(schedule), first_(schedule.buffers.size(), -1), last_(schedule.buffers.size(), -1) {
-    plan_.places.resize(s_.buffers.size());
+    plan_.buffer_places.resize(s_.buffers.size());
   }
 
   MemoryPlan run() {
@@ -96,7 +96,7 @@ class Planner {
       plan_.shared_buffers.push_back({buffer.device});
     }
     Device& device = it->second;
-    BufferPlace& at = plan_.places[b];
+    BufferPlace& at = plan_.buffer_places[b];
     if (is_begin) at = {device.number, device.allocator.allocate(round_up(buffer.nbytes()))};
     else device.allocator.free(at.offset_bytes);
     device.peak = std::max(device.peak, at.offset_bytes + buffer.nbytes());
@@ -108,16 +108,16 @@ class Planner {
     const ScheduleBuffer& buffer = s_.buffers[b];
     auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
     if (!is_begin) {
-      unused.push_back(plan_.places[b].reused_buffer.value_or(b));
+      unused.push_back(plan_.buffer_places[b].reused_buffer.value_or(b));
     } else if (!unused.empty()) {
-      plan_.places[b].reused_buffer = unused.back();
+      plan_.buffer_places[b].reused_buffer = unused.back();
       unused.pop_back();
     }
   }
 
   void place_views() {
     for (size_t b = 0; b < s_.buffers.size(); b++)
-      if (s_.buffers[b].view_of) plan_.places[b] = plan_.places[root(b)];
+      if (s_.buffers[b].view_of) plan_.buffer_places[b] = plan_.buffer_places[root(b)];
   }
 
   const Schedule& s_;
@@ -133,7 +133,7 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
   for (size_t b = 0; b < schedule.buffers.size(); b++) {
     const ScheduleBuffer& buffer = schedule.buffers[b];
     if (buffer.view_of) continue;
-    const BufferPlace& place = plan.places[b];
+    const BufferPlace& place = plan.buffer_places[b];
     plan.total_bytes_before += buffer.nbytes();
     if (place.shared_index || place.reused_buffer) plan.planned_bytes_before += buffer.nbytes();
     else plan.total_bytes_after += buffer.nbytes();
@@ -146,7 +146,7 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
 
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings) {
   MemoryPlan plan;
-  if (settings.NO_MEMORY_PLANNER) plan.places.resize(schedule.buffers.size());
+  if (settings.NO_MEMORY_PLANNER) plan.buffer_places.resize(schedule.buffers.size());
   else plan = Planner(schedule).run();
   count_bytes(schedule, plan);
   return plan;
@@ -158,30 +158,30 @@ int bit_length(int64_t v) { return int(std::bit_width(uint64_t(v))); }
 
 }  // namespace
 
-TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int lv2_count)
+TlsfAllocator::TlsfAllocator(int64_t size, int64_t block_size, int second_level_count)
     : block_size_(block_size),
-      lv2_bits_(bit_length(lv2_count)),
+      second_level_bits_(bit_length(second_level_count)),
       free_blocks_(size_t(bit_length(size)) + 1),
       free_block_counts_(free_blocks_.size()) {
-  for (auto& level : free_blocks_) level.resize(size_t(1) << lv2_bits_);
-  blocks_[0] = {size, kNoBlock, kNoBlock, true};
+  for (auto& level : free_blocks_) level.resize(size_t(1) << second_level_bits_);
+  tlsf_blocks_[0] = {size, kNoBlock, kNoBlock, true};
   if (size > 0) insert_block(0, size, kNoBlock);
 }
 
 std::vector<int64_t>& TlsfAllocator::free_list_of(int64_t size) {
   int first = bit_length(size);
-  int64_t second = (size - (int64_t(1) << (first - 1))) >> std::max(0, first - lv2_bits_);
+  int64_t second = (size - (int64_t(1) << (first - 1))) >> std::max(0, first - second_level_bits_);
   return free_blocks_[size_t(first)][size_t(second)];
 }
 
 void TlsfAllocator::insert_block(int64_t start, int64_t size, int64_t previous) {
   free_list_of(size).push_back(start);
   free_block_counts_[size_t(bit_length(size))]++;
-  blocks_[start] = {size, start + size, previous, true};
+  tlsf_blocks_[start] = {size, start + size, previous, true};
 }
 
 void TlsfAllocator::remove_block(int64_t start) {
-  Block& block = blocks_.at(start);
+  TlsfBlock& block = tlsf_blocks_.at(start);
   auto& list = free_list_of(block.size);
   list.erase(std::find(list.begin(), list.end(), start));
   free_block_counts_[size_t(bit_length(block.size))]--;
@@ -189,11 +189,11 @@ void TlsfAllocator::remove_block(int64_t start) {
 }
 
 void TlsfAllocator::link_back(int64_t next, int64_t start) {
-  if (auto it = blocks_.find(next); it != blocks_.end()) it->second.previous = start;
+  if (auto it = tlsf_blocks_.find(next); it != tlsf_blocks_.end()) it->second.previous = start;
 }
 
 void TlsfAllocator::split_block(int64_t start, int64_t size) {
-  Block whole = blocks_.at(start);
+  TlsfBlock whole = tlsf_blocks_.at(start);
   TGC_CHECK(whole.is_free, "a block that is split must be free");
   remove_block(start);
   insert_block(start, size, whole.previous);
@@ -202,34 +202,36 @@ void TlsfAllocator::split_block(int64_t start, int64_t size) {
 }
 
 void TlsfAllocator::merge_block(int64_t start) {
-  for (int64_t p = blocks_.at(start).previous; p != kNoBlock && blocks_.at(p).is_free; p = blocks_.at(p).previous)
+  for (int64_t p = tlsf_blocks_.at(start).previous; p != kNoBlock && tlsf_blocks_.at(p).is_free;
+       p = tlsf_blocks_.at(p).previous)
     start = p;
-  for (auto next = blocks_.find(blocks_.at(start).next); next != blocks_.end() && next->second.is_free;
-       next = blocks_.find(blocks_.at(start).next)) {
-    Block block = blocks_.at(start);
+  for (auto next = tlsf_blocks_.find(tlsf_blocks_.at(start).next); next != tlsf_blocks_.end() && next->second.is_free;
+       next = tlsf_blocks_.find(tlsf_blocks_.at(start).next)) {
+    TlsfBlock block = tlsf_blocks_.at(start);
     int64_t added = next->second.size;
     remove_block(start);
     remove_block(next->first);
-    blocks_.erase(next);
+    tlsf_blocks_.erase(next);
     insert_block(start, block.size + added, block.previous);
   }
-  link_back(blocks_.at(start).next, start);
+  link_back(tlsf_blocks_.at(start).next, start);
 }
 
 int64_t TlsfAllocator::allocate(int64_t asked) {
   asked = std::max(block_size_, asked);
   // round up to the lower bound of a list, so that any block of that list is large enough
-  int64_t step = int64_t(1) << std::max(0, bit_length(asked) - lv2_bits_);
+  int64_t step = int64_t(1) << std::max(0, bit_length(asked) - second_level_bits_);
   int64_t size = (asked + step - 1) / step * step;
   auto first = size_t(bit_length(size));
   for (size_t l1 = first; l1 < free_blocks_.size(); l1++) {
     if (free_block_counts_[l1] == 0) continue;
-    size_t l2 = l1 == first ? size_t((size - (int64_t(1) << (first - 1))) >> std::max(0, int(first) - lv2_bits_)) : 0;
+    size_t l2 =
+        l1 == first ? size_t((size - (int64_t(1) << (first - 1))) >> std::max(0, int(first) - second_level_bits_)) : 0;
     for (; l2 < free_blocks_[l1].size(); l2++) {
       if (free_blocks_[l1][l2].empty()) continue;
       int64_t start = free_blocks_[l1][l2].front();
-      TGC_CHECK(blocks_.at(start).size >= size, "a block of this list is large enough");
-      if (blocks_.at(start).size > asked) split_block(start, asked);
+      TGC_CHECK(tlsf_blocks_.at(start).size >= size, "a block of this list is large enough");
+      if (tlsf_blocks_.at(start).size > asked) split_block(start, asked);
       remove_block(start);
       return start;
     }
@@ -238,7 +240,7 @@ int64_t TlsfAllocator::allocate(int64_t asked) {
 }
 
 void TlsfAllocator::free(int64_t start) {
-  Block block = blocks_.at(start);
+  TlsfBlock block = tlsf_blocks_.at(start);
   insert_block(start, block.size, block.previous);
   merge_block(start);
 }

@@ -24,7 +24,7 @@ struct SharedBuffer {
 };
 
 struct MemoryPlan {
-  std::vector<BufferPlace> places;  // one per buffer of the schedule; for a view, the entry of its base buffer
+  std::vector<BufferPlace> buffer_places;  // one per buffer of the schedule; for a view, the entry of its base buffer
   std::vector<SharedBuffer> shared_buffers;
   // bytes of the buffers, except views, that have a shared_index or reused_buffer; bytes of the shared buffers
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
@@ -41,8 +41,8 @@ MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 class TlsfAllocator {
  public:
   // Manages `size` bytes and allocates blocks of at least `block_size` bytes. Each class of the first
-  // level has 2**bit_length(lv2_count) lists.
-  TlsfAllocator(int64_t size, int64_t block_size, int lv2_count);
+  // level has 2**bit_length(second_level_count) lists.
+  TlsfAllocator(int64_t size, int64_t block_size, int second_level_count);
 
   // Returns the offset of a block of at least `size` bytes. Throws Failure if every list of only such blocks is empty.
   int64_t allocate(int64_t size);
@@ -50,7 +50,7 @@ class TlsfAllocator {
   void free(int64_t start);
 
  private:
-  struct Block {
+  struct TlsfBlock {
     int64_t size = 0, next = kNoBlock, previous = kNoBlock;  // size in bytes; offsets of the adjacent blocks
     bool is_free = false;
   };
@@ -64,10 +64,10 @@ class TlsfAllocator {
   void link_back(int64_t next, int64_t start);
 
   int64_t block_size_;
-  int lv2_bits_;
+  int second_level_bits_;
   std::vector<std::vector<std::vector<int64_t>>> free_blocks_;  // free blocks, by first and second level, oldest first
   std::vector<int> free_block_counts_;
-  std::map<int64_t, Block> blocks_;
+  std::map<int64_t, TlsfBlock> tlsf_blocks_;
 };
 
 }  // namespace tgc

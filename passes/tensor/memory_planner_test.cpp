@@ -35,7 +35,7 @@ const std::vector<Life> kTwelve = {{5000, 0, 2},   {100, 0, 1},  {70000, 1, 3}, 
 TEST_CASE("memory planner: twelve buffers get the same places as in tinygrad") {
   MemoryPlan plan = Plan(kTwelve, 8).made();
   std::vector<int64_t> offsets;
-  for (auto& place : plan.places) {
+  for (auto& place : plan.buffer_places) {
     CHECK(place.shared_index == 0);
     offsets.push_back(place.offset_bytes);
   }
@@ -52,7 +52,7 @@ TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in 
   for (size_t a = 0; a < kTwelve.size(); a++)
     for (size_t b = a + 1; b < kTwelve.size(); b++) {
       if (kTwelve[a].last < kTwelve[b].first || kTwelve[b].last < kTwelve[a].first) continue;
-      int64_t begin_a = plan.places[a].offset_bytes, begin_b = plan.places[b].offset_bytes;
+      int64_t begin_a = plan.buffer_places[a].offset_bytes, begin_b = plan.buffer_places[b].offset_bytes;
       CHECK((begin_a + kTwelve[a].bytes <= begin_b || begin_b + kTwelve[b].bytes <= begin_a));
     }
 }
@@ -60,11 +60,11 @@ TEST_CASE("memory planner: buffers with overlapping lifetimes do not overlap in 
 TEST_CASE("memory planner: without subbuffers, a buffer reuses the memory of a buffer of the same size") {
   Plan plan({{400, 0, 1}, {400, 1, 2}, {400, 2, 3}, {100, 2, 3}, {400, 4, 4}}, 5, "CL");
   MemoryPlan made = plan.made();
-  CHECK_FALSE(made.places[0].reused_buffer);
-  CHECK_FALSE(made.places[1].reused_buffer);
-  CHECK(made.places[2].reused_buffer == 0);
-  CHECK_FALSE(made.places[3].reused_buffer);
-  CHECK(made.places[4].reused_buffer == 0);
+  CHECK_FALSE(made.buffer_places[0].reused_buffer);
+  CHECK_FALSE(made.buffer_places[1].reused_buffer);
+  CHECK(made.buffer_places[2].reused_buffer == 0);
+  CHECK_FALSE(made.buffer_places[3].reused_buffer);
+  CHECK(made.buffer_places[4].reused_buffer == 0);
   CHECK(made.total_bytes_before == 1700);
   CHECK(made.total_bytes_after == 900);
 }
@@ -75,19 +75,19 @@ TEST_CASE("memory planner: inputs, outputs and copied buffers keep their own mem
   plan.schedule.buffers[3].is_output = true;
   plan.schedule.items[2].ast = plan.graph.node(Op::COPY);
   MemoryPlan made = plan.made();
-  CHECK_FALSE(made.places[0].shared_index);
-  CHECK(made.places[1].shared_index == 0);
-  CHECK_FALSE(made.places[2].shared_index);  // not planned, because the copy (item 2) uses buffer 2
-  CHECK_FALSE(made.places[3].shared_index);
+  CHECK_FALSE(made.buffer_places[0].shared_index);
+  CHECK(made.buffer_places[1].shared_index == 0);
+  CHECK_FALSE(made.buffer_places[2].shared_index);  // not planned, because the copy (item 2) uses buffer 2
+  CHECK_FALSE(made.buffer_places[3].shared_index);
 }
 
 TEST_CASE("memory planner: a view has the place of its base buffer") {
   Plan plan({{8192, 0, 1}, {4096, 0, 0}, {100, 2, 3}}, 4);
   plan.schedule.buffers[2] = {{}, "CPU", 100, dtypes::uint8, 1, 64};
   MemoryPlan made = plan.made();
-  REQUIRE(made.places[1].shared_index);
-  CHECK(made.places[2].shared_index == made.places[1].shared_index);
-  CHECK(made.places[2].offset_bytes == made.places[1].offset_bytes);
+  REQUIRE(made.buffer_places[1].shared_index);
+  CHECK(made.buffer_places[2].shared_index == made.buffer_places[1].shared_index);
+  CHECK(made.buffer_places[2].offset_bytes == made.buffer_places[1].offset_bytes);
   CHECK(made.total_bytes_before == 8192 + 4096);
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("memory planner: NO_MEMORY_PLANNER disables it") {
   Settings settings;
   settings.NO_MEMORY_PLANNER = 1;
   MemoryPlan made = Plan(kTwelve, 8).made(settings);
-  for (auto& place : made.places) CHECK_FALSE(place.shared_index);
+  for (auto& place : made.buffer_places) CHECK_FALSE(place.shared_index);
   CHECK(made.total_bytes_after == made.total_bytes_before);
   CHECK(made.shared_buffers.empty());
 }

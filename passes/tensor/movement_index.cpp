@@ -112,7 +112,7 @@ std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std:
     std::vector<UOp> out;
     return RangeReplacer(from, to).replace(indices, out) ? std::optional(std::move(out)) : std::nullopt;
   };
-  return shortcut(kReplaceRanges, graph, quick, [&] {
+  return run_shortcut(kReplaceRanges, graph, quick, [&] {
     Substitution pairs;
     for (size_t i = 0; i < from.size(); i++) pairs.emplace_back(from[i], to[i]);
     UOp sink = substitute(graph.sink(indices), pairs);
@@ -263,7 +263,7 @@ UOp in_bounds(UOp r, Sint begin, Sint end) {
     UOp valid = bounds_of_padding(index[0], begin, end);
     return replace_ranges(graph, std::span(&valid, 1), placeholders, ranges)[0];
   };
-  return shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
+  return run_shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
 }
 
 // Returns the index into the source for one padded axis, of `size` elements in the source; Invalid in the padding.
@@ -284,7 +284,7 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
     known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result);
     return result;
   };
-  UOp result = shortcut(kReshapeOnce, graph, once, reshape);
+  UOp result = run_shortcut(kReshapeOnce, graph, once, reshape);
   return replace_ranges(graph, result.src(), placeholders, ranges);
 }
 
@@ -361,10 +361,10 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
 
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto not_plain = [&] {
-    return shortcut(kReshapeByBlocks, graph, [&] { return reshape_by_blocks(graph, from, to, indices); },
+    return run_shortcut(kReshapeByBlocks, graph, [&] { return reshape_by_blocks(graph, from, to, indices); },
                     [&] { return reshape_as_a_whole(graph, from, to, indices); });
   };
-  return shortcut(kReshapeOfOnes, graph, [&] { return reshape_of_ones(graph, from, to, indices); }, not_plain);
+  return run_shortcut(kReshapeOfOnes, graph, [&] { return reshape_of_ones(graph, from, to, indices); }, not_plain);
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {

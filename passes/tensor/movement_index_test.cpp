@@ -20,7 +20,7 @@ struct Tensors {
     for (Sint s : shape) size = size * s.vmax();
     UOp device = g.node(Op::DEVICE, dtypes::void_, {}, g.str("CPU"));
     UOp buffer = g.node(Op::BUFFER, dtypes::float32, {g.node(Op::UNIQUE, dtypes::void_, {}, 0), device}, size);
-    return shape.size() == 1 ? buffer : forced_reshape(buffer, shape);
+    return shape.size() == 1 ? buffer : force_reshape(buffer, shape);
   }
 };
 

@@ -9,7 +9,7 @@ namespace tgc {
 
 using namespace pat;
 
-UOp device_node(Graph& graph, Arg device) { return graph.node(Op::DEVICE, dtypes::void_, {}, device); }
+UOp make_device_node(Graph& graph, Arg device) { return graph.node(Op::DEVICE, dtypes::void_, {}, device); }
 UOp mselect(UOp u, int64_t device) { return u.graph().node(Op::MSELECT, u.dtype(), u, device); }
 UOp mstack(UOp like, std::span<const UOp> parts) { return like.graph().node(Op::MSTACK, like.dtype(), parts); }
 
@@ -28,7 +28,7 @@ UOp multi(UOp part, int64_t axis) {
 }
 
 UOp copy_to_device(UOp u, Arg device) {
-  return u.graph().node(Op::COPY, u.dtype(), {u, device_node(u.graph(), device)});
+  return u.graph().node(Op::COPY, u.dtype(), {u, make_device_node(u.graph(), device)});
 }
 UOp copy_to_device(UOp u, Arg device, int64_t from) {
   num_devices(u);
@@ -96,7 +96,9 @@ UOp alu_multi(UOp root) {
     }
     if (!s.is(Op::MULTI)) throw Failure("a sharded operand must be a MULTI, not Ops." + std::string(name_of(s.op())));
     if (*own == axis) src.push_back(s.src(0));
-    else src.push_back(shard(allreduce(unshard(s.src(0), *own), Op::ADD, device_node(s.graph(), device_of(s))), axis));
+    else
+      src.push_back(
+          shard(allreduce(unshard(s.src(0), *own), Op::ADD, make_device_node(s.graph(), device_of(s))), axis));
   }
   return multi(src[0].alu(root.op(), UOpSpan(std::span(src).subspan(1))), axis);
 }
@@ -114,7 +116,7 @@ UOp reduce_multi(UOp root, UOp m) {
   auto axes = reduced_axes(root);
   UOp part = reduce_axis(m.src(0), op, axes);
   if (std::ranges::find(axes, axis_of_multi(m)) == axes.end()) return multi(part, axis_of_multi(m));
-  return allreduce(part, op, device_node(m.graph(), device_of(m)));
+  return allreduce(part, op, make_device_node(m.graph(), device_of(m)));
 }
 
 UOp reshape_multi(UOp root, UOp m) {

@@ -316,7 +316,7 @@ UOp limit_buffers(UOp sink, IndexingContext& ctx) {
     Arg device = u.is(Op::DEVICE) ? u.arg() : is_buffer ? u.arg()[0] : Arg();
     return !device.is_none() && max_buffers(device, ctx.graph.settings());
   };
-  return shortcut(
+  return run_shortcut(
       kNoLimit, ctx.graph,
       [&] { return std::ranges::none_of(toposort(sink), is_limited) ? std::optional(sink) : std::nullopt; },
       [&] { return graph_rewrite(sink, pm_limit_bufs(), {.ctx = ctx, .name = "limit buffers"}); });

@@ -45,7 +45,7 @@ struct ContiguousViews {
 // Tensors on several devices. A MULTI is a tensor sharded along one axis: each device holds one part. Mirrors tinygrad
 // schedule/multi.py and the multi-device helpers of uop/ops.py.
 
-UOp device_node(Graph& graph, Arg device);                 // `device` is a name or a tuple of names
+UOp make_device_node(Graph& graph, Arg device);            // `device` is a name or a tuple of names
 UOp mselect(UOp u, int64_t device);                        // the part of `u` on device number `device`
 UOp mstack(UOp like, std::span<const UOp> parts);          // one value from a part per device; has the dtype of `like`
 UOp multi(UOp part, int64_t axis);                         // MULTI; throws Failure unless `part` is on several devices

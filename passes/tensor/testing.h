@@ -16,18 +16,18 @@ class TensorTest : public RuleTest {
   UOp node(Op op, DType dtype = dtypes::void_, UOpSpan src = {}, Arg arg = {}) {
     return graph.node(op, dtype, src, arg);
   }
-  UOp device(std::string_view name) { return device_node(graph, graph.str(name)); }
+  UOp device(std::string_view name) { return make_device_node(graph, graph.str(name)); }
   // Returns a BUFFER of `size` float32 elements on a device or a tuple of devices.
-  UOp buffer_on(Arg devices, int64_t number, int64_t size) {
-    return node(Op::BUFFER, dtypes::float32, {node(Op::UNIQUE, dtypes::void_, {}, number), device_node(graph, devices)},
-                size);
+  UOp make_buffer_on(Arg devices, int64_t number, int64_t size) {
+    return node(Op::BUFFER, dtypes::float32,
+                {node(Op::UNIQUE, dtypes::void_, {}, number), make_device_node(graph, devices)}, size);
   }
   UOp tensor(int64_t number, ShapeVec shape, std::string_view on = "CPU") {
-    return reshape(buffer_on(graph.str(on), number, small(prod(shape))), shape);
+    return reshape(make_buffer_on(graph.str(on), number, small_size(prod(shape))), shape);
   }
   Arg pair() { return graph.tuple({graph.str("A"), graph.str("B")}); }
   UOp tensor_on_pair(int64_t number, ShapeVec shape) {
-    return reshape(buffer_on(pair(), number, small(prod(shape))), shape);
+    return reshape(make_buffer_on(pair(), number, small_size(prod(shape))), shape);
   }
 
   UOp transpose_axes(UOp u) { return permute(u, std::array<int64_t, 2>{1, 0}); }
@@ -38,7 +38,7 @@ class TensorTest : public RuleTest {
   UOp copy_to_pair(UOp u) { return copy_to_device(u, pair()); }
 
  private:
-  static int64_t small(Sint size) { return size.int64_or_throw("a test's size"); }
+  static int64_t small_size(Sint size) { return size.int64_or_throw("a test's size"); }
 };
 
 }  // namespace tgc

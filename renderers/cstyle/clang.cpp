@@ -6,12 +6,12 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp16"}};
+constexpr ScalarTypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, "__fp16"}};
 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
 // Throws Failure for ops that ClangRenderer removes from C's table.
-bool refuse(CStyle& c, UOp u) { c.throw_cannot_render(u); }
+bool refuse(CStyleRenderer& c, UOp u) { c.throw_cannot_render(u); }
 
 std::span<const CRow> clang_rows() {
   static const CRow rows[] = {
@@ -27,7 +27,7 @@ std::span<const CRow> clang_rows() {
 
 // Returns "typedef float float4 __attribute__(...);". The alignment is the size, rounded down to a power of two; 1 for
 // bools.
-std::string vector_typedef(CStyle& c, DType d) {
+std::string vector_typedef(CStyleRenderer& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
   return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +
          "),ext_vector_type(" + std::to_string(d.count()) + ")));";
@@ -35,7 +35,7 @@ std::string vector_typedef(CStyle& c, DType d) {
 
 // Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX. AMX reads its operands from
 // memory and writes its result to memory (https://github.com/corsix/amx).
-std::string amx_function(CStyle& c, const WmmaUse& use) {
+std::string amx_function(CStyleRenderer& c, const WmmaUse& use) {
   std::string out = c.type(use.input_dtype.vec(use.n * use.n)), a = c.type(use.input_dtype.vec(use.n)),
               b = c.type(use.input_dtype.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){
@@ -53,18 +53,18 @@ constexpr std::string_view kAmxMacros =
 #define AMX(op, gpr, btf) __asm(".word (0x201000+(%0 << 5)+0%1-((0%1>>4)*6))" : : "i"(op), "r"((unsigned long long)(gpr)+(btf)) : "memory")
 )c";
 
-void clang_prologue(CStyle& c, std::string& out) {
+void clang_prologue(CStyleRenderer& c, std::string& out) {
   for (DType d : value_dtypes_of(c.list()))
     if (d.count() > 1) out += vector_typedef(c, d) + "\n";
-  for (const WmmaUse& use : wmma_uses(c.list())) out.append(kAmxMacros) += amx_function(c, use) + "\n";
+  for (const WmmaUse& use : find_wmma_uses(c.list())) out.append(kAmxMacros) += amx_function(c, use) + "\n";
   if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 
 }  // namespace
 
 std::string render_clang(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{clang_rows(), c_rows()};
-  static const Dialect dialect{
+  static const NodeTextTable<CStyleRenderer> table{clang_rows(), c_rows()};
+  static const CDialect dialect{
       .buffer_suffix = " restrict",
       .extra_parameters = "int core_id",
       .function_suffix = "\n",

@@ -13,22 +13,22 @@ namespace {
 
 bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
 
-bool print_cast_const(CStyle& c, UOp u, std::string_view value) {
+bool print_cast_const(CStyleRenderer& c, UOp u, std::string_view value) {
   c.output += '(';
   c.append_cast(u.dtype(), value);
   c.output += ')';
   return true;
 }
 
-bool print_number(CStyle& c, const Const& v, std::string_view suffix) {
+bool print_number(CStyleRenderer& c, const Const& v, std::string_view suffix) {
   std::string text;
   v.append_str(text);
   c.output.append(text).append(suffix);
   return true;
 }
 
-bool print_const(CStyle& c, UOp u) {
-  const Dialect& d = c.dialect();
+bool print_const(CStyleRenderer& c, UOp u) {
+  const CDialect& d = c.c_dialect();
   Const v = u.arg().to_const();
   if (v.is_float() && std::isinf(v.as_float()))
     return print_cast_const(c, u, (v.as_float() < 0 ? "-" : "") + std::string(d.infinity));
@@ -52,8 +52,8 @@ bool print_const(CStyle& c, UOp u) {
   }
 }
 
-bool print_vectorize(CStyle& c, UOp u) {
-  const Dialect& d = c.dialect();
+bool print_vectorize(CStyleRenderer& c, UOp u) {
+  const CDialect& d = c.c_dialect();
   size_t at = d.vector.find("float4");
   if (at == d.vector.npos) c.throw_cannot_render(u, "the language has no vectors");
   c.output += d.vector.substr(0, at);
@@ -68,10 +68,10 @@ bool print_vectorize(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_gep(CStyle& c, UOp u) {
+bool print_gep(CStyleRenderer& c, UOp u) {
   int64_t i = u.arg()[0].small_int();
   c.source(u, 0);
-  if (u.src(0).dtype().count() > c.dialect().largest_named_vector) {
+  if (u.src(0).dtype().count() > c.c_dialect().largest_named_vector) {
     c.output += '[' + std::to_string(i) + ']';
   } else {
     constexpr std::string_view kNames = "xyzwabcd";
@@ -82,15 +82,15 @@ bool print_gep(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_cast(CStyle& c, UOp u) {
+bool print_cast(CStyleRenderer& c, UOp u) {
   c.output += '(';
   c.append_cast(u.dtype(), c.text(u, 0));
   c.output += ')';
   return true;
 }
 
-bool print_special(CStyle& c, UOp u) {
-  const Dialect& d = c.dialect();
+bool print_special(CStyleRenderer& c, UOp u) {
+  const CDialect& d = c.c_dialect();
   std::string_view name = u.arg().text();
   std::string_view id = name[0] == 'g'   ? d.global_id
                         : name[0] == 'l' ? d.local_id
@@ -106,11 +106,11 @@ bool print_special(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_custom(CStyle& c, UOp u) {
+bool print_custom(CStyleRenderer& c, UOp u) {
   std::vector<std::string_view> sources;
   for (UOp s : u.src()) sources.push_back(c.text(s));
   c.note_input_text(u.arg().text());
-  c.output += python_format(u.arg().text(), sources);
+  c.output += format_like_python(u.arg().text(), sources);
   return true;
 }
 
@@ -165,41 +165,41 @@ std::span<const CRow> c_rows() {
   return rows;
 }
 
-CStyle::CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa,
-               std::vector<std::string>* added)
-    : TextRenderer(target, list, added), dialect_(dialect), expand_ssa_(expand_ssa) {
-  body.reserve(64 * list.size());
+CStyleRenderer::CStyleRenderer(const Target& target, const CDialect& c_dialect, std::span<const UOp> list,
+                               bool expand_ssa, std::vector<std::string>* added)
+    : TextRenderer(target, list, added), c_dialect_(c_dialect), should_expand_ssa_(expand_ssa) {
+  body_text.reserve(64 * list.size());
   for (int i = 0; i < kNumScalars; i++) scalar_names_[size_t(i)] = dtypes::of(Scalar(i)).name();
-  for (auto [scalar, name] : dialect.type_names) scalar_names_[size_t(scalar)] = name;
+  for (auto [scalar, name] : c_dialect.type_names) scalar_names_[size_t(scalar)] = name;
 }
 
-std::string_view CStyle::dialect_type_name(DType d) {
+std::string_view CStyleRenderer::dialect_type_name(DType d) {
   if (d.is_value() && d.count() == 1)
-    for (auto [scalar, name] : dialect_.type_names)
+    for (auto [scalar, name] : c_dialect_.type_names)
       if (scalar == d.scalar_kind()) return name;
   throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
 }
 
-void CStyle::print_rare_hole(char letter, int number, UOp u) {
+void CStyleRenderer::print_rare_hole(char letter, int number, UOp u) {
   switch (letter) {
     case 't': return append_type(number < 0 ? u.dtype() : u.src(size_t(number)).dtype());
     case 'e': return append_type(u.dtype().base());
     case 'z': output += std::to_string(u.dtype().size()); return;
     case 'g': output += text(index_of_load(u).src(2)); return;
     case 'w': note_input_text(u.arg()[0].text()), output += u.arg()[0].text(); return;
-    case 'B': output += dialect_.barrier; return;
-    case 'L': output.append(dialect_.local_align).append(dialect_.local_prefix); return;
+    case 'B': output += c_dialect_.barrier; return;
+    case 'L': output.append(c_dialect_.local_align).append(c_dialect_.local_prefix); return;
     default: throw_cannot_render(u, "its row has the unknown hole $" + std::string(1, letter));
   }
 }
 
-void CStyle::append_type(DType d, bool written) {
-  if (dialect_.type) return dialect_.type(*this, d);
+void CStyleRenderer::append_type(DType d, bool written) {
+  if (c_dialect_.type) return c_dialect_.type(*this, d);
   if (d.is_image()) {
     output += written ? "write_only image2d_t" : "read_only image2d_t";
   } else if (d.is_ptr()) {
-    if (d.addrspace() == AddrSpace::LOCAL && dialect_.has_local_prefix_in_casts) output += dialect_.local_prefix;
-    if (d.addrspace() == AddrSpace::GLOBAL) output += dialect_.buffer_prefix;
+    if (d.addrspace() == AddrSpace::LOCAL && c_dialect_.has_local_prefix_in_casts) output += c_dialect_.local_prefix;
+    if (d.addrspace() == AddrSpace::GLOBAL) output += c_dialect_.buffer_prefix;
     append_type(d.base());
     output += '*';
   } else {
@@ -215,25 +215,25 @@ void CStyle::append_type(DType d, bool written) {
   }
 }
 
-void CStyle::append_cast(DType d, std::string_view value) {
-  if (dialect_.cast) return dialect_.cast(*this, d, value);
+void CStyleRenderer::append_cast(DType d, std::string_view value) {
+  if (c_dialect_.cast) return c_dialect_.cast(*this, d, value);
   output += '(';
   append_type(d);
   output.append(")(").append(value) += ')';
 }
 
-std::string CStyle::render() {
+std::string CStyleRenderer::render() {
   std::string function_name = "test";
   for (UOp u : list()) {
     begin_node(u);
     if (u.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR})) add_parameter(u);
     else if (!accept_unprinted_node(u, function_name)) print_node(u);
-    end_node(body);
+    end_node(body_text);
   }
-  return dialect_.assemble ? dialect_.assemble(*this, function_name) : assemble_c(function_name);
+  return c_dialect_.assemble ? c_dialect_.assemble(*this, function_name) : assemble_c(function_name);
 }
 
-void CStyle::add_parameter(UOp u) {
+void CStyleRenderer::add_parameter(UOp u) {
   if (u.is(Op::DEFINE_VAR)) {
     note_input_text(u.arg()[0].text());
     set_text(u, u.arg()[0].text());
@@ -242,18 +242,18 @@ void CStyle::add_parameter(UOp u) {
     if (u.dtype().size() > 0) output.append("_").append(std::to_string(u.dtype().size()));
     keep_text(u);
   }
-  parameters_.push_back({u, text(u), u.dtype(), false});
+  kernel_parameters_.push_back({u, text(u), u.dtype(), false});
   has_images_ |= u.dtype().is_image();
 }
 
 // Marks as written every buffer on which the address of `store` depends. Only the types of images need this.
-void CStyle::mark_written(UOp store) {
+void CStyleRenderer::mark_written(UOp store) {
   if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))
-    for (Parameter& p : parameters_) p.is_written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
+    for (KernelParameter& p : kernel_parameters_) p.is_written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
 }
 
-bool CStyle::is_printed_inline(UOp u) {
+bool CStyleRenderer::is_printed_inline(UOp u) {
   constexpr OpSet kOnce = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::VECTORIZE, Op::CAST, Op::BITCAST};
   switch (u.op()) {
     case Op::CONST:
@@ -267,11 +267,11 @@ bool CStyle::is_printed_inline(UOp u) {
       if (u.dtype().vcount() != 1) return false;
       if (u.dtype().is_ptr()) return true;
       [[fallthrough]];
-    default: return u.in(kOnce) && num_uses(u) == 1 && !expand_ssa_;
+    default: return u.in(kOnce) && num_uses(u) == 1 && !should_expand_ssa_;
   }
 }
 
-void CStyle::set_name(UOp u) {
+void CStyleRenderer::set_node_name(UOp u) {
   static constexpr std::string_view kPrefixes[] = {"alu", "wmma", "temp", "const", "cast", "gep", "bidx", "acc", "val"};
   auto prefix_of = [](Op op) {
     switch (op) {
@@ -299,22 +299,22 @@ void CStyle::set_name(UOp u) {
     prefix_index_ = size_t(prefix_of(u.op()));
     name_prefix_ = kPrefixes[prefix_index_];
     output += name_prefix_;
-    output.append_number(counters_[prefix_index_]);
+    output.append_number(name_counters_[prefix_index_]);
   }
   node_text_ = keep_text(u);
 }
 
-void CStyle::print_node(UOp u) {
+void CStyleRenderer::print_node(UOp u) {
   if (is_printed_inline(u)) {
-    if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
+    if (!c_dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
     keep_text(u);
     return;
   }
   if (u.is(Op::STORE)) mark_written(u);
-  set_name(u);
+  set_node_name(u);
   if (u.in({Op::ENDIF, Op::END})) indent_depth_--;
   bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
-  if (!body.empty()) output += '\n';
+  if (!body_text.empty()) output += '\n';
   // indent_depth_ may be negative, because a malformed list may have more ENDs than loops
   output.append(size_t(2 * std::max(indent_depth_, 0)), ' ');
   if (variable) {
@@ -323,18 +323,18 @@ void CStyle::print_node(UOp u) {
     output.append_chunks(node_text_);
     output += " = ";
   }
-  if (!dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
+  if (!c_dialect_.text_table->print_row(*this, u)) throw_cannot_render(u);
   if (variable && !u.is(Op::SPECIAL)) output += ';';
-  body += output.view();
+  body_text += output.view();
   output.drop_text();
-  if (!name_prefix_.empty()) counters_[prefix_index_]++;
+  if (!name_prefix_.empty()) name_counters_[prefix_index_]++;
   if (u.in({Op::IF, Op::RANGE})) indent_depth_++;
 }
 
-std::string CStyle::assemble_c(std::string_view function_name) {
+std::string CStyleRenderer::assemble_c(std::string_view function_name) {
   std::string result;
-  if (dialect_.prologue) dialect_.prologue(*this, result);
-  for (std::string_view rest = dialect_.function_prefix; !rest.empty();) {
+  if (c_dialect_.prologue) c_dialect_.prologue(*this, result);
+  for (std::string_view rest = c_dialect_.function_prefix; !rest.empty();) {
     size_t hole = rest.find("{}");
     result += rest.substr(0, hole);
     if (hole == rest.npos) break;
@@ -343,19 +343,19 @@ std::string CStyle::assemble_c(std::string_view function_name) {
   }
   result.append(" ").append(function_name) += '(';
   bool first = true, images = false;
-  for (const Parameter& p : parameters_) {
+  for (const KernelParameter& p : kernel_parameters_) {
     if (!std::exchange(first, false)) result += ", ";
     images |= p.dtype.is_image();
     // like tinygrad, print "None" as the type of a variable that is not an int
-    if (p.dtype.is_ptr()) append_type(p.dtype, p.is_written), output += dialect_.buffer_suffix;
-    else output += p.dtype == dtypes::int32 ? dialect_.int_parameter_type : "None";
+    if (p.dtype.is_ptr()) append_type(p.dtype, p.is_written), output += c_dialect_.buffer_suffix;
+    else output += p.dtype == dtypes::int32 ? c_dialect_.int_parameter_type : "None";
     result.append(output.view()).append(" ").append(p.name);
     output.drop_text();
   }
-  if (!dialect_.extra_parameters.empty()) result.append(first ? "" : ", ").append(dialect_.extra_parameters);
+  if (!c_dialect_.extra_parameters.empty()) result.append(first ? "" : ", ").append(c_dialect_.extra_parameters);
   result += ") {\n";
   if (images) result += "const sampler_t smp = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;\n";
-  result.append(body).append("\n}").append(dialect_.function_suffix);
+  result.append(body_text).append("\n}").append(c_dialect_.function_suffix);
   return result;
 }
 
@@ -364,16 +364,16 @@ std::string element_name(int i) {
   return size_t(i) < kNames.size() ? std::string(1, kNames[size_t(i)]) : "v" + std::to_string(i);
 }
 
-std::string element_names(int count, std::string_view before) {
+std::string element_names_text(int count, std::string_view before) {
   std::string out;
   for (int i = 0; i < std::min(count, 32); i++) out.append(i ? ", " : "").append(before).append(element_name(i));
   return out;
 }
 
-std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
+std::string render_c(const Target& target, const CDialect& c_dialect, std::span<const UOp> list,
                      std::vector<std::string>* added) {
   bool expand_ssa = !list.empty() && list.front().graph().settings().EXPAND_SSA;
-  return CStyle(target, dialect, list, expand_ssa, added).render();
+  return CStyleRenderer(target, c_dialect, list, expand_ssa, added).render();
 }
 
 }  // namespace tgc

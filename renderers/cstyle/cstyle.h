@@ -7,23 +7,23 @@
 
 namespace tgc {
 
-class CStyle;
-using CRow = TextRow<CStyle>;
+class CStyleRenderer;
+using CRow = NodeTextRow<CStyleRenderer>;
 
-struct Parameter {
+struct KernelParameter {
   UOp node;
   std::string_view name;
   DType dtype;
   bool is_written;  // true for a buffer on which a store's address depends; always false in a kernel without images
 };
 
-struct TypeName {
+struct ScalarTypeName {
   Scalar scalar;
   std::string_view name;
 };
 
 // The differences of a language from standard C. Texts are printed unchanged, except for placeholders.
-struct Dialect {
+struct CDialect {
   // printed before the function's name; {} is replaced by the launch bounds
   std::string_view function_prefix = "void";
   // printed before and after the type of a pointer to global memory; the suffix only in parameter lists
@@ -41,30 +41,30 @@ struct Dialect {
   std::string_view vector = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
-  std::span<const TypeName> type_names = {};      // names of scalar types; the other types have tinygrad's names
-  const TextTable<CStyle>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
+  std::span<const ScalarTypeName> type_names = {};  // names of scalar types; the other types have tinygrad's names
+  const NodeTextTable<CStyleRenderer>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
-  void (*prologue)(CStyle&, std::string& out) = nullptr;
+  void (*prologue)(CStyleRenderer&, std::string& out) = nullptr;
   // Each of the following functions replaces what standard C prints; if it is null, standard C is printed.
   // appends a type to the renderer's output
-  void (*type)(CStyle&, DType) = nullptr;
+  void (*type)(CStyleRenderer&, DType) = nullptr;
   // appends a cast of `value` to the renderer's output
-  void (*cast)(CStyle&, DType, std::string_view value) = nullptr;
+  void (*cast)(CStyleRenderer&, DType, std::string_view value) = nullptr;
   // returns the whole source
-  std::string (*assemble)(CStyle&, std::string_view function_name) = nullptr;
+  std::string (*assemble)(CStyleRenderer&, std::string_view function_name) = nullptr;
 };
 
 std::span<const CRow> c_rows();
 
-class CStyle : public TextRenderer {
+class CStyleRenderer : public TextRenderer {
  public:
-  CStyle(const Target& target, const Dialect& dialect, std::span<const UOp> list, bool expand_ssa,
+  CStyleRenderer(const Target& target, const CDialect& c_dialect, std::span<const UOp> list, bool expand_ssa,
          std::vector<std::string>* added);
 
   std::string render();
 
-  const Dialect& dialect() const { return dialect_; }
+  const CDialect& c_dialect() const { return c_dialect_; }
   void print_hole(char letter, int number, UOp u) {
     if (letter == 's') append_stripped_source(u, number);
     else print_rare_hole(letter, number, u);
@@ -78,11 +78,11 @@ class CStyle : public TextRenderer {
   }
   // Must be called for each name and format string from the input. Sets has_own_parens_ if the text has parentheses.
   void note_input_text(std::string_view text) { has_own_parens_ |= text.find_first_of("()") != text.npos; }
-  // Returns the name of the scalar `d` in `Dialect::type_names`; throws Failure if the dialect has no name for it.
+  // Returns the name of the scalar `d` in `CDialect::type_names`; throws Failure if the dialect has no name for it.
   std::string_view dialect_type_name(DType d);
 
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-  std::string body;  // lines of the function body, without the last newline
+  const std::vector<KernelParameter>& kernel_parameters() const { return kernel_parameters_; }
+  std::string body_text;  // lines of the function body, without the last newline
 
  private:
   // Appends source `i` of `u`, without its outer parentheses if the source has the same op as `u`: (a+b)+c becomes
@@ -98,16 +98,16 @@ class CStyle : public TextRenderer {
   void add_parameter(UOp u);
   void mark_written(UOp store);
   bool is_printed_inline(UOp u);
-  void set_name(UOp u);
+  void set_node_name(UOp u);
   std::string assemble_c(std::string_view function_name);
 
-  const Dialect& dialect_;
-  bool expand_ssa_;
+  const CDialect& c_dialect_;
+  bool should_expand_ssa_;
   std::array<std::string_view, kNumScalars> scalar_names_;
-  std::vector<Parameter> parameters_;
+  std::vector<KernelParameter> kernel_parameters_;
   bool has_images_ = false;
-  std::array<uint32_t, 16> counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
-  std::string_view name_prefix_;         // prefix of the current node's name; empty if `counters_` does not number it
+  std::array<uint32_t, 16> name_counters_{};  // the number of the next name for each prefix, indexed by prefix_index_
+  std::string_view name_prefix_;  // prefix of the current node's name; empty if `name_counters_` does not number it
   size_t prefix_index_ = 0;
   int indent_depth_ = 1;         // 1 plus the number of open loops and ifs, for the indentation
   bool has_own_parens_ = false;
@@ -116,11 +116,11 @@ class CStyle : public TextRenderer {
 // Returns the name of element `i` of a vector in CUDA and HIP: x, y, z, w, a, ..., l, v16, ..., v31.
 std::string element_name(int i);
 // Returns the names of `count` elements (at most 32), each preceded by `before`: "float x, float y".
-std::string element_names(int count, std::string_view before = {});
+std::string element_names_text(int count, std::string_view before = {});
 
 // Returns the source of a kernel in a dialect. Throws Failure for a node that the dialect cannot express. `added`: see
 // TextRenderer.
-std::string render_c(const Target& target, const Dialect& dialect, std::span<const UOp> list,
+std::string render_c(const Target& target, const CDialect& c_dialect, std::span<const UOp> list,
                      std::vector<std::string>* added);
 
 }  // namespace tgc

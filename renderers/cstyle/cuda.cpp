@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {
+constexpr ScalarTypeName kTypes[] = {
     {Scalar::BFloat16, "nv_bfloat16"}, {Scalar::FP8E4M3, "__nv_fp8_e4m3"}, {Scalar::FP8E5M2, "__nv_fp8_e5m2"}};
 constexpr DTypeSet kHalves{Scalar::Float16, Scalar::BFloat16};
 
@@ -27,10 +27,10 @@ std::span<const CRow> cuda_rows() {
 
 // Returns the definitions of a vector type that CUDA does not have, and of the function that makes a vector of this
 // type.
-std::string vector_struct(CStyle& c, DType d) {
-  std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names(d.count());
+std::string vector_struct(CStyleRenderer& c, DType d) {
+  std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names_text(d.count());
   return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +
-         "; }; __device__ " + vector + " make_" + vector + "(" + element_names(d.count(), scalar + " ") + ") { " +
+         "; }; __device__ " + vector + " make_" + vector + "(" + element_names_text(d.count(), scalar + " ") + ") { " +
          vector + " r={" + names + "}; return r; }\n";
 }
 
@@ -47,7 +47,7 @@ std::string_view mma_type(DType d, bool result) {
 
 // Returns a function that executes the tensor core's instruction. The operands are in 4-byte registers; the registers
 // of C also receive the result.
-std::string mma_function(CStyle& c, const WmmaUse& use) {
+std::string mma_function(CStyleRenderer& c, const WmmaUse& use) {
   DType dtypes[] = {use.input_dtype, use.input_dtype, use.output_dtype};
   std::string types[3];
   int64_t registers[3];
@@ -77,7 +77,7 @@ std::string mma_function(CStyle& c, const WmmaUse& use) {
          ");\n  return c;\n}\n";
 }
 
-void cuda_prologue(CStyle& c, std::string& out) {
+void cuda_prologue(CStyleRenderer& c, std::string& out) {
   out += R"(#define INFINITY (__int_as_float(0x7f800000))
 #define NAN (__int_as_float(0x7fffffff))
 template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union U { F f; T t; }; U u; u.f = v; return u.t; }
@@ -95,14 +95,14 @@ template <class T, class F> __device__ __forceinline__ T tg_bitcast(F v) { union
          fp8_vector = (n == 2 || n == 4 || n == 8 || n == 16) && dtypes::fp8s.contains(d);
     if (half_vector || fp8_vector) out += vector_struct(c, d);
   }
-  for (const WmmaUse& use : wmma_uses(c.list())) out += mma_function(c, use);
+  for (const WmmaUse& use : find_wmma_uses(c.list())) out += mma_function(c, use);
 }
 
 }  // namespace
 
 std::string render_cuda(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{cuda_rows(), c_rows()};
-  static const Dialect dialect{
+  static const NodeTextTable<CStyleRenderer> table{cuda_rows(), c_rows()};
+  static const CDialect dialect{
       .function_prefix = "extern \"C\" __global__ void __launch_bounds__({})",
       .local_prefix = "__shared__ __align__(16) ",
       .has_local_prefix_in_casts = false,

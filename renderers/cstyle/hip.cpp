@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {
+constexpr ScalarTypeName kTypes[] = {
     {Scalar::BFloat16, "hip_bfloat16"}, {Scalar::FP8E4M3, "hip_fp8"}, {Scalar::FP8E5M2, "hip_bf8"}};
 
 bool is_half(UOp u) { return u.dtype() == dtypes::float16; }
@@ -35,12 +35,12 @@ bool fp8_to_float(UOp u) {
   return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
-std::string fp8_index(CStyle& c, UOp u, DType d) {
+std::string fp8_index(CStyleRenderer& c, UOp u, DType d) {
   if (!dtypes::fp8s.contains(d)) c.throw_cannot_render(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";
 }
 
-bool print_scaled_mfma(CStyle& c, UOp u) {
+bool print_scaled_mfma(CStyleRenderer& c, UOp u) {
   if (!is_scaled_mfma(u)) return false;
   std::string format = fp8_index(c, u, u.src(0).dtype());
   c.output.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1))
@@ -48,12 +48,12 @@ bool print_scaled_mfma(CStyle& c, UOp u) {
   c.output.append(", ").append(format).append(", ").append(format).append(", 0, 0, 0, 0)");
   return true;
 }
-bool print_to_fp8(CStyle& c, UOp u) {
+bool print_to_fp8(CStyleRenderer& c, UOp u) {
   if (!float_to_fp8(u)) return false;
   c.output.append("f32_to_fp8(").append(c.text(u, 0)).append(", ").append(fp8_index(c, u, u.dtype())) += ')';
   return true;
 }
-bool print_from_fp8(CStyle& c, UOp u) {
+bool print_from_fp8(CStyleRenderer& c, UOp u) {
   if (!fp8_to_float(u)) return false;
   bool e4m3 = u.src(0).dtype().scalar_kind() == Scalar::FP8E4M3;
   c.output.append("__builtin_amdgcn_cvt_f32_")
@@ -98,7 +98,7 @@ void declare(std::string& out, std::string_view attribute, std::string_view resu
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
-void declare_math(CStyle& c, std::string& out) {
+void declare_math(CStyleRenderer& c, std::string& out) {
   struct Function {
     Op op;
     std::string_view name, attribute;
@@ -118,16 +118,16 @@ void declare_math(CStyle& c, std::string& out) {
     }
 }
 
-void define_vector(CStyle& c, DType d, std::string& out) {
+void define_vector(CStyleRenderer& c, DType d, std::string& out) {
   std::string vector = c.type(d), scalar = c.type(d.scalar());
   out += "typedef " + scalar + " " + vector + " __attribute__((ext_vector_type(" + std::to_string(d.count()) +
          ")));\nstatic inline __attribute__((device)) " + vector + " make_" + vector + "(" +
-         element_names(d.count(), scalar + " ") + ") { return { " + element_names(d.count()) + " }; }\n";
+         element_names_text(d.count(), scalar + " ") + ") { return { " + element_names_text(d.count()) + " }; }\n";
 }
 
 // Defines a macro or function for each tensor core. On CDNA, as in tinygrad, the type in an instruction's name depends
 // on the preceding tensor cores.
-void define_wmma(CStyle& c, std::string& out) {
+void define_wmma(CStyleRenderer& c, std::string& out) {
   std::map<Scalar, std::string> types{{Scalar::BFloat16, "bf16"}, {Scalar::Float32, "f32"}, {Scalar::Float16, "f16"},
                                       {Scalar::FP8E4M3, "_fp8_fp8"}, {Scalar::FP8E5M2, "_bf8_bf8"}};
   auto type = [&](DType d) {
@@ -136,7 +136,7 @@ void define_wmma(CStyle& c, std::string& out) {
       throw Failure("the " + c.target().name() + " renderer has no tensor core of " + std::string(d.repr()));
     return it->second;
   };
-  for (const WmmaUse& use : wmma_uses(c.list())) {
+  for (const WmmaUse& use : find_wmma_uses(c.list())) {
     std::string define = "#define __" + std::string(use.name) + " __builtin_amdgcn_";
     std::string size = std::to_string(use.n) + "x" + std::to_string(use.m) + "x" + std::to_string(use.k);
     if (is_cdna(c.target().arch)) {
@@ -154,7 +154,7 @@ void define_wmma(CStyle& c, std::string& out) {
   }
 }
 
-void hip_prologue(CStyle& c, std::string& out) {
+void hip_prologue(CStyleRenderer& c, std::string& out) {
   auto list = c.list();
   auto used = value_dtypes_of(list);
   auto has_node_where = [&](auto test) { return std::any_of(list.begin(), list.end(), test); };
@@ -179,7 +179,7 @@ void hip_prologue(CStyle& c, std::string& out) {
   if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 
-Dialect hip(const TextTable<CStyle>& table) {
+CDialect hip(const NodeTextTable<CStyleRenderer>& table) {
   return {
       .function_prefix =
           "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
@@ -202,8 +202,9 @@ Dialect hip(const TextTable<CStyle>& table) {
 }  // namespace
 
 std::string render_hip(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> rdna_table{hip_rows(), c_rows()}, cdna_table{cdna_rows(), hip_rows(), c_rows()};
-  static const Dialect rdna = hip(rdna_table), cdna = hip(cdna_table);
+  static const NodeTextTable<CStyleRenderer> rdna_table{hip_rows(), c_rows()},
+      cdna_table{cdna_rows(), hip_rows(), c_rows()};
+  static const CDialect rdna = hip(rdna_table), cdna = hip(cdna_table);
   return render_c(target, is_cdna(target.arch) ? cdna : rdna, list, added);
 }
 

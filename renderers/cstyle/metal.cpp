@@ -7,7 +7,7 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::BFloat16, "bfloat"}};
+constexpr ScalarTypeName kTypes[] = {{Scalar::BFloat16, "bfloat"}};
 
 std::span<const CRow> metal_rows() {
   static const CRow rows[] = {
@@ -19,7 +19,7 @@ std::span<const CRow> metal_rows() {
 
 // Returns a function that computes A * B + C of 8x8 matrices with a SIMD group; two elements of each matrix are in the
 // registers of each thread.
-std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType out) {
+std::string simdgroup_function(CStyleRenderer& c, std::string_view name, DType in, DType out) {
   std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
   return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" +
          c.type(in) + "8x8 mat_a, mat_b; simdgroup_" + c.type(out) + "8x8 mat_c;\n" +
@@ -30,10 +30,10 @@ std::string simdgroup_function(CStyle& c, std::string_view name, DType in, DType
          out2 + "(mat_c.thread_elements()[0], mat_c.thread_elements()[1]);\n}\n";
 }
 
-void metal_prologue(CStyle& c, std::string& out) {
+void metal_prologue(CStyleRenderer& c, std::string& out) {
   out += "#include <metal_stdlib>\nusing namespace metal;\n";
   std::vector<std::tuple<std::string_view, DType, DType>> done;
-  for (const WmmaUse& use : wmma_uses(c.list())) {
+  for (const WmmaUse& use : find_wmma_uses(c.list())) {
     std::tuple key(use.name, use.input_dtype, use.output_dtype);
     if (std::find(done.begin(), done.end(), key) != done.end()) continue;
     done.push_back(key);
@@ -44,8 +44,8 @@ void metal_prologue(CStyle& c, std::string& out) {
 }  // namespace
 
 std::string render_metal(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{metal_rows(), c_rows()};
-  static const Dialect dialect{
+  static const NodeTextTable<CStyleRenderer> table{metal_rows(), c_rows()};
+  static const CDialect dialect{
       .function_prefix = "kernel void",
       .buffer_prefix = "device ",
       .local_prefix = "threadgroup __attribute__((aligned(16))) ",

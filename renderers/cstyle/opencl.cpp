@@ -5,13 +5,13 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar"},  {Scalar::UInt32, "uint"},
+constexpr ScalarTypeName kTypes[] = {{Scalar::Int8, "char"},    {Scalar::UInt8, "uchar"},  {Scalar::UInt32, "uint"},
                                {Scalar::UInt16, "ushort"}, {Scalar::UInt64, "ulong"}, {Scalar::BFloat16, "ushort"}};
 
 bool is_bf16_const(UOp u) { return u.dtype() == dtypes::bfloat16; }
 
 // Prints the bits of a bfloat16 constant, because bfloat16 is ushort in OpenCL.
-bool print_bf16_const(CStyle& c, UOp u) {
+bool print_bf16_const(CStyleRenderer& c, UOp u) {
   if (!is_bf16_const(u)) return false;
   c.output += std::to_string(float_to_bf16_bits(float(u.arg().to_const().to_double()))) + 'u';
   return true;
@@ -30,7 +30,7 @@ bool is_pixel_store(UOp u) {
          is_pixel(u.src(0), u.src(0).num_src());
 }
 
-bool print_pixel_load(CStyle& c, UOp u) {
+bool print_pixel_load(CStyleRenderer& c, UOp u) {
   bool gated = is_gated_pixel_load(u);
   if (!gated && !is_pixel_load(u)) return false;
   UOp index = u.src(0);
@@ -40,7 +40,7 @@ bool print_pixel_load(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_pixel_store(CStyle& c, UOp u) {
+bool print_pixel_store(CStyleRenderer& c, UOp u) {
   if (!is_pixel_store(u)) return false;
   UOp index = u.src(0);
   c.output.append("write_imagef(").append(c.text(index, 0)).append(", ").append(c.text(index, 1)).append(", ")
@@ -69,15 +69,15 @@ std::span<const CRow> intel_rows() {
   return rows;
 }
 
-void opencl_prologue(CStyle& c, std::string& out) {
+void opencl_prologue(CStyleRenderer& c, std::string& out) {
   if (is_dtype_used(c.list(), dtypes::float16)) out += "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n";
 }
 
 // Appends OpenCL's lines, and a function for each tensor core: a subgroup of 8 threads computes A * B + C, with A and B
 // packed as ints.
-void intel_prologue(CStyle& c, std::string& out) {
+void intel_prologue(CStyleRenderer& c, std::string& out) {
   opencl_prologue(c, out);
-  for (const WmmaUse& use : wmma_uses(c.list())) {
+  for (const WmmaUse& use : find_wmma_uses(c.list())) {
     bool bf16 = use.input_dtype == dtypes::bfloat16;
     std::string in = bf16 ? "ushort" : std::string(use.input_dtype.name()), kind = bf16 ? "bf16" : "f16",
                 result = std::string(use.output_dtype.name()) + "8";
@@ -87,7 +87,7 @@ void intel_prologue(CStyle& c, std::string& out) {
   }
 }
 
-Dialect opencl(const TextTable<CStyle>& table) {
+CDialect opencl(const NodeTextTable<CStyleRenderer>& table) {
   return {
       .function_prefix = "__kernel void",
       .buffer_prefix = "__global ",
@@ -107,15 +107,15 @@ Dialect opencl(const TextTable<CStyle>& table) {
 }  // namespace
 
 std::string render_opencl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{opencl_rows(), c_rows()};
-  static const Dialect dialect = opencl(table);
+  static const NodeTextTable<CStyleRenderer> table{opencl_rows(), c_rows()};
+  static const CDialect dialect = opencl(table);
   return render_c(target, dialect, list, added);
 }
 
 std::string render_intel(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{intel_rows(), opencl_rows(), c_rows()};
-  static const Dialect dialect = [] {
-    Dialect d = opencl(table);
+  static const NodeTextTable<CStyleRenderer> table{intel_rows(), opencl_rows(), c_rows()};
+  static const CDialect dialect = [] {
+    CDialect d = opencl(table);
     d.function_prefix = "__attribute__((intel_reqd_sub_group_size(8)))\n__kernel void";
     d.prologue = intel_prologue;
     return d;

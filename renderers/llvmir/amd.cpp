@@ -9,7 +9,7 @@ constexpr DTypeSet kFloat32{Scalar::Float32};
 // Returns true if `u` converts a dtype in `from` to a dtype in `to`; both may be vectors.
 bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
 
-bool print_special(LlvmIr& r, UOp u) {
+bool print_special(LlvmIrRenderer& r, UOp u) {
   std::string_view name = u.arg().text();
   if (name[0] != 'g' && name[0] != 'l') r.throw_cannot_render(u, "there is no index '" + std::string(name) + "'");
   r.output.append("  ").append(r.name_of_node()).append(" = tail call i32 @llvm.amdgcn.")
@@ -19,7 +19,7 @@ bool print_special(LlvmIr& r, UOp u) {
   return true;
 }
 
-bool print_to_fp8(LlvmIr& r, UOp u) {
+bool print_to_fp8(LlvmIrRenderer& r, UOp u) {
   if (!converts(u, kFloat32, dtypes::fp8s)) return false;
   r.output.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(");
   r.append_type(u.src(0).dtype());
@@ -28,7 +28,7 @@ bool print_to_fp8(LlvmIr& r, UOp u) {
   return true;
 }
 
-bool print_from_fp8(LlvmIr& r, UOp u) {
+bool print_from_fp8(LlvmIrRenderer& r, UOp u) {
   if (!converts(u, dtypes::fp8s, kFloat32)) return false;
   std::string x(r.text(u, 0));
   r.output.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
@@ -37,7 +37,7 @@ bool print_from_fp8(LlvmIr& r, UOp u) {
   return true;
 }
 
-std::string_view mfma_type(LlvmIr& r, UOp u, DType d, int64_t k, bool cdna) {
+std::string_view mfma_type(LlvmIrRenderer& r, UOp u, DType d, int64_t k, bool cdna) {
   bool wide = cdna && k == 32;
   switch (d.scalar_kind()) {
     case Scalar::Float16: return wide ? ".f16" : "f16";
@@ -50,7 +50,7 @@ std::string_view mfma_type(LlvmIr& r, UOp u, DType d, int64_t k, bool cdna) {
   }
 }
 
-void append_operands(LlvmIr& r, UOp u) {
+void append_operands(LlvmIrRenderer& r, UOp u) {
   for (size_t i = 0; i < u.num_src(); i++) {
     if (i) r.output += ", ";
     r.append_type(u.src(i).dtype());
@@ -59,7 +59,7 @@ void append_operands(LlvmIr& r, UOp u) {
 }
 
 template <bool kCdna>
-bool print_wmma(LlvmIr& r, UOp u) {
+bool print_wmma(LlvmIrRenderer& r, UOp u) {
   auto dim = [&](size_t i) { return u.arg()[1][i].small_int(); };
   int64_t n = dim(0), m = dim(1), k = dim(2);
   r.output.append("  ").append(r.name_of_node()).append(" = call ");
@@ -103,8 +103,8 @@ std::span<const LlvmRow> wmma_rows() {
 
 }  // namespace
 
-const TextTable<LlvmIr>& amd_llvm_table(bool cdna) {
-  static const TextTable<LlvmIr> for_rdna{amd_rows(), llvm_rows(), wmma_rows<false>()},
+const NodeTextTable<LlvmIrRenderer>& amd_llvm_table(bool cdna) {
+  static const NodeTextTable<LlvmIrRenderer> for_rdna{amd_rows(), llvm_rows(), wmma_rows<false>()},
       for_cdna{amd_rows(), llvm_rows(), wmma_rows<true>()};
   return cdna ? for_cdna : for_rdna;
 }

@@ -27,7 +27,7 @@ std::string rows(const std::string& n, std::string_view suffix, int op, std::str
   return out;
 }
 
-bool print_amx(LlvmIr& r, UOp u) {
+bool print_amx(LlvmIrRenderer& r, UOp u) {
   std::string n(r.name_of_node());
   for (size_t i = 0; i < u.num_src(); i++) {
     DType d = u.src(i).dtype();

@@ -75,7 +75,7 @@ std::string_view integer_instruction(Op op, bool is_signed) {
   }
 }
 
-std::string_view instruction(LlvmIr& r, UOp u, Op op) {
+std::string_view instruction(LlvmIrRenderer& r, UOp u, Op op) {
   DType d = u.src(0).dtype();
   Class c = d.is_ptr() ? Class::None : class_of(d);
   std::string_view name = c == Class::None    ? ""
@@ -85,7 +85,7 @@ std::string_view instruction(LlvmIr& r, UOp u, Op op) {
   return name;
 }
 
-std::string_view cast_instruction(LlvmIr& r, UOp u) {
+std::string_view cast_instruction(LlvmIrRenderer& r, UOp u) {
   DType from = u.src(0).dtype(), to = u.dtype();
   bool shrinks = to.itemsize() < from.itemsize();
   if (dtypes::is_float(from)) {
@@ -109,7 +109,7 @@ bool is_broadcast(UOp u) {
 
 bool to_bool(UOp u) { return u.dtype().scalar() == dtypes::bool_; }
 
-bool print_vectorize(LlvmIr& r, UOp u) {
+bool print_vectorize(LlvmIrRenderer& r, UOp u) {
   std::string type = r.type(u.dtype()), name(r.name_of_node());
   for (size_t i = 0; i < u.num_src(); i++) {
     bool last = i + 1 == u.num_src();
@@ -185,7 +185,7 @@ std::span<const LlvmRow> llvm_rows() {
   return rows;
 }
 
-void LlvmIr::append_type(DType d) {
+void LlvmIrRenderer::append_type(DType d) {
   if (d.vcount() > 1) {
     output.append("<").append(std::to_string(d.vcount())).append(" x ");
     append_type(d.scalar());
@@ -200,7 +200,7 @@ void LlvmIr::append_type(DType d) {
   }
 }
 
-void LlvmIr::print_hole(char letter, int number, UOp u) {
+void LlvmIrRenderer::print_hole(char letter, int number, UOp u) {
   if (number >= int(u.num_src())) throw_cannot_render(u, "it lacks source " + std::to_string(number));
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
@@ -225,7 +225,7 @@ void LlvmIr::print_hole(char letter, int number, UOp u) {
   }
 }
 
-std::string LlvmIr::constant(UOp u) {
+std::string LlvmIrRenderer::constant(UOp u) {
   Const v = u.arg().to_const();
   DType d = u.dtype();
   if (!dtypes::floats.contains(d)) return v.to_int().str();
@@ -238,14 +238,14 @@ std::string LlvmIr::constant(UOp u) {
   return truncate(v, d).str();
 }
 
-void LlvmIr::add_parameter(UOp u) {
+void LlvmIrRenderer::add_parameter(UOp u) {
   node_text_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
   parameters_text_.append(parameters_text_.empty() ? "" : ", ").append(type(u.dtype()))
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(node_text_);
 }
 
 // Local memory of a GPU is a global variable, which the work group shares; any other buffer is on the stack.
-void LlvmIr::add_local(UOp u) {
+void LlvmIrRenderer::add_local_buffer(UOp u) {
   bool local = u.is(Op::DEFINE_LOCAL);
   std::string id;
   for (char c : u.arg().str())
@@ -264,7 +264,7 @@ void LlvmIr::add_local(UOp u) {
 }
 
 // Allocates stack memory for the operands of a WMMA, because AMX reads and writes only memory.
-void LlvmIr::add_amx_operands(UOp wmma) {
+void LlvmIrRenderer::add_amx_operands(UOp wmma) {
   std::string name = "%wmma" + std::to_string(num_named_values_++);
   set_text(wmma, name);
   auto axes = wmma.arg()[6].items();
@@ -278,7 +278,7 @@ void LlvmIr::add_amx_operands(UOp wmma) {
   }
 }
 
-void LlvmIr::print_node(UOp u) {
+void LlvmIrRenderer::print_node(UOp u) {
   if (has_text(u)) {
     node_text_ = text(u);  // add_amx_operands() has given the node a name
   } else {
@@ -291,13 +291,13 @@ void LlvmIr::print_node(UOp u) {
   output.drop_text();
 }
 
-std::string LlvmIr::attributes() {
+std::string LlvmIrRenderer::attributes_text() {
   std::string bounds =
       target().device == "CPU" ? "" : " \"amdgpu-flat-work-group-size\"=\"1," + launch_bounds_of(list()).str() + "\"";
   return "attributes #0 = { alwaysinline nounwind \"no-builtins\"" + bounds + " \"no-trapping-math\"=\"true\" }";
 }
 
-std::string LlvmIr::render() {
+std::string LlvmIrRenderer::render() {
   std::string function_name = "test";
   body_text_.reserve(96 * list().size());
   if (list().front().graph().settings().AMX)
@@ -309,7 +309,7 @@ std::string LlvmIr::render() {
       case Op::DEFINE_GLOBAL:
       case Op::DEFINE_VAR: add_parameter(u); break;
       case Op::DEFINE_LOCAL:
-      case Op::DEFINE_REG: add_local(u); break;
+      case Op::DEFINE_REG: add_local_buffer(u); break;
       case Op::CONST: set_text(u, constant(u)); break;
       case Op::CAST:  // a cast to a pointer, or to the same LLVM type, needs no instruction
         if (u.dtype().is_ptr() || is_same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
@@ -327,13 +327,13 @@ std::string LlvmIr::render() {
     result.append(amd_float_to_fp8()) += '\n';
   result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(")
       .append(parameters_text_).append(") #0\n{\n");
-  return result.append(body_text_).append("  ret void\n}\n").append(attributes());
+  return result.append(body_text_).append("  ret void\n}\n").append(attributes_text());
 }
 
 namespace {
 
-const TextTable<LlvmIr>& table_for(const Target& target) {
-  static const TextTable<LlvmIr> cpu{llvm_rows(), llvm_amx_rows()};
+const NodeTextTable<LlvmIrRenderer>& table_for(const Target& target) {
+  static const NodeTextTable<LlvmIrRenderer> cpu{llvm_rows(), llvm_amx_rows()};
   if (target.device == "CPU") return cpu;
   return amd_llvm_table(is_cdna(target.arch));
 }
@@ -341,7 +341,7 @@ const TextTable<LlvmIr>& table_for(const Target& target) {
 }  // namespace
 
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  return LlvmIr(target, list, table_for(target), added).render();
+  return LlvmIrRenderer(target, list, table_for(target), added).render();
 }
 
 }  // namespace tgc

@@ -8,12 +8,12 @@ namespace tgc {
 // Returns the LLVM IR of a kernel. Throws Failure for a node that LLVM IR cannot express. `added`: see TextRenderer.
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
-class LlvmIr;
-using LlvmRow = TextRow<LlvmIr>;
+class LlvmIrRenderer;
+using LlvmRow = NodeTextRow<LlvmIrRenderer>;
 
-class LlvmIr : public TextRenderer {
+class LlvmIrRenderer : public TextRenderer {
  public:
-  LlvmIr(const Target& target, std::span<const UOp> list, const TextTable<LlvmIr>& table,
+  LlvmIrRenderer(const Target& target, std::span<const UOp> list, const NodeTextTable<LlvmIrRenderer>& table,
          std::vector<std::string>* added)
       : TextRenderer(target, list, added), text_table_(table) {}
   std::string render();
@@ -28,13 +28,13 @@ class LlvmIr : public TextRenderer {
  private:
   void print_node(UOp u);
   void add_parameter(UOp u);
-  void add_local(UOp u);
+  void add_local_buffer(UOp u);
   void add_amx_operands(UOp wmma);
   std::string constant(UOp u);
-  std::string attributes();
+  std::string attributes_text();
   void append_line(std::string_view text) { body_text_.append(text) += '\n'; }
 
-  const TextTable<LlvmIr>& text_table_;
+  const NodeTextTable<LlvmIrRenderer>& text_table_;
   std::string body_text_, parameters_text_, globals_text_;
   int num_named_values_ = 0;
 };
@@ -44,7 +44,7 @@ bool is_same_llvm_type(DType a, DType b);
 
 std::span<const LlvmRow> llvm_rows();                // rows that CPU and AMD share
 std::span<const LlvmRow> llvm_amx_rows();            // rows for Apple's AMX
-const TextTable<LlvmIr>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
+const NodeTextTable<LlvmIrRenderer>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
 std::string_view amd_float_to_fp8();                 // the LLVM IR of a function that kernels with fp8 call
 
 }  // namespace tgc

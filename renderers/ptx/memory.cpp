@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
+std::string_view space_of(PtxRenderer& p, UOp buffer, UOp user) {
   while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
   if (buffer.is(Op::DEFINE_LOCAL)) return "shared";
   if (buffer.is(Op::DEFINE_GLOBAL)) return "global";
@@ -14,29 +14,29 @@ std::string_view space_of(Ptx& p, UOp buffer, UOp user) {
 
 // Appends the beginning of an access, such as "ld.global.v4.f32 ". `what` is ld or st; `d` is the dtype of the value at
 // `index`.
-void append_access(Ptx& p, UOp user, std::string_view what, UOp index, DType d) {
+void append_access(PtxRenderer& p, UOp user, std::string_view what, UOp index, DType d) {
   p.output.append(what).append(".").append(space_of(p, index.src(0), user));
   if (d.count() > 1) p.output.append(".v").append(std::to_string(d.count()));
-  p.output.append(".").append(p.memory(user, d.scalar())) += ' ';
+  p.output.append(".").append(p.memory_type_name(user, d.scalar())) += ' ';
 }
 
-void append_load(Ptx& p, UOp u) {
+void append_load(PtxRenderer& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());
-  if (u.dtype().count() > 1) p.output.append("{").append(Ptx::joined_names(p.vector(u))) += '}';
+  if (u.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector(u))) += '}';
   else p.name(u);
   p.output.append(", [").append(p.text(index, 1)).append("+0];");
 }
 
 // Appends a gated load. If the gate is false, the result is the alternative value for a scalar, and 0 for a vector.
-void append_gated_load(Ptx& p, UOp u) {
+void append_gated_load(PtxRenderer& p, UOp u) {
   std::string_view gate = p.text(u.src(0), 2);
   DType scalar = u.dtype().scalar();
   bool is_vector = u.src(1).dtype().count() > 1;
   if (is_vector)
     for (std::string_view r : p.vector(u))
       p.output.append("mov.")
-          .append(p.memory(u, scalar))
+          .append(p.memory_type_name(u, scalar))
           .append(" ")
           .append(r)
           .append(", ")
@@ -50,7 +50,7 @@ void append_gated_load(Ptx& p, UOp u) {
   p.output.append(", ").append(p.text(u, 1)) += ';';
 }
 
-bool print_load(Ptx& p, UOp u) {
+bool print_load(PtxRenderer& p, UOp u) {
   UOp index = u.src(0);
   if (!index.is(Op::INDEX)) return false;
   if (index.num_src() == 2) append_load(p, u);
@@ -59,18 +59,18 @@ bool print_load(Ptx& p, UOp u) {
   return true;
 }
 
-bool print_store(Ptx& p, UOp u) {
+bool print_store(PtxRenderer& p, UOp u) {
   UOp index = u.src(0);
   if (u.num_src() != 2 || !index.is(Op::INDEX)) return false;
   UOp value = u.src(1);
   append_access(p, u, "st", index, value.dtype());
   p.output.append("[").append(p.text(index, 1)).append("+0], ");
-  if (value.dtype().count() > 1) p.output.append("{").append(Ptx::joined_names(p.vector(value))).append("};");
+  if (value.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector(value))).append("};");
   else p.output.append(p.text(value)) += ';';
   return true;
 }
 
-bool print_local(Ptx& p, UOp u) {
+bool print_local(PtxRenderer& p, UOp u) {
   std::string name = "local" + u.arg().str();
   p.output +=
       ".shared .align 16 .b8 " + name + "[" + std::to_string(u.dtype().size() * u.dtype().itemsize()) + "];\nmov.u64 ";

@@ -36,7 +36,7 @@ bool is_float(UOp u) { return dtypes::is_float(u.dtype()); }
 bool is_int(UOp u) { return dtypes::is_int(u.dtype()); }
 bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
 
-bool print_const(Ptx& p, UOp u) {
+bool print_const(PtxRenderer& p, UOp u) {
   std::string value = p.value(u, u.arg().to_const(), u.dtype());
   if (u.dtype().scalar() == dtypes::bool_) {
     p.output += "setp.ne.s16 ";
@@ -50,7 +50,7 @@ bool print_const(Ptx& p, UOp u) {
   return true;
 }
 
-bool print_special(Ptx& p, UOp u) {
+bool print_special(PtxRenderer& p, UOp u) {
   std::string_view name = u.arg().text();
   p.output.append("mov.u32 %").append(name).append(", %").append(name[0] == 'g' ? "ctaid" : "tid").append(".");
   p.output += char('x' + (name.back() - '0'));
@@ -58,7 +58,7 @@ bool print_special(Ptx& p, UOp u) {
   return true;
 }
 
-bool print_cast(Ptx& p, UOp u) {
+bool print_cast(PtxRenderer& p, UOp u) {
   DType to = u.dtype(), from = u.src(0).dtype();
   if (from.scalar() == dtypes::bool_) {
     p.output.append("selp.b").append(p.type(u, to).substr(1)).append(" ");
@@ -86,16 +86,18 @@ bool print_cast(Ptx& p, UOp u) {
   return true;
 }
 
-bool print_if(Ptx& p, UOp u) {
+bool print_if(PtxRenderer& p, UOp u) {
   std::string_view gate = p.text(u, 0);
   p.output.append("@!").append(gate).append(" bra IF_").append(gate.substr(1)).append("_")
-      .append(std::to_string(p.position(u))) += ';';
+      .append(std::to_string(p.position_of(u))) += ';';
   return true;
 }
-bool print_endif(Ptx& p, UOp u) {
+bool print_endif(PtxRenderer& p, UOp u) {
   UOp opened = u.src(0);
-  p.output.append("IF_").append(p.text(opened, 0).substr(1)).append("_").append(std::to_string(p.position(opened))) +=
-      ':';
+  p.output.append("IF_")
+      .append(p.text(opened, 0).substr(1))
+      .append("_")
+      .append(std::to_string(p.position_of(opened))) += ':';
   return true;
 }
 
@@ -151,24 +153,24 @@ std::span<const PtxRow> ptx_rows() {
 
 }  // namespace
 
-std::string_view Ptx::type(UOp u, DType d) const {
+std::string_view PtxRenderer::type(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
   if (t.empty()) throw_cannot_render(u, "there is no register type for " + std::string(d.repr()));
   return t;
 }
-std::string_view Ptx::memory(UOp u, DType d) const {
+std::string_view PtxRenderer::memory_type_name(UOp u, DType d) const {
   std::string_view t = memory_type(d.scalar_kind());
   if (t.empty()) throw_cannot_render(u, "there is no memory type for " + std::string(d.repr()));
   return t;
 }
 
-void Ptx::print_hole(char letter, int number, UOp u) {
+void PtxRenderer::print_hole(char letter, int number, UOp u) {
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
     case 't': output += type(u, of.dtype()); return;
     case 'w': output += type(u, of.dtype()).substr(1); return;
     case 'h': output += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
-    case 'v': output += memory(u, u.dtype()); return;
+    case 'v': output += memory_type_name(u, u.dtype()); return;
     case 'm': output += (number < 0 ? node_text_ : text(of)).substr(1); return;
     case 'd': output += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
     case 'l': output += text(u.src(1), 0); return;
@@ -176,7 +178,7 @@ void Ptx::print_hole(char letter, int number, UOp u) {
   }
 }
 
-std::string Ptx::value(UOp u, Const v, DType d) const {
+std::string PtxRenderer::value(UOp u, Const v, DType d) const {
   char text[32];
   if (dtypes::is_float(d)) {
     double x = v.to_double();
@@ -191,13 +193,13 @@ std::string Ptx::value(UOp u, Const v, DType d) const {
   return v.to_int().str() + (dtypes::is_unsigned(d) ? "U" : "");
 }
 
-Ptx::Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
-    : TextRenderer(target, list, added), registers_(list.size() * 2), node_positions_(list.size()) {
+PtxRenderer::PtxRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added)
+    : TextRenderer(target, list, added), node_registers_(list.size() * 2), node_positions_(list.size()) {
   for (size_t i = list.size(); i-- > 0;) node_positions_[list[i]] = i;
 }
 
 // Adds lines to the body. To align the operands, inserts a tab before each line and replaces its first space by tabs.
-void Ptx::add_lines(std::string_view text) {
+void PtxRenderer::add_lines(std::string_view text) {
   if (text.empty()) return;
   for (size_t at = 0; at <= text.size();) {
     size_t end = std::min(text.find('\n', at), text.size());
@@ -210,24 +212,24 @@ void Ptx::add_lines(std::string_view text) {
   }
 }
 
-void Ptx::print_node(UOp u) {
+void PtxRenderer::print_node(UOp u) {
   if (u.is(Op::DEFINE_VAR))
     parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
   if (u.is(Op::DEFINE_GLOBAL)) parameters_.push_back(".param .u64 data" + u.arg().str());
   name_node(u);
-  static const TextTable<Ptx> table{ptx_rows(), ptx_memory_rows(), ptx_wmma_rows()};
+  static const NodeTextTable<PtxRenderer> table{ptx_rows(), ptx_memory_rows(), ptx_wmma_rows()};
   if (!table.print_row(*this, u)) throw_cannot_render(u);
   add_lines(output.view());
   output.drop_text();
   if (u.is(Op::SPECIAL)) special_lines_.push_back("\t.reg\t\t.u32 %" + std::string(u.arg().text()) + ";\n");
 }
 
-std::string Ptx::function_head(std::string_view function_name) {
+std::string PtxRenderer::function_head(std::string_view function_name) {
   std::string text =
       ".version VERSION\n.target TARGET\n.address_size 64\n.visible .entry " + std::string(function_name) + " (\n\t";
   for (size_t i = 0; i < parameters_.size(); i++) text.append(i ? ",\n\t" : "").append(parameters_[i]);
   text += "\n)\n.maxntid " + launch_bounds_of(list()).str() + "\n{\n";
-  for (const Counter& c : counters_)
+  for (const RegisterCounter& c : counters_)
     text.append("\t.reg\t\t.")
         .append(c.type)
         .append(" ")
@@ -237,7 +239,7 @@ std::string Ptx::function_head(std::string_view function_name) {
   return text;
 }
 
-std::string Ptx::render() {
+std::string PtxRenderer::render() {
   std::string function_name = "test";
   body_text_.reserve(64 * list().size());
   for (UOp u : list()) {
@@ -250,7 +252,7 @@ std::string Ptx::render() {
 }
 
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  return Ptx(target, list, added).render();
+  return PtxRenderer(target, list, added).render();
 }
 
 }  // namespace tgc

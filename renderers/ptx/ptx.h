@@ -10,29 +10,29 @@ namespace tgc {
 // text that each node of `list` adds to the body.
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
-class Ptx;
-using PtxRow = TextRow<Ptx>;
+class PtxRenderer;
+using PtxRow = NodeTextRow<PtxRenderer>;
 
-class Ptx : public TextRenderer {
+class PtxRenderer : public TextRenderer {
  public:
   using Registers = std::vector<std::string_view>;
 
-  Ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
+  PtxRenderer(const Target& target, std::span<const UOp> list, std::vector<std::string>* added);
   std::string render();
 
   void print_hole(char letter, int number, UOp u);
-  // type() returns the register type ("f32") of a scalar `d`, memory() the memory type ("b16"). Both throw a Failure
-  // that names the node `u` if `d` has no such type.
+  // type() returns the register type ("f32") of a scalar `d`, memory_type_name() the memory type ("b16"). Both throw a
+  // Failure that names the node `u` if `d` has no such type.
   std::string_view type(UOp u, DType d) const;
-  std::string_view memory(UOp u, DType d) const;
+  std::string_view memory_type_name(UOp u, DType d) const;
   std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure on float32 overflow
-  size_t position(UOp u) { return *node_positions_.find(u); }
+  size_t position_of(UOp u) { return *node_positions_.find(u); }
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
   std::span<const std::string_view> vector(UOp u);
-  void set_vector(UOp u, Registers names) { registers_[u] = std::move(names); }
-  Registers new_registers(size_t count, std::string_view prefix, std::string_view type);
-  static std::string joined_names(std::span<const std::string_view> names);
+  void set_vector(UOp u, Registers names) { node_registers_[u] = std::move(names); }
+  Registers make_registers(size_t count, std::string_view prefix, std::string_view type);
+  static std::string join_names(std::span<const std::string_view> names);
 
  private:
   void print_node(UOp u);
@@ -48,17 +48,17 @@ class Ptx : public TextRenderer {
   void share_accessed_buffer(UOp u);
 
   // Counts the registers with one prefix and type; the count is the number in the next register's name.
-  struct Counter {
+  struct RegisterCounter {
     std::string_view prefix, type;
     std::string name_start;         // a register's name without its number: "%val_f32_"
     uint32_t count;
   };
-  Counter& counter(std::string_view prefix, std::string_view type);
+  RegisterCounter& counter_of(std::string_view prefix, std::string_view type);
 
-  std::vector<Counter> counters_;
+  std::vector<RegisterCounter> counters_;
   std::vector<std::string> parameters_, special_lines_;
   std::string body_text_;
-  ListMap<Registers> registers_;
+  ListMap<Registers> node_registers_;
   ListMap<size_t> node_positions_;
   Arena name_arena_;
 };

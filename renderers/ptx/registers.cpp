@@ -6,36 +6,36 @@
 
 namespace tgc {
 
-Ptx::Counter& Ptx::counter(std::string_view prefix, std::string_view type) {
+PtxRenderer::RegisterCounter& PtxRenderer::counter_of(std::string_view prefix, std::string_view type) {
   auto it = std::find_if(counters_.begin(), counters_.end(),
-                         [&](const Counter& c) { return c.prefix == prefix && c.type == type; });
+                         [&](const RegisterCounter& c) { return c.prefix == prefix && c.type == type; });
   if (it == counters_.end())
     it = counters_.insert(it, {prefix, type, "%" + std::string(prefix) + "_" + std::string(type) + "_", 0});
   return *it;
 }
 
-Ptx::Registers Ptx::new_registers(size_t count, std::string_view prefix, std::string_view type) {
+PtxRenderer::Registers PtxRenderer::make_registers(size_t count, std::string_view prefix, std::string_view type) {
   Registers names;
-  Counter& c = counter(prefix, type);
+  RegisterCounter& c = counter_of(prefix, type);
   for (size_t i = 0; i < count; i++) names.push_back(name_arena_.copy(c.name_start + std::to_string(c.count++)));
   return names;
 }
 
-std::string Ptx::joined_names(std::span<const std::string_view> names) {
+std::string PtxRenderer::join_names(std::span<const std::string_view> names) {
   std::string text;
   for (std::string_view n : names) text.append(text.empty() ? "" : ", ").append(n);
   return text;
 }
 
-std::span<const std::string_view> Ptx::vector(UOp u) {
-  auto* names = registers_.find(u);
+std::span<const std::string_view> PtxRenderer::vector(UOp u) {
+  auto* names = node_registers_.find(u);
   if (!names) throw_cannot_render(u, "it is used as a vector, but has no registers of elements");
   return *names;
 }
 
-void Ptx::name_node(UOp u) {
+void PtxRenderer::name_node(UOp u) {
   auto name = [&](std::string_view prefix, std::string_view type) {
-    Counter& c = counter(prefix, type);
+    RegisterCounter& c = counter_of(prefix, type);
     output.append(c.name_start).append_number(c.count++);
     node_text_ = keep_text(u);
   };
@@ -44,7 +44,7 @@ void Ptx::name_node(UOp u) {
     case Op::LOAD:
       if (u.src(0).dtype() != dtypes::int64) throw_cannot_render(u, "its address is not an int64");
       if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
-      return set_vector(u, new_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
+      return set_vector(u, make_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
     case Op::CAST:
     case Op::BITCAST: return name("cast", type(u, u.dtype()));
     case Op::END: return name("pred", "pred");
@@ -58,12 +58,12 @@ void Ptx::name_node(UOp u) {
   }
 }
 
-void Ptx::share_registers(UOp u, UOp from) {
-  if (auto* names = registers_.find(from)) registers_[u] = *names;
+void PtxRenderer::share_registers(UOp u, UOp from) {
+  if (auto* names = node_registers_.find(from)) node_registers_[u] = *names;
   else share_text(u, from);
 }
 
-void Ptx::share_element(UOp u, const Int& i) {
+void PtxRenderer::share_element(UOp u, const Int& i) {
   auto elements = vector(u.src(0));
   if (i < Int(0) || i >= Int(int64_t(elements.size()))) throw_cannot_render(u, "there is no such element");
   set_text(u, elements[size_t(i.small_value())]);
@@ -71,7 +71,7 @@ void Ptx::share_element(UOp u, const Int& i) {
 
 // Handles an access to a buffer in registers. The access shares the buffer's registers; a STORE also moves its value
 // into them.
-void Ptx::share_accessed_buffer(UOp u) {
+void PtxRenderer::share_accessed_buffer(UOp u) {
   share_registers(u, u.src(0));
   if (!u.is(Op::STORE)) return;
   DType d = u.src(1).dtype();
@@ -79,7 +79,7 @@ void Ptx::share_accessed_buffer(UOp u) {
   add_lines("mov." + t + " " + std::string(text(u, 0)) + ", " + std::string(text(u, 1)) + ";");
 }
 
-bool Ptx::handle_register_node(UOp u) {
+bool PtxRenderer::handle_register_node(UOp u) {
   DType first = u.num_src() ? u.src(0).dtype() : dtypes::void_;
   bool in_registers = first.is_ptr() && first.addrspace() == AddrSpace::REG;
   switch (u.op()) {
@@ -102,7 +102,7 @@ bool Ptx::handle_register_node(UOp u) {
       share_element(u, u.arg()[0].as_int());
       return true;
     case Op::DEFINE_REG:
-      set_vector(u, new_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar())));
+      set_vector(u, make_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar())));
       return true;
     case Op::INDEX:
       if (!in_registers) return true;

@@ -5,7 +5,7 @@ namespace tgc {
 namespace {
 
 // Returns the number of elements per register. Throws Failure if they are too large or do not fill whole registers.
-size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
+size_t elements_of_register(PtxRenderer& p, UOp wmma, DType element, size_t elements) {
   int size = element.itemsize();
   if (size <= 0 || size > 4 || elements % size_t(4 / size))
     p.throw_cannot_render(wmma, "its elements do not fill registers of four bytes");
@@ -13,20 +13,20 @@ size_t elements_of_register(Ptx& p, UOp wmma, DType element, size_t elements) {
 }
 
 std::string elements_at(std::span<const std::string_view> elements, size_t each, size_t i) {
-  return each == 1 ? std::string(elements[i]) : "{" + Ptx::joined_names(elements.subspan(i * each, each)) + "}";
+  return each == 1 ? std::string(elements[i]) : "{" + PtxRenderer::join_names(elements.subspan(i * each, each)) + "}";
 }
 
-Ptx::Registers pack(Ptx& p, UOp wmma, UOp operand, std::string_view prefix) {
+PtxRenderer::Registers pack(PtxRenderer& p, UOp wmma, UOp operand, std::string_view prefix) {
   auto elements = p.vector(operand);
   size_t each = elements_of_register(p, wmma, operand.dtype().scalar(), elements.size());
-  auto packed = p.new_registers(elements.size() / each, prefix, "b32");
+  auto packed = p.make_registers(elements.size() / each, prefix, "b32");
   for (size_t i = 0; i < packed.size(); i++)
     p.output.append("mov.b32 ").append(packed[i]).append(", ").append(elements_at(elements, each, i)).append(";\n");
   return packed;
 }
 
-void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
-  p.set_vector(wmma, p.new_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
+void unpack(PtxRenderer& p, UOp wmma, const PtxRenderer::Registers& packed, DType element) {
+  p.set_vector(wmma, p.make_registers(size_t(wmma.dtype().count()), "wmma", p.type(wmma, wmma.dtype().scalar())));
   auto elements = p.vector(wmma);
   size_t each = elements_of_register(p, wmma, element, elements.size());
   if (packed.size() * each != elements.size())
@@ -35,13 +35,13 @@ void unpack(Ptx& p, UOp wmma, const Ptx::Registers& packed, DType element) {
     p.output.append("\nmov.b32 ").append(elements_at(elements, each, i)).append(", ").append(packed[i]) += ';';
 }
 
-std::string_view core_type(Ptx& p, UOp wmma, DType d, std::string_view of_float) {
+std::string_view core_type(PtxRenderer& p, UOp wmma, DType d, std::string_view of_float) {
   if (d == dtypes::float16) return "f16";
   if (d != dtypes::float32) p.throw_cannot_render(wmma, "there is no tensor core of " + std::string(d.repr()));
   return of_float;
 }
 
-bool print_wmma(Ptx& p, UOp u) {
+bool print_wmma(PtxRenderer& p, UOp u) {
   const Arg &dims = u.arg()[1], &in = u.arg()[2], &result = u.arg()[3];
   std::string_view in_type = core_type(p, u, in.dtype(), "tf32"), result_type = core_type(p, u, result.dtype(), "f32");
   auto a = pack(p, u, u.src(0), "wmma_in"), b = pack(p, u, u.src(1), "wmma_in"),
@@ -49,9 +49,9 @@ bool print_wmma(Ptx& p, UOp u) {
   p.output.append("mma.sync.aligned.m").append(dims[1].str()).append("n").append(dims[0].str()).append("k")
       .append(dims[2].str()).append(".row.col.");
   p.output.append(result_type).append(".").append(in_type).append(".").append(in_type).append(".").append(result_type);
-  std::string c = Ptx::joined_names(sums);
-  p.output.append(12, ' ').append("{").append(c).append("}, {").append(Ptx::joined_names(a)).append("}, {")
-      .append(Ptx::joined_names(b)).append("}, {").append(c).append("};");
+  std::string c = PtxRenderer::join_names(sums);
+  p.output.append(12, ' ').append("{").append(c).append("}, {").append(PtxRenderer::join_names(a)).append("}, {")
+      .append(PtxRenderer::join_names(b)).append("}, {").append(c).append("};");
   unpack(p, u, sums, result.dtype());
   return true;
 }

@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr TypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"}, {Scalar::UInt16, "u32"},
+constexpr ScalarTypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "u32"}, {Scalar::UInt16, "u32"},
                                {Scalar::Int16, "i32"},   {Scalar::Int8, "i32"},  {Scalar::Int32, "i32"},
                                {Scalar::UInt32, "u32"},  {Scalar::Bool, "bool"}, {Scalar::Float16, "f16"}};
 
@@ -22,32 +22,32 @@ int64_t packed_size(DType d) {
   return d.size() / (4 / d.itemsize());
 }
 
-std::string_view storage_type(CStyle& c, DType d) {
+std::string_view storage_type(CStyleRenderer& c, DType d) {
   return is_packed(d) ? "atomic<u32>" : c.dialect_type_name(d.base());
 }
 
-void append_load(CStyle& c, std::string_view place, DType d) {
+void append_load(CStyleRenderer& c, std::string_view place, DType d) {
   if (is_packed(d)) c.output.append("atomicLoad(&").append(place) += ')';
   else c.output += place;
 }
 
-void append_buffer(CStyle& c, UOp u, std::string_view var, DType stored) {
+void append_buffer(CStyleRenderer& c, UOp u, std::string_view var, DType stored) {
   c.output.append(var).append(" ");
   c.name(u);
   c.output.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype())))
       .append(">;");
 }
 
-bool print_register(CStyle& c, UOp u) { return append_buffer(c, u, "var", u.dtype()), true; }
-bool print_local(CStyle& c, UOp u) { return append_buffer(c, u, "var<workgroup>", u.dtype().base()), true; }
+bool print_register(CStyleRenderer& c, UOp u) { return append_buffer(c, u, "var", u.dtype()), true; }
+bool print_local(CStyleRenderer& c, UOp u) { return append_buffer(c, u, "var<workgroup>", u.dtype().base()), true; }
 
-bool print_bool(CStyle& c, UOp u) {
+bool print_bool(CStyleRenderer& c, UOp u) {
   if (u.dtype().scalar() != dtypes::bool_) return false;
   c.output += u.arg().to_const().truthy() ? "true" : "false";
   return true;
 }
 
-bool print_unsigned(CStyle& c, UOp u) {
+bool print_unsigned(CStyleRenderer& c, UOp u) {
   constexpr DTypeSet kUnsigned{Scalar::UInt8, Scalar::UInt16, Scalar::UInt32};
   if (!kUnsigned.contains(u.dtype())) return false;
   Int v = u.arg().to_const().to_int();
@@ -56,7 +56,7 @@ bool print_unsigned(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_bitcast(CStyle& c, UOp u) {
+bool print_bitcast(CStyleRenderer& c, UOp u) {
   auto is = [](DType d, DTypeSet set) { return d.count() == 1 && set.contains(d); };
   DType to = u.dtype(), from = u.src(0).dtype();
   std::string_view x = c.text(u, 0);
@@ -73,7 +73,7 @@ bool print_bitcast(CStyle& c, UOp u) {
   return true;
 }
 
-bool print_load(CStyle& c, UOp u) {
+bool print_load(CStyleRenderer& c, UOp u) {
   UOp place = u.src(0);
   if (u.num_src() > 1 && u.src(1).in({Op::CONST, Op::VCONST})) {
     c.output.append("select(").append(c.text(u, 1)).append(", ");
@@ -86,7 +86,7 @@ bool print_load(CStyle& c, UOp u) {
 }
 
 // Prints a store. A packed store of (load & mask) | bits becomes an atomicAnd with mask and an atomicAdd of bits.
-bool print_store(CStyle& c, UOp u) {
+bool print_store(CStyleRenderer& c, UOp u) {
   UOp place = u.src(0), value = u.src(1);
   std::string_view at = c.text(place);
   if (!is_packed(place.src(0).dtype())) {
@@ -119,13 +119,14 @@ std::span<const CRow> wgsl_rows() {
   return rows;
 }
 
-// Removes the "var<workgroup>" lines from `body` and returns them, because WGSL allows them only outside functions.
-std::string take_local_buffers(std::string& body) {
+// Removes the "var<workgroup>" lines from `body_text` and returns them, because WGSL allows them only outside
+// functions.
+std::string take_local_buffers(std::string& body_text) {
   std::string local_buffers, rest;
   bool is_first = true;
-  for (size_t at = 0; at <= body.size();) {
-    size_t end = std::min(body.find('\n', at), body.size());
-    std::string_view line = std::string_view(body).substr(at, end - at);
+  for (size_t at = 0; at <= body_text.size();) {
+    size_t end = std::min(body_text.find('\n', at), body_text.size());
+    std::string_view line = std::string_view(body_text).substr(at, end - at);
     if (line.find("var<workgroup>") != line.npos) {
       local_buffers.append(line.substr(line.find_first_not_of(' '))) += '\n';
     } else {
@@ -134,7 +135,7 @@ std::string take_local_buffers(std::string& body) {
     }
     at = end + 1;
   }
-  body = std::move(rest);
+  body_text = std::move(rest);
   return local_buffers;
 }
 
@@ -148,18 +149,19 @@ std::string workgroup_size(std::span<const UOp> list) {
   return out.empty() ? "1" : out;
 }
 
-std::string assemble(CStyle& c, std::string_view function_name) {
+std::string assemble(CStyleRenderer& c, std::string_view function_name) {
   std::string out;
   if (is_dtype_used(c.list(), dtypes::float16)) out += "enable f16;\n";
   out += R"(fn nan() -> f32 { let bits = 0xffffffffu; return bitcast<f32>(bits); }
 @group(0) @binding(0)
 var<uniform> INFINITY : f32;
 )";
-  std::string local_buffers = take_local_buffers(c.body);
-  if (c.parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();  // as in tinygrad, no newline follows
+  std::string local_buffers = take_local_buffers(c.body_text);
+  // as in tinygrad, no newline follows
+  if (c.kernel_parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();
   out += local_buffers;
   int binding = 1;
-  for (const Parameter& p : c.parameters()) {
+  for (const KernelParameter& p : c.kernel_parameters()) {
     if (binding > 1) out += '\n';
     out += "@group(0) @binding(" + std::to_string(binding++) + ")";
     bool pointer = p.dtype.is_ptr();
@@ -168,23 +170,23 @@ var<uniform> INFINITY : f32;
         .append(pointer ? "array<" + type + ">" : type) += ';';
   }
   return out + "\n@compute @workgroup_size(" + workgroup_size(c.list()) + ") fn " + std::string(function_name) +
-         "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" + c.body +
-         "\n}";
+         "(@builtin(workgroup_id) gindex: vec3<u32>,@builtin(local_invocation_id) lindex: vec3<u32>) {\n" +
+         c.body_text + "\n}";
 }
 
 }  // namespace
 
 std::string render_wgsl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  static const TextTable<CStyle> table{wgsl_rows(), c_rows()};
-  static const Dialect dialect{
+  static const NodeTextTable<CStyleRenderer> table{wgsl_rows(), c_rows()};
+  static const CDialect dialect{
       .barrier = "workgroupBarrier();",
       .global_id = "i32(gindex.$l)",
       .local_id = "i32(lindex.$l)",
       .nan = "nan()",
       .type_names = kTypes,
       .text_table = &table,
-      .type = [](CStyle& c, DType) { c.output += "var"; },
-      .cast = [](CStyle& c, DType d,
+      .type = [](CStyleRenderer& c, DType) { c.output += "var"; },
+      .cast = [](CStyleRenderer& c, DType d,
                  std::string_view value) { c.output.append(c.dialect_type_name(d)).append("(").append(value) += ')'; },
       .assemble = assemble,
   };

@@ -117,11 +117,11 @@ std::vector<std::string> libraries_of(const std::vector<std::string>& arguments)
   return out;
 }
 
-std::unique_ptr<clang::CodeGenAction> action_of(Form form) {
+std::unique_ptr<clang::CodeGenAction> action_of(OutputForm form) {
   switch (form) {
-    case Form::Ir: return std::make_unique<clang::EmitLLVMAction>();
-    case Form::Assembly: return std::make_unique<clang::EmitAssemblyAction>();
-    case Form::Object: break;
+    case OutputForm::Ir: return std::make_unique<clang::EmitLLVMAction>();
+    case OutputForm::Assembly: return std::make_unique<clang::EmitAssemblyAction>();
+    case OutputForm::Object: break;
   }
   return std::make_unique<clang::EmitObjAction>();
 }
@@ -137,7 +137,7 @@ std::vector<std::string> own_headers() {
 }
 
 std::string compile_text(std::string_view source, const std::string& file, const std::vector<std::string>& arguments,
-                         Form form) {
+                         OutputForm form) {
   // clang finds the folder of its headers relative to the first argument
   std::vector<std::string> command{TGC_CLANG_PATH};
   static const std::vector<std::string> headers = own_headers();
@@ -202,7 +202,7 @@ class Engine final : public ClangEngine {
  public:
   Engine() { initialize_targets(); }
   EngineResult<std::string> compile(std::string_view source, const std::string& file,
-                                    const std::vector<std::string>& arguments, Form form) override {
+                                    const std::vector<std::string>& arguments, OutputForm form) override {
     return contained_result([&] { return compile_text(source, file, arguments, form); });
   }
   EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) override {

@@ -11,22 +11,22 @@
 namespace tgc {
 namespace {
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& m, bool fast) {
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const MachineSpec& m, bool fast) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target) throw ThrownCompilerError{{.message = error}};
   llvm::TargetOptions options;
   options.MCOptions.AsmVerbose = true;  // marks spills and reloads in assembly, as clang's default does
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(m.triple, m.cpu, m.features, options, llvm::Reloc::PIC_, std::nullopt,
+      target->createTargetMachine(m.triple, m.cpu, m.cpu_features, options, llvm::Reloc::PIC_, std::nullopt,
                                   fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
 }
 
-bool find_avx512(const Machine& m) {
+bool find_avx512(const MachineSpec& m) {
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(m.triple, error);
   if (!target || !llvm::Triple(m.triple).isX86()) return false;
-  std::unique_ptr<llvm::MCSubtargetInfo> machine(target->createMCSubtargetInfo(m.triple, m.cpu, m.features));
+  std::unique_ptr<llvm::MCSubtargetInfo> machine(target->createMCSubtargetInfo(m.triple, m.cpu, m.cpu_features));
   return machine && machine->checkFeatures("+avx512vl");
 }
 
@@ -36,30 +36,31 @@ bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || t
 
 }  // namespace
 
-CodeGenerator::CodeGenerator(const Machine& machine, bool fast) : machine_(make_target_machine(machine, fast)) {}
+CodeGenerator::CodeGenerator(const MachineSpec& machine, bool fast) : machine_(make_target_machine(machine, fast)) {}
 
-std::unique_ptr<CodeGenerator::Emitter> CodeGenerator::make_emitter(Form form) {
-  auto emitter = std::make_unique<Emitter>();
-  auto kind = form == Form::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
+std::unique_ptr<CodeGenerator::CodeEmitter> CodeGenerator::make_emitter(OutputForm form) {
+  auto emitter = std::make_unique<CodeEmitter>();
+  auto kind = form == OutputForm::Object ? llvm::CodeGenFileType::ObjectFile : llvm::CodeGenFileType::AssemblyFile;
   if (machine_->addPassesToEmitFile(emitter->passes, emitter->out, nullptr, kind))
     throw ThrownCompilerError{
         {.message = "LLVM cannot make this form of file for " + machine_->getTargetTriple().str()}};
   return emitter;
 }
 
-std::string CodeGenerator::emit(llvm::Module& module, Form form) {
-  std::unique_ptr<Emitter>& kept = emitters_[form == Form::Object];
+std::string CodeGenerator::emit_code(llvm::Module& module, OutputForm form) {
+  std::unique_ptr<CodeEmitter>& kept = emitters_[form == OutputForm::Object];
   auto emitter = kept ? std::move(kept) : make_emitter(form);
   emitter->bytes.clear();
   // for Artifact::Resources; listing() drops this section
-  machine_->Options.EmitStackSizeSection = form == Form::Assembly && passes_can_be_kept(machine_->getTargetTriple());
+  machine_->Options.EmitStackSizeSection =
+      form == OutputForm::Assembly && passes_can_be_kept(machine_->getTargetTriple());
   emitter->passes.run(module);
   std::string out(emitter->bytes.data(), emitter->bytes.size());
   if (passes_can_be_kept(machine_->getTargetTriple())) kept = std::move(emitter);
   return out;
 }
 
-CodeGenerators::CodeGenerators(Machine machine, bool fast)
+CodeGenerators::CodeGenerators(MachineSpec machine, bool fast)
     : machine_(std::move(machine)), is_fast_codegen_(fast), has_avx512_(find_avx512(machine_)) {}
 
 std::unique_ptr<CodeGenerator> CodeGenerators::acquire_generator() {

@@ -18,36 +18,36 @@ namespace tgc {
 class CodeGenerator {
  public:
   // Throws ThrownCompilerError if LLVM does not know the machine. `fast` generates code as -O0 does.
-  explicit CodeGenerator(const Machine& machine, bool fast = false);
+  explicit CodeGenerator(const MachineSpec& machine, bool fast = false);
 
   llvm::TargetMachine& machine() { return *machine_; }
-  std::string emit(llvm::Module& module, Form form);
+  std::string emit_code(llvm::Module& module, OutputForm form);
 
  private:
   // The passes that emit one form of output, and the stream to which they write.
-  struct Emitter {
+  struct CodeEmitter {
     llvm::SmallVector<char, 0> bytes;
     llvm::raw_svector_ostream out{bytes};
     llvm::legacy::PassManager passes;
   };
-  std::unique_ptr<Emitter> make_emitter(Form form);
+  std::unique_ptr<CodeEmitter> make_emitter(OutputForm form);
 
   std::unique_ptr<llvm::TargetMachine> machine_;
-  std::unique_ptr<Emitter> emitters_[2];  // [0] emits assembly, [1] objects
+  std::unique_ptr<CodeEmitter> emitters_[2];  // [0] emits assembly, [1] objects
 };
 
 // One generator per concurrent compilation. A generator whose compilation failed is not given back.
 class CodeGenerators {
  public:
-  CodeGenerators(Machine machine, bool fast);
+  CodeGenerators(MachineSpec machine, bool fast);
 
   std::unique_ptr<CodeGenerator> acquire_generator();
   void release_generator(std::unique_ptr<CodeGenerator> generator);
-  const Machine& machine() const { return machine_; }
+  const MachineSpec& machine() const { return machine_; }
   bool has_avx512() const { return has_avx512_; }
 
  private:
-  const Machine machine_;
+  const MachineSpec machine_;
   const bool is_fast_codegen_, has_avx512_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<CodeGenerator>> idle_generators_;

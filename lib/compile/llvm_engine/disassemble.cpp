@@ -94,7 +94,7 @@ class Disassembler {
 
 }  // namespace
 
-std::string disassemble(std::string_view object, const llvm::TargetMachine& machine) {
+std::string disassemble_object(std::string_view object, const llvm::TargetMachine& machine) {
   auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
   Disassembler disassembler(machine);
@@ -127,7 +127,7 @@ std::vector<Body> bodies_of(std::string_view text) {
   bool inside = false;
   unsigned number = 0;
   for (std::string_view whole : lines_of(text)) {
-    std::string_view line = trimmed(whole);
+    std::string_view line = trimmed_line(whole);
     number++;
     if (line.starts_with("define ")) bodies.push_back({number, {}});
     if (line.starts_with("}")) inside = false;

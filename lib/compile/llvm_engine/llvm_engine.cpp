@@ -47,11 +47,11 @@ std::string host_features() {
   return out;
 }
 
-Machine resolved(Machine m) {
+MachineSpec resolved(MachineSpec m) {
   if (m.cpu != "native") return m;
-  static const std::string cpu = llvm::sys::getHostCPUName().str(), features = host_features();
+  static const std::string cpu = llvm::sys::getHostCPUName().str(), cpu_features = host_features();
   m.cpu = cpu;
-  m.features = features + (m.features.empty() ? "" : "," + m.features);
+  m.cpu_features = cpu_features + (m.cpu_features.empty() ? "" : "," + m.cpu_features);
   return m;
 }
 
@@ -149,7 +149,7 @@ std::string print(const llvm::Module& module) {
   return text;
 }
 
-std::string compile_with(CodeGenerator& generator, std::string_view text, const Machine& machine, Form form,
+std::string compile_with(CodeGenerator& generator, std::string_view text, const MachineSpec& machine, OutputForm form,
                          bool lines, const PassPlan& plan) {
   llvm::LLVMContext context;
   std::string errors;
@@ -163,13 +163,13 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
   if (lines) add_line_table(*module, text);
   if (plan.wrong_pass == "intrinsic") replace_sqrt_by_fabs(*module);
   optimize(*module, generator.machine(), plan, gate ? &*gate : nullptr);
-  std::string out = form == Form::Ir ? print(*module) : generator.emit(*module, form);
+  std::string out = form == OutputForm::Ir ? print(*module) : generator.emit_code(*module, form);
   if (!errors.empty()) refuse(errors);
   return plan.lists_passes ? gate->pass_list() : out;
 }
 
 // The module must be destroyed before the generator is reused, because passes may refer to the module.
-std::string compile_text(std::string_view text, CodeGenerators& generators, Form form, bool lines,
+std::string compile_text(std::string_view text, CodeGenerators& generators, OutputForm form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.acquire_generator();
   std::string out = compile_with(*generator, text, generators.machine(), form, lines, plan);
@@ -184,22 +184,23 @@ class Engine final : public LlvmEngine {
     LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
   }
 
-  EngineResult<std::string> compile(std::string_view text, const Machine& machine, Form form, bool lines,
+  EngineResult<std::string> compile(std::string_view text, const MachineSpec& machine, OutputForm form, bool lines,
                             const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
     SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained_result([&] { return compile_text(text, generators, form, lines, plan); });
   }
-  EngineResult<std::string> disassemble(std::string_view object, const Machine& machine) override {
-    return contained_result([&] { return tgc::disassemble(object, CodeGenerator(resolved(machine)).machine()); });
+  EngineResult<std::string> disassemble_object(std::string_view object, const MachineSpec& machine) override {
+    return contained_result(
+        [&] { return tgc::disassemble_object(object, CodeGenerator(resolved(machine)).machine()); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 
  private:
-  CodeGenerators& generators_of(const Machine& machine, bool fast) {
-    Machine m = resolved(machine);
+  CodeGenerators& generators_of(const MachineSpec& machine, bool fast) {
+    MachineSpec m = resolved(machine);
     std::lock_guard lock(mutex_);
-    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.features, fast), m, fast).first->second;
+    return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.cpu_features, fast), m, fast).first->second;
   }
 
   std::mutex mutex_;

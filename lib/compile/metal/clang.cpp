@@ -11,8 +11,8 @@ namespace tgc {
 
 std::string compile_metal_by_clang(const CompileJob& job, Artifact what) {
   if (what != Artifact::Binary) throw Failure("the Metal emulator compiles to machine code only");
-  Machine m = machine_of_job(job);
-  bool arm = host_machine() == "aarch64";
+  MachineSpec m = machine_of_job(job);
+  bool arm = host_machine_name() == "aarch64";
   std::vector<std::string> args{(arm ? "-mcpu=" : "-march=") + m.cpu, "--target=" + m.triple, "-x", "c++",
                                 "-std=c++20", "-O2", "-fPIC", "-ffreestanding", "-nostdlib", "-fno-ident",
                                 "-fno-exceptions", "-fno-rtti", "-fno-math-errno", "-ffp-contract=off", "-fwrapv",
@@ -25,7 +25,7 @@ std::string compile_metal_by_clang(const CompileJob& job, Artifact what) {
   if (!arm) args.push_back("-mno-avx512bf16");  // flushes small numbers to zero
   ClangEngine& clang = *clang_engine().value_or_throw();
   std::string object =
-      result_or_throw(clang.compile(convert_metal_to_cpp(job.source), "kernel.metal", args, Form::Object));
+      result_or_throw(clang.compile(convert_metal_to_cpp(job.source), "kernel.metal", args, OutputForm::Object));
   ByteWriter out;
   out.write_text(object);
   for (const CodeLine& l : result_or_throw(clang.code_lines(object))) out.write_number(l.offset).write_number(l.line);
@@ -48,7 +48,7 @@ Result<MetalCode> read_metal_code(std::string_view made) {
   });
 }
 
-uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at) {
+uint32_t line_at_address(const std::vector<CodeLine>& lines, uint64_t at) {
   auto after = std::ranges::upper_bound(lines, at, {}, &CodeLine::offset);
   return after == lines.begin() ? 0 : std::prev(after)->line;
 }

@@ -18,6 +18,6 @@ Result<std::string> compile_metal(const std::string& name, const std::string& so
 Result<MetalCode> read_metal_code(std::string_view made);
 
 // 0 if the instruction has no line.
-uint32_t line_at(const std::vector<CodeLine>& lines, uint64_t at);
+uint32_t line_at_address(const std::vector<CodeLine>& lines, uint64_t at);
 
 }  // namespace tgc

@@ -139,7 +139,7 @@ class Reader {
 
 }  // namespace
 
-std::vector<MetalKernel> metal_kernels(std::string_view source) { return Reader(source).kernels(); }
+std::vector<MetalKernel> find_metal_kernels(std::string_view source) { return Reader(source).kernels(); }
 
 std::string metal_entry_name(std::string_view kernel) { return "tgc_entry_" + std::string(kernel); }
 

@@ -7,7 +7,7 @@
 using namespace tgc;
 
 TEST_CASE("Metal source: kernels, their parameters and position attributes are parsed") {
-  auto kernels = metal_kernels(
+  auto kernels = find_metal_kernels(
       "// kernel void not_this(device float* a)\n"
       "float2 f(float2 a){ return a; }\n"
       "kernel void one(device float* data0, constant int& n [[buffer(3)]],\n"

@@ -2,13 +2,13 @@
 
 namespace tgc::ptx {
 
-void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
-                 uint32_t inside) {
-  each_active_lane(w, [&](int lane) {
+void check_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at,
+                 uint32_t num_checked_bytes) {
+  for_each_active_lane(w, [&](int lane) {
     uint64_t from = at.host[lane], to = from + bytes;
     std::string what = std::string(access_verb(access)) + " " + std::to_string(bytes) + " bytes at ";
     if (space == Space::Global) {
-      if (!find_range(w, o, from, from + inside))
+      if (!find_range(w, o, from, from + num_checked_bytes))
         throw_fault(w, o, lane, kIllegalAddress,
                     what + hex_text(from) + ", " +
                         location_text(w.block->launch->memory_ranges, w.block->launch->parameters, from, to));
@@ -25,11 +25,11 @@ void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access acces
   });
 }
 
-void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at) {
-  Block& block = *w.block;
+void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at) {
+  ThreadBlock& block = *w.block;
   if (space == Space::Shared) {
     uint64_t base = reinterpret_cast<uint64_t>(block.shared_memory.data());
-    each_active_lane(w, [&](int lane) {
+    for_each_active_lane(w, [&](int lane) {
       uint8_t* stored = block.is_stored.data() + (at.host[lane] - base);
       if (access == Access::Store) return void(std::memset(stored, 1, bytes));
       if (std::memchr(stored, 0, bytes))
@@ -42,13 +42,14 @@ void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Acces
     });
   }
   if (block.race_detector && space != Space::Local)
-    each_active_lane(w, [&](int lane) {
+    for_each_active_lane(w, [&](int lane) {
       auto race = block.race_detector->note_access(at.host[lane], bytes,
                                     {o.instruction, w.num_syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
       if (!race) return;
-      const Races::ThreadAccess& other = race->other;
-      throw_fault(w, o, lane, kLaunchFailed,
-                  race->text(thread_text(block, other.thread), block.launch->code->describe(other.instruction)));
+      const RaceDetector::ThreadAccess& other = race->other;
+      throw_fault(
+          w, o, lane, kLaunchFailed,
+          race->text(thread_text(block, other.thread), block.launch->code->instruction_text(other.instruction)));
     });
 }
 

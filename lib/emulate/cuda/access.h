@@ -9,33 +9,34 @@
 namespace tgc::ptx {
 
 // Consumes the modifier for the address space and returns the space; Generic if there is no modifier.
-Space parse_space(Builder& b);
+Space parse_space(CodeBuilder& b);
 // Sets op.a (a register) and op.immediate (an offset in bytes) from the address operand `o`.
-void set_address(Builder& b, const Operand& o, Space space, Op& op);
+void set_address(CodeBuilder& b, const Operand& o, Space space, Op& op);
 
-// The addresses of an access. `inside`, in the functions below: the number of bytes that are checked in each lane of a
-// load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads three floats
-// at the end of an array as four, which is harmless on a GPU.
-struct Addresses {
+// The addresses of an access. `num_checked_bytes`, in the functions below: the number of bytes that are checked in each
+// lane of a load from global memory (0: all). A vector load may check fewer bytes than it reads, because NVRTC reads
+// three floats at the end of an array as four, which is harmless on a GPU.
+struct LaneAddresses {
   alignas(64) uint64_t host[kNumLanes];  // inactive lanes have the address of an active lane
   bool is_contiguous = false;         // true only if lane i's address is lane 0's plus i times the access's size
 };
 
 // Checks each lane separately. Throws the Fault of the first failing lane.
-void check_lanes(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at,
-                 uint32_t inside);
+void check_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at,
+                 uint32_t num_checked_bytes);
 // Returns the allocation that contains [from, to), or null.
-inline const Range* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
+inline const MemoryRange* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent_ranges.find(w.block->launch->memory_ranges, o.instruction, from, to);
 }
 // Records stores to shared memory and, with --race, accesses to memory that threads share. Throws a Fault for a race,
 // and for reading a byte of shared memory that no thread has stored.
-void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const Addresses& at);
+void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at);
 
 // Checks that the addresses are aligned and inside the space's memory; else throws Fault. Converts shared and local
 // offsets to host addresses, and sets at.is_contiguous.
 template <Space kSpace>
-void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, uint32_t inside) {
+void finish_lane_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at,
+                           uint32_t num_checked_bytes) {
   uint64_t low = at.host[0], high = at.host[0], bits = 0, off_row = 0;
   TGC_LANES {
     bits |= at.host[i];
@@ -45,11 +46,12 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
   }
   at.is_contiguous = off_row == 0;
   bool fits = (bits & (bytes - 1)) == 0 && high + bytes > high;
-  Block& block = *w.block;
-  if constexpr (kSpace == Space::Global) fits = fits && find_range(w, o, low, high + (inside ? inside : bytes));
+  ThreadBlock& block = *w.block;
+  if constexpr (kSpace == Space::Global)
+    fits = fits && find_range(w, o, low, high + (num_checked_bytes ? num_checked_bytes : bytes));
   if constexpr (kSpace == Space::Shared) fits = fits && high + bytes <= block.shared_memory.size();
   if constexpr (kSpace == Space::Local) fits = fits && high + bytes <= block.launch->code->local_bytes;
-  if (!fits) check_lanes(w, o, kSpace, bytes, access, at, inside ? inside : bytes);
+  if (!fits) check_lane_accesses(w, o, kSpace, bytes, access, at, num_checked_bytes ? num_checked_bytes : bytes);
   if constexpr (kSpace == Space::Shared) {
     uint64_t base = reinterpret_cast<uint64_t>(block.shared_memory.data());
     TGC_LANES at.host[i] += base;
@@ -67,8 +69,8 @@ void finish_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addre
 // Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws Fault. If the lanes use different
 // spaces, calls `again` (which runs the whole access) for each space and returns false.
 template <Space kSpace>
-bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Addresses& at, Run again,
-                    uint32_t inside = 0) {
+bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at, OpFunction again,
+                    uint32_t num_checked_bytes = 0) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
   const uint64_t offset = uint64_t(o.immediate);
   uint32_t active = w.active_lanes;
@@ -80,7 +82,7 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
   }
   if constexpr (kSpace == Space::Generic) {
     auto space_of = [](uint64_t x) {
-      return x - kSharedWindowAddress < kWindowBytes ? 1 : x - kLocalWindowAddress < kWindowBytes ? 2 : 0;
+      return x - kSharedWindowAddress < kMemoryWindowBytes ? 1 : x - kLocalWindowAddress < kMemoryWindowBytes ? 2 : 0;
     };
     uint32_t masks[3] = {};
     for (int i = 0; i < kNumLanes; i++) masks[space_of(at.host[i])] |= 1u << i;
@@ -95,16 +97,16 @@ bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, Address
     }
     if (masks[1]) {
       TGC_LANES at.host[i] -= kSharedWindowAddress;
-      finish_addresses<Space::Shared>(w, o, bytes, access, at, inside);
+      finish_lane_addresses<Space::Shared>(w, o, bytes, access, at, num_checked_bytes);
     } else if (masks[2]) {
       TGC_LANES at.host[i] -= kLocalWindowAddress;
-      finish_addresses<Space::Local>(w, o, bytes, access, at, inside);
+      finish_lane_addresses<Space::Local>(w, o, bytes, access, at, num_checked_bytes);
     } else {
-      finish_addresses<Space::Global>(w, o, bytes, access, at, inside);
+      finish_lane_addresses<Space::Global>(w, o, bytes, access, at, num_checked_bytes);
     }
   } else {
     (void)again;
-    finish_addresses<kSpace>(w, o, bytes, access, at, inside);
+    finish_lane_addresses<kSpace>(w, o, bytes, access, at, num_checked_bytes);
   }
   return true;
 }

@@ -40,7 +40,7 @@ struct Interval {
 class Liveness {
  public:
   Liveness(const TranslatedKernel& code, const std::vector<uint8_t>& outs, size_t registers)
-      : code_(code), outs_(outs), flow_(ControlFlow::analyze(code)), words_((registers + 63) / 64) {}
+      : code_(code), outs_(outs), flow_(ControlFlow::analyze_code(code)), words_((registers + 63) / 64) {}
 
   bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
 
@@ -48,7 +48,7 @@ class Liveness {
     solve();
     std::vector<Interval> out(registers);
     for (size_t b = 0; b < flow_.blocks.size(); b++) {
-      const ControlFlow::Block& block = flow_.blocks[b];
+      const ControlFlow::BasicBlock& block = flow_.blocks[b];
       each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
       each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
@@ -148,7 +148,7 @@ class Places {
 
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   Places places(bits);
-  for (Preset& p : code.presets) places.assign_new(p.register_offset);
+  for (RegisterPreset& p : code.presets) places.assign_new(p.register_offset);
   Liveness liveness(code, outs, bits.size());
   if (liveness.is_affordable()) {
     std::vector<Interval> intervals = liveness.intervals(bits.size());
@@ -167,7 +167,7 @@ void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs
     for (uint32_t r = 0; r < bits.size(); r++)
       if (!places.has(r)) places.assign_new(r);
   }
-  for (Preset& p : code.presets) places.resolve(p.register_offset);
+  for (RegisterPreset& p : code.presets) places.resolve(p.register_offset);
   for (uint32_t& r : code.operands) places.resolve(r);
   for (Op& op : code.ops) {
     for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.resolve(*r);

@@ -10,8 +10,9 @@ namespace {
 const OpcodeRow* find_row(std::string_view opcode) {
   static const std::unordered_map<std::string_view, const OpcodeRow*> kRows = [] {
     std::unordered_map<std::string_view, const OpcodeRow*> out;
-    for (auto rows : {arithmetic_rows(), bit_rows(), float_rows(), compare_rows(), convert_rows(), memory_rows(),
-                      atomic_rows(), control_rows(), warp_rows(), mma_rows()})
+    for (auto rows : {arithmetic_opcode_rows(), bit_opcode_rows(), float_opcode_rows(), compare_opcode_rows(),
+                      convert_opcode_rows(), memory_opcode_rows(), atomic_opcode_rows(), control_opcode_rows(),
+                      warp_opcode_rows(), mma_opcode_rows()})
       for (const OpcodeRow& row : rows) out[row.opcode] = &row;
     return out;
   }();
@@ -32,45 +33,45 @@ bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid
 
 }  // namespace
 
-Builder::Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals)
+CodeBuilder::CodeBuilder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals)
     : kernel_code_(code), function_(*code.function) {
   for (auto& [name, address] : globals) variables_[name] = {Space::Global, address};
   for (const Register& r : function_.registers)
     register_bits_.push_back(r.type == Type::Pred ? 1 : register_bits(r.type));
 }
 
-void Builder::throw_error(const std::string& why, const std::string& expected) const {
+void CodeBuilder::throw_error(const std::string& why, const std::string& expected) const {
   throw Failure(Diag{.message = "'" + std::string(instruction_->opcode) + "': " + why,
                      .line = instruction_->line,
                      .expected = expected});
 }
 
-void Builder::throw_type_error(Type t, const std::string& expected) const {
+void CodeBuilder::throw_type_error(Type t, const std::string& expected) const {
   throw_error("the type ." + std::string(text(t)) + " does not go with it", expected);
 }
 
-void Builder::check_operand_count(size_t least, size_t most) {
-  if (operand_count() < least || operand_count() > most)
-    throw_error(std::to_string(operand_count()) + " operands",
+void CodeBuilder::check_operand_count(size_t least, size_t most) {
+  if (num_operands() < least || num_operands() > most)
+    throw_error(std::to_string(num_operands()) + " operands",
                 std::to_string(least) + (most > least ? " to " + std::to_string(most) : ""));
 }
 
-bool Builder::accept_modifier(std::string_view word) {
+bool CodeBuilder::accept_modifier(std::string_view word) {
   if (next_modifier_ == modifiers_.size() || modifiers_[next_modifier_] != word) return false;
   next_modifier_++;
   return true;
 }
-int Builder::accept_one_of(std::initializer_list<std::string_view> words, int otherwise) {
+int CodeBuilder::accept_any_modifier(std::initializer_list<std::string_view> words, int otherwise) {
   for (size_t n = 0; n < words.size(); n++)
     if (accept_modifier(words.begin()[n])) return int(n);
   return otherwise;
 }
-std::optional<Type> Builder::accept_type() {
+std::optional<Type> CodeBuilder::accept_type() {
   auto type = next_modifier_ < modifiers_.size() ? find_type(modifiers_[next_modifier_]) : std::nullopt;
   if (type) next_modifier_++;
   return type;
 }
-Type Builder::expect_type() {
+Type CodeBuilder::expect_type() {
   auto type = accept_type();
   if (!type)
     throw_error(next_modifier_ < modifiers_.size()
@@ -79,18 +80,18 @@ Type Builder::expect_type() {
                 "a type");
   return *type;
 }
-void Builder::refuse_more_modifiers() {
+void CodeBuilder::refuse_more_modifiers() {
   if (next_modifier_ < modifiers_.size())
     throw_error("unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'");
 }
 
-uint32_t Builder::new_register(unsigned bits) {
+uint32_t CodeBuilder::new_register(unsigned bits) {
   register_bits_.push_back(bits);
   return uint32_t(register_bits_.size() - 1);
 }
-uint32_t Builder::temporary_register(unsigned bits) { return new_register(bits); }
+uint32_t CodeBuilder::temporary_register(unsigned bits) { return new_register(bits); }
 
-const Register& Builder::check_register(int32_t reg, Type type, Width width) const {
+const Register& CodeBuilder::check_register(int32_t reg, Type type, Width width) const {
   const Register& r = function_.registers[size_t(reg)];
   bool wider = width == Width::Wider;
   unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
@@ -107,39 +108,41 @@ const Register& Builder::check_register(int32_t reg, Type type, Width width) con
   return r;
 }
 
-uint32_t Builder::constant(uint64_t low, unsigned bits) {
+uint32_t CodeBuilder::constant(uint64_t low, unsigned bits) {
   if (bits > 1 && bits < 64) low &= (uint64_t(1) << bits) - 1;  // a predicate (1 bit) is a mask of all lanes: keep it
   auto [found, is_new] = constant_registers_.emplace(std::pair{low, bits}, 0);
   if (is_new) {
     found->second = new_register(bits);
-    kernel_code_.presets.push_back({.kind = Preset::Constant,
+    kernel_code_.presets.push_back({.kind = RegisterPreset::Constant,
                              .lane_bytes = uint8_t(bits / 8),
                              .register_offset = found->second,
                              .immediate = {low, 0}});
   }
   return found->second;
 }
-uint32_t Builder::special_register(ptx::Special s) {
-  auto [found, is_new] = special_register_.emplace(s, 0);
+uint32_t CodeBuilder::special_register(ptx::Special s) {
+  auto [found, is_new] = special_registers_.emplace(s, 0);
   if (is_new) {
     found->second = new_register(32);
     kernel_code_.presets.push_back(
-        {.kind = Preset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
+        {.kind = RegisterPreset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
   }
   if (sees_lanes(s)) kernel_code_.is_lane_independent = false;
   return found->second;
 }
-uint32_t Builder::parameter(uint32_t offset, unsigned bytes) {
+uint32_t CodeBuilder::parameter(uint32_t offset, unsigned bytes) {
   auto [found, is_new] = parameters_.emplace(std::pair{offset, bytes}, 0);
   if (is_new) {
     found->second = new_register(std::max(bytes * 8, 16u));
-    kernel_code_.presets.push_back(
-        {.kind = Preset::Parameter, .lane_bytes = uint8_t(bytes), .register_offset = found->second, .offset = offset});
+    kernel_code_.presets.push_back({.kind = RegisterPreset::Parameter,
+                                    .lane_bytes = uint8_t(bytes),
+                                    .register_offset = found->second,
+                                    .offset = offset});
   }
   return found->second;
 }
 
-uint32_t Builder::value_of_name(const Operand& o, Type t) {
+uint32_t CodeBuilder::value_of_name(const Operand& o, Type t) {
   if (o.name[0] == '%') {
     unsigned want = register_bits(t);
     if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
@@ -150,7 +153,8 @@ uint32_t Builder::value_of_name(const Operand& o, Type t) {
     uint32_t value = special_register(found->second);
     if (want == 32) return value;
     uint32_t other = temporary_register(want);
-    emit({.run = want < 32 ? narrowing_run(32, want) : widening_run(32, want, false), .d = other, .a = value});
+    emit_op(
+        {.run = want < 32 ? narrowing_handler(32, want) : widening_handler(32, want, false), .d = other, .a = value});
     return other;
   }
   if (const Variable* p = find_parameter(o.name))
@@ -158,7 +162,7 @@ uint32_t Builder::value_of_name(const Operand& o, Type t) {
   return constant(variable(o.name).address + o.bits, register_bits(t));
 }
 
-uint32_t Builder::source(const Operand& o, Type t, Width width) {
+uint32_t CodeBuilder::source(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Reg) {
     check_register(o.reg, t, width);
@@ -167,7 +171,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
     uint32_t value = uint32_t(o.reg);
     if (have != want) {
       value = temporary_register(want);
-      emit({.run = narrowing_run(have, want), .d = value, .a = uint32_t(o.reg)});
+      emit_op({.run = narrowing_handler(have, want), .d = value, .a = uint32_t(o.reg)});
     }
     return value;
   }
@@ -193,7 +197,7 @@ uint32_t Builder::source(const Operand& o, Type t, Width width) {
   throw_error("an operand is neither a register nor a number");
 }
 
-uint32_t Builder::destination(const Operand& o, Type t, Width width) {
+uint32_t CodeBuilder::output_register(const Operand& o, Type t, Width width) {
   unsigned want = t == Type::Pred ? 1 : register_bits(t);
   if (o.kind == Operand::Sink) return temporary_register(want);
   if (o.kind != Operand::Reg || o.is_negated) throw_error("the destination is not a register");
@@ -201,38 +205,38 @@ uint32_t Builder::destination(const Operand& o, Type t, Width width) {
   unsigned have = register_bits_[size_t(o.reg)];
   if (have == want) return uint32_t(o.reg);
   uint32_t value = temporary_register(want);
-  deferred_ops_.push_back({.run = widening_run(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
+  deferred_ops_.push_back({.run = widening_handler(want, have, is_signed(t)), .d = uint32_t(o.reg), .a = value});
   return value;
 }
 
-const std::vector<Operand>& Builder::operand_parts(const Operand& list, size_t n, const std::string& what) const {
+const std::vector<Operand>& CodeBuilder::operand_parts(const Operand& list, size_t n, const std::string& what) const {
   if (list.kind != Operand::List || list.parts.size() != n)
     throw_error(what + " is not a list of " + std::to_string(n), "{...} of " + std::to_string(n) + " registers");
   return list.parts;
 }
-std::vector<uint32_t> Builder::sources(const Operand& list, size_t n, Type t, Width width) {
+std::vector<uint32_t> CodeBuilder::sources(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
   for (const Operand& o : operand_parts(list, n, "an operand")) out.push_back(source(o, t, width));
   return out;
 }
-std::vector<uint32_t> Builder::destinations(const Operand& list, size_t n, Type t, Width width) {
+std::vector<uint32_t> CodeBuilder::output_registers(const Operand& list, size_t n, Type t, Width width) {
   std::vector<uint32_t> out;
-  for (const Operand& o : operand_parts(list, n, "the destination")) out.push_back(destination(o, t, width));
+  for (const Operand& o : operand_parts(list, n, "the destination")) out.push_back(output_register(o, t, width));
   return out;
 }
 
-void Builder::emit(Op op) { emit(op, {}, {}); }
+void CodeBuilder::emit_op(Op op) { emit_op(op, {}, {}); }
 
-void Builder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
+void CodeBuilder::emit_value(Op op, Type result, std::initializer_list<Type> sources) {
   refuse_more_modifiers();
   check_operand_count(1 + sources.size());
   uint32_t* from[] = {&op.a, &op.b, &op.c};
   for (size_t n = 0; n < sources.size(); n++) *from[n] = source(n + 1, sources.begin()[n]);
-  op.d = destination(0, result);
-  emit(op);
+  op.d = output_register(0, result);
+  emit_op(op);
 }
 
-void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
+void CodeBuilder::emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins) {
   op.guard = instruction_->guard < 0 ? kNone : uint32_t(instruction_->guard);
   op.guard_flip_mask = instruction_->is_guard_negated ? UINT32_MAX : 0;
   op.instruction = uint32_t(instruction_ - function_.body.data());
@@ -246,27 +250,27 @@ void Builder::emit(Op op, std::span<const uint32_t> outs, std::span<const uint32
   output_counts_.push_back(uint8_t(outs.size()));
 }
 
-void Builder::jump(Op op, std::string_view label) {
+void CodeBuilder::jump(Op op, std::string_view label) {
   if (!function_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
   label_jumps_.emplace_back(kernel_code_.ops.size(), label);
-  emit(op);
+  emit_op(op);
 }
 
-void Builder::jump_by_table(Op op, std::string_view table) {
+void CodeBuilder::emit_table_jump(Op op, std::string_view table) {
   auto found = function_.branch_targets.find(table);
   if (found == function_.branch_targets.end()) throw_error("there are no branch targets '" + std::string(table) + "'");
   op.immediate = int64_t(kernel_code_.jump_targets.size());
   op.num_more_operands = uint32_t(found->second.size());
   for (std::string_view label : found->second)
     kernel_code_.jump_targets.push_back(function_.labels.find(label)->second);
-  emit(op);
+  emit_op(op);
 }
 
-void Builder::lay_out_variables() {
+void CodeBuilder::lay_out_variables() {
   constexpr uint64_t kMostBytes = 512 << 10;  // hardware limit of local memory; also the limit of shared memory here
   auto place = [&](const Variable& v, uint64_t& end, Space space) {
     end = (end + v.align - 1) / v.align * v.align;
-    if (!variables_.emplace(v.name, VariablePlace{space, end}).second && space != Space::Shared)
+    if (!variables_.emplace(v.name, VariableAddress{space, end}).second && space != Space::Shared)
       throw Failure(Diag{.message = "'" + std::string(v.name) + "' is declared twice", .line = v.line});
     end += v.bytes;
     if (end > kMostBytes)
@@ -285,18 +289,18 @@ void Builder::lay_out_variables() {
                          .expected = "a .global or .const variable of the module"});
 }
 
-Builder::VariablePlace Builder::variable(std::string_view name) const {
+CodeBuilder::VariableAddress CodeBuilder::variable(std::string_view name) const {
   auto found = variables_.find(name);
   if (found == variables_.end()) throw_error("there is no variable '" + std::string(name) + "'");
   return found->second;
 }
-const Variable* Builder::find_parameter(std::string_view name) const {
+const Variable* CodeBuilder::find_parameter(std::string_view name) const {
   for (const Variable& p : function_.parameters)
     if (p.name == name) return &p;
   return nullptr;
 }
 
-void Builder::translate(const Instruction& i) {
+void CodeBuilder::translate(const Instruction& i) {
   instruction_ = &i;
   modifiers_.clear();
   next_modifier_ = 0;
@@ -311,10 +315,10 @@ void Builder::translate(const Instruction& i) {
   }
   deferred_ops_.clear();
   row->translate(*this);
-  for (const Op& op : std::vector<Op>(std::move(deferred_ops_))) emit(op);
+  for (const Op& op : std::vector<Op>(std::move(deferred_ops_))) emit_op(op);
 }
 
-void Builder::build_code() {
+void CodeBuilder::build_code() {
   lay_out_variables();
   for (const Instruction& i : function_.body) {
     first_op_indices_.push_back(uint32_t(kernel_code_.ops.size()));
@@ -322,12 +326,12 @@ void Builder::build_code() {
   }
   first_op_indices_.push_back(uint32_t(kernel_code_.ops.size()));
   kernel_code_.ops.push_back(
-      {.run = end_run(), .instruction = uint32_t(function_.body.empty() ? 0 : function_.body.size() - 1)});
+      {.run = end_handler(), .instruction = uint32_t(function_.body.empty() ? 0 : function_.body.size() - 1)});
   output_counts_.push_back(0);
   for (auto& [op, label] : label_jumps_)
     kernel_code_.ops[op].immediate = first_op_indices_[function_.labels.find(label)->second];
   for (size_t& target : kernel_code_.jump_targets) target = first_op_indices_[target];
-  finish_code(kernel_code_, output_counts_, register_bits_);
+  finish_kernel_code(kernel_code_, output_counts_, register_bits_);
 }
 
 }  // namespace tgc::ptx

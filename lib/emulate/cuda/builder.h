@@ -16,15 +16,15 @@ namespace tgc::ptx {
 // The required width of a register operand. Exact: the width of its type; Wider: at least that width (ld, st, cvt).
 enum class Width : uint8_t { Exact, Wider };
 
-class Builder {
+class CodeBuilder {
  public:
   // `globals`: addresses of the module's .global and .const variables.
-  Builder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
+  CodeBuilder(TranslatedKernel& code, const std::map<std::string_view, uint64_t>& globals);
   // Translates the whole function. Throws Failure.
   void build_code();
 
   const Instruction& instruction() const { return *instruction_; }
-  size_t operand_count() const { return instruction_->operands.size(); }
+  size_t num_operands() const { return instruction_->operands.size(); }
   const Operand& operand(size_t n) const { return instruction_->operands[n]; }
   void check_operand_count(size_t least, size_t most);
   void check_operand_count(size_t n) { check_operand_count(n, n); }
@@ -34,40 +34,42 @@ class Builder {
   // ---- modifiers of the current instruction, consumed from left to right
   bool accept_modifier(std::string_view word);
   // If the next modifier is one of `words`, consumes it and returns its index; else returns `otherwise`.
-  int accept_one_of(std::initializer_list<std::string_view> words, int otherwise = -1);
+  int accept_any_modifier(std::initializer_list<std::string_view> words, int otherwise = -1);
   std::optional<Type> accept_type();
   Type expect_type();
   void refuse_more_modifiers();
 
   uint32_t source(const Operand& o, Type type, Width width = Width::Exact);
   uint32_t source(size_t n, Type type, Width width = Width::Exact) { return source(operand(n), type, width); }
-  uint32_t destination(const Operand& o, Type type, Width width = Width::Exact);
-  uint32_t destination(size_t n, Type type, Width width = Width::Exact) { return destination(operand(n), type, width); }
+  uint32_t output_register(const Operand& o, Type type, Width width = Width::Exact);
+  uint32_t output_register(size_t n, Type type, Width width = Width::Exact) {
+    return output_register(operand(n), type, width);
+  }
   uint32_t constant(uint64_t low, unsigned register_bits);
   uint32_t temporary_register(unsigned register_bits);
   uint32_t special_register(ptx::Special special);
   uint32_t parameter(uint32_t offset, unsigned bytes);
   std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
-  std::vector<uint32_t> destinations(const Operand& list, size_t n, Type type, Width width = Width::Exact);
+  std::vector<uint32_t> output_registers(const Operand& list, size_t n, Type type, Width width = Width::Exact);
 
-  void emit(Op op);
+  void emit_op(Op op);
   // Emits `op` with operand 0 as its destination, of type `result`, and the next ones as its sources a, b and c, of the
   // types `sources`. Throws Failure if a modifier or another operand is left.
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands: it writes the registers `outs` and reads `ins`.
-  void emit(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
+  void emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
   void jump(Op op, std::string_view label);           // sets op.immediate to the index of the label's op
   // Emits a jump with op.immediate and op.num_more_operands set to the first index and the size of the table in
   // TranslatedKernel::jump_targets.
-  void jump_by_table(Op op, std::string_view table);
+  void emit_table_jump(Op op, std::string_view table);
 
   TranslatedKernel& code() { return kernel_code_; }
 
-  struct VariablePlace {
+  struct VariableAddress {
     Space space;
     uint64_t address;
   };
-  VariablePlace variable(std::string_view name) const;
+  VariableAddress variable(std::string_view name) const;
   const Variable* find_parameter(std::string_view name) const;
 
  private:
@@ -85,9 +87,9 @@ class Builder {
   size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constant_registers_;
-  std::map<ptx::Special, uint32_t> special_register_;
+  std::map<ptx::Special, uint32_t> special_registers_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
-  std::map<std::string_view, VariablePlace> variables_;
+  std::map<std::string_view, VariableAddress> variables_;
   std::vector<Op> deferred_ops_;  // conversions of the current instruction's results to wider destinations
   std::vector<uint32_t> first_op_indices_;
   std::vector<std::pair<size_t, std::string_view>> label_jumps_;  // index of the jump's op; target label
@@ -97,40 +99,40 @@ class Builder {
 // ---- instruction families; `opcode` is an instruction's name up to the first dot
 struct OpcodeRow {
   std::string_view opcode;
-  void (*translate)(Builder&);
+  void (*translate)(CodeBuilder&);
 };
-std::span<const OpcodeRow> arithmetic_rows();
-std::span<const OpcodeRow> bit_rows();
-std::span<const OpcodeRow> float_rows();
-std::span<const OpcodeRow> compare_rows();
-std::span<const OpcodeRow> convert_rows();
-std::span<const OpcodeRow> memory_rows();
-std::span<const OpcodeRow> atomic_rows();
-std::span<const OpcodeRow> control_rows();
-std::span<const OpcodeRow> warp_rows();
-std::span<const OpcodeRow> mma_rows();
+std::span<const OpcodeRow> arithmetic_opcode_rows();
+std::span<const OpcodeRow> bit_opcode_rows();
+std::span<const OpcodeRow> float_opcode_rows();
+std::span<const OpcodeRow> compare_opcode_rows();
+std::span<const OpcodeRow> convert_opcode_rows();
+std::span<const OpcodeRow> memory_opcode_rows();
+std::span<const OpcodeRow> atomic_opcode_rows();
+std::span<const OpcodeRow> control_opcode_rows();
+std::span<const OpcodeRow> warp_opcode_rows();
+std::span<const OpcodeRow> mma_opcode_rows();
 
 // Returns the operation that converts a register of `from` bits to one of `to` bits.
-Run narrowing_run(unsigned from, unsigned to);
-Run widening_run(unsigned from, unsigned to, bool is_signed);
+OpFunction narrowing_handler(unsigned from, unsigned to);
+OpFunction widening_handler(unsigned from, unsigned to, bool is_signed);
 
 // Return the Op::run of the control operations (ops_control.cpp), by which flow analysis recognizes them.
-Run jump_run();
-Run table_jump_run();
-Run join_run();
-Run end_run();
+OpFunction jump_handler();
+OpFunction table_jump_handler();
+OpFunction join_handler();
+OpFunction end_handler();
 
 struct ControlFlow {
-  struct Block {
+  struct BasicBlock {
     uint32_t begin, end;
     std::vector<uint32_t> successors;
     bool ends_here = false;           // lanes may return at the block's end
     uint32_t post_dominator = kNone;  // the block where diverged lanes reconverge; kNone: none
   };
-  std::vector<Block> blocks;
-  std::vector<uint32_t> block_of_op;
+  std::vector<BasicBlock> blocks;
+  std::vector<uint32_t> block_index_of_op;
 
-  static ControlFlow analyze(const TranslatedKernel& code);
+  static ControlFlow analyze_code(const TranslatedKernel& code);
 };
 
 // Inserts a join op before each block where diverged lanes reconverge, and sets Op::join_op of the jumps.
@@ -141,7 +143,7 @@ void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs);
 // Failure if the file would exceed 64 MiB.
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits);
 
-inline void finish_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
+inline void finish_kernel_code(TranslatedKernel& code, std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
   add_joins(code, outs);
   allocate_registers(code, outs, bits);
 }

@@ -19,17 +19,17 @@ inline constexpr int kNumLanes = 32;
 inline constexpr uint32_t kNone = UINT32_MAX;
 // Generic addresses of shared and local memory start here, outside the host's address space.
 inline constexpr uint64_t kSharedWindowAddress = uint64_t(1) << 60, kLocalWindowAddress = uint64_t(1) << 61;
-inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
+inline constexpr uint64_t kMemoryWindowBytes = uint64_t(1) << 32;
 
 struct Warp;
 struct Op;
-using Run = void (*)(Warp&, const Op&);
+using OpFunction = void (*)(Warp&, const Op&);
 
 // One operation. A register is a byte offset in the warp's register file, where the values of its 32 lanes are
 // consecutive, 2, 4, 8 or 16 bytes each; a predicate has 4 bytes, one bit per lane. Constants, parameters and special
 // registers are in the file too.
 struct Op {
-  Run run = nullptr;
+  OpFunction run = nullptr;
   uint32_t d = kNone, a = kNone, b = kNone, c = kNone;
   uint32_t guard = kNone;   // the operation runs in lanes where guard ^ guard_flip_mask is 1; kNone: in all
   uint32_t guard_flip_mask = 0;
@@ -63,7 +63,7 @@ enum class Special : uint8_t {
 #undef X
 };
 // A register that has a value before a warp starts.
-struct Preset {
+struct RegisterPreset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
   uint8_t lane_bytes;           // 0 for a predicate
   uint32_t register_offset;
@@ -78,17 +78,17 @@ struct TranslatedKernel {
   std::vector<Op> ops;
   std::vector<uint32_t> operands;
   std::vector<size_t> jump_targets;
-  std::vector<Preset> presets;
+  std::vector<RegisterPreset> presets;
   uint32_t register_file_bytes = 0;
   uint64_t shared_bytes = 0, local_bytes = 0;
   bool has_barrier = false;
   bool is_lane_independent = true;  // no op depends on lane numbers or other lanes; required if blocks share a warp
 
   // Returns a text such as "kernel 'r_4', line 12 of the PTX, line 5 of the source ('ld.global.f32 %f1, [%rd1]')".
-  std::string describe(uint32_t instruction) const;
+  std::string instruction_text(uint32_t instruction) const;
 };
 
-struct Block;
+struct ThreadBlock;
 
 // A group of 32 threads that run in lockstep. The masks have one bit per lane.
 struct Warp {
@@ -99,7 +99,7 @@ struct Warp {
   uint32_t alive_lanes = 0;            // lanes whose thread has not returned yet
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
-  Block* block = nullptr;
+  ThreadBlock* block = nullptr;
   const uint32_t* operands = nullptr;
   uint32_t first_thread = 0;  // lane 0's thread: its number in the block, or in the grid if the warp holds several
                               // blocks

@@ -29,7 +29,7 @@ int the_context;
 thread_local void* current_context = nullptr;
 bool is_started = false;
 
-Gpu& gpu() { return Gpu::get_gpu(); }
+EmulatedGpu& gpu() { return EmulatedGpu::get_gpu(); }
 
 int copy_in(Address to, const void* from, size_t bytes) {
   if (!is_started) return kNotInitialized;
@@ -59,7 +59,7 @@ int load_module(void** module, const void* image, unsigned n, const int* options
   LoadedModule* loaded = nullptr;
   std::string log;
   const char* text = static_cast<const char*>(image);
-  int code = gpu().load({text, std::strlen(text)}, loaded, log);
+  int code = gpu().load_code({text, std::strlen(text)}, loaded, log);
   char* buffer = nullptr;
   size_t room = 0;
   for (unsigned k = 0; k < n; k++) {
@@ -85,7 +85,7 @@ EXPORT int cuGetErrorName(int code, const char** name) {
   return *name ? kSuccess : kInvalidValue;
 }
 EXPORT int cuGetErrorString(int code, const char** text) {
-  *text = gpu().text_of(code);
+  *text = gpu().text_of_error(code);
   return *text ? kSuccess : kInvalidValue;
 }
 EXPORT int cuDeviceGetCount(int* count) { return *count = 1, is_started ? kSuccess : kNotInitialized; }
@@ -197,7 +197,7 @@ EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) 
 }
 EXPORT int cuModuleGetGlobal_v2(Address* address, size_t* bytes, void* module, const char* name) {
   if (!gpu().modules().contains(static_cast<LoadedModule*>(module))) return kInvalidHandle;
-  const LoadedModule::Place* place = static_cast<LoadedModule*>(module)->variable(name);
+  const LoadedModule::VariableSpan* place = static_cast<LoadedModule*>(module)->variable(name);
   if (!place) return kNotFound;
   if (address) *address = place->address;
   if (bytes) *bytes = place->bytes;
@@ -216,7 +216,7 @@ EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz,
                   .block = {bx, by, bz},
                   .dynamic_shared_bytes = shared};
   if (!gpu().modules().contains(node.kernel)) return kInvalidHandle;
-  int code = gpu().parameters_of(*node.kernel, parameters, extra, node.parameters);
+  int code = gpu().pack_parameters(*node.kernel, parameters, extra, node.parameters);
   return code ? code : gpu().launch(node);
 }
 
@@ -263,7 +263,7 @@ int set_launch(Node& node, const KernelNodeParams& p) {
                  .block = {p.bx, p.by, p.bz},
                  .dynamic_shared_bytes = p.shared};
   if (!gpu().modules().contains(node.launch.kernel)) return kInvalidHandle;
-  return gpu().parameters_of(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
+  return gpu().pack_parameters(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }
 int set_copy(Node& node, const MemcpyParams& p) {
   constexpr int kDevice = 2;

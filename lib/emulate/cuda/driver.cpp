@@ -36,19 +36,20 @@ constexpr ErrorText kErrors[] = {
 
 }  // namespace
 
-Gpu& Gpu::get_gpu() {
-  static Gpu* gpu = new Gpu;  // never destroyed: Python unloads CUDA modules after static destructors have run
+EmulatedGpu& EmulatedGpu::get_gpu() {
+  // never destroyed: Python unloads CUDA modules after static destructors have run
+  static EmulatedGpu* gpu = new EmulatedGpu;
   return *gpu;
 }
 
-Gpu::Gpu() : Driver("TGC_CUDA_EMULATOR", kErrors) {
+EmulatedGpu::EmulatedGpu() : EmulatedDriver("TGC_CUDA_EMULATOR", kErrors) {
   if (const char* arch = setting_value("_ARCH"))
-    if (int n = architecture_of(arch); n >= 50) architecture_ = n;
+    if (int n = parse_architecture(arch); n >= 50) architecture_ = n;
 }
 
-std::string Gpu::name() const { return "tgc's CUDA emulator, sm_" + std::to_string(architecture_); }
+std::string EmulatedGpu::name() const { return "tgc's CUDA emulator, sm_" + std::to_string(architecture_); }
 
-int Gpu::load(std::string_view text, LoadedModule*& module, std::string& log) {
+int EmulatedGpu::load_code(std::string_view text, LoadedModule*& module, std::string& log) {
   auto refused = [&](int code, const Diag& diag) {
     log = "PTX emulator, " + (diag.line ? "line " + std::to_string(diag.line) + "; " : std::string()) +
           "error   : " + diag.message + (diag.expected.empty() ? "" : ", expected " + diag.expected);
@@ -57,10 +58,10 @@ int Gpu::load(std::string_view text, LoadedModule*& module, std::string& log) {
   if (text.starts_with("\x7f"
                        "ELF"))
     return refused(kInvalidImage, Diag{.message = "a cubin", .expected = "PTX"});
-  auto loaded = LoadedModule::load(text, memory());
+  auto loaded = LoadedModule::load_code(text, memory());
   if (!loaded) return refused(kInvalidPtx, loaded.diag());
   std::string_view target = (*loaded)->module().target;
-  int needs = architecture_of(target);
+  int needs = parse_architecture(target);
   if (needs == 0)
     return refused(kInvalidPtx, Diag{.message = "no target '" + std::string(target) + "'", .expected = "sm_NN"});
   if (needs > architecture_)
@@ -70,7 +71,7 @@ int Gpu::load(std::string_view text, LoadedModule*& module, std::string& log) {
   return kSuccess;
 }
 
-int Gpu::parameters_of(const Kernel& kernel, void** parameters, void** extra, std::vector<std::byte>& to) {
+int EmulatedGpu::pack_parameters(const Kernel& kernel, void** parameters, void** extra, std::vector<std::byte>& to) {
   const Function& f = *kernel.code->function;
   to.assign(f.parameter_bytes, std::byte(0));
   if (parameters) {
@@ -89,11 +90,11 @@ int Gpu::parameters_of(const Kernel& kernel, void** parameters, void** extra, st
   return kSuccess;
 }
 
-int Gpu::launch(const LaunchNode& node) {
+int EmulatedGpu::launch(const LaunchNode& node) {
   const TranslatedKernel& code = *node.kernel->code;
   const Function& f = *code.function;
   if (int wrong = check_size(node.grid, node.block, kLimits)) return wrong;
-  uint64_t threads = volume(node.block);
+  uint64_t threads = num_positions(node.block);
   if (f.max_threads && threads > f.max_threads)
     return set_error(kInvalidValue, "a block of " + std::to_string(threads) + " threads, .maxntid allows " +
                                    std::to_string(f.max_threads));
@@ -104,7 +105,7 @@ int Gpu::launch(const LaunchNode& node) {
   if (node.dynamic_shared_bytes > node.kernel->max_dynamic_shared_bytes ||
       code.shared_bytes + node.dynamic_shared_bytes > kMostShared)
     return set_error(kInvalidValue, std::to_string(node.dynamic_shared_bytes) + " bytes of dynamic shared memory");
-  Launch launch{.code = &code,
+  KernelLaunch launch{.code = &code,
                 .grid = node.grid,
                 .block = node.block,
                 .dynamic_shared_bytes = node.dynamic_shared_bytes,
@@ -115,11 +116,11 @@ int Gpu::launch(const LaunchNode& node) {
   return run_kernel(std::string(f.name), threads, [&](uint64_t& executed) { return run_launch(launch, executed); });
 }
 
-Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view text, Memory& memory) {
+Result<std::unique_ptr<LoadedModule>> LoadedModule::load_code(std::string_view text, GpuMemory& memory) {
   auto parsed = parse(text);
   if (!parsed) return parsed.diag();
   std::unique_ptr<LoadedModule> out(new LoadedModule(std::move(*parsed), memory));
-  auto done = catch_failures([&] { return out->place_variables(), out->translate(), Unit{}; });
+  auto done = catch_failures([&] { return out->place_variables(), out->translate_functions(), Unit{}; });
   if (!done) return done.diag();
   return out;
 }
@@ -145,7 +146,7 @@ void LoadedModule::place_variables() {
   }
 }
 
-void LoadedModule::translate() {
+void LoadedModule::translate_functions() {
   std::map<std::string_view, uint64_t> addresses;
   for (auto& [name, place] : variables_) addresses[name] = place.address;
   for (const Function& f : module_.functions) {
@@ -154,7 +155,7 @@ void LoadedModule::translate() {
       throw Failure(Diag{.message = "the kernel '" + std::string(f.name) + "' is defined twice", .line = f.line});
     code.function = &f;
     code.module = &module_;
-    Builder(code, addresses).build_code();
+    CodeBuilder(code, addresses).build_code();
   }
 }
 
@@ -162,12 +163,12 @@ const TranslatedKernel* LoadedModule::kernel(std::string_view name) const {
   auto found = kernels_.find(name);
   return found == kernels_.end() ? nullptr : &found->second;
 }
-const LoadedModule::Place* LoadedModule::variable(std::string_view name) const {
+const LoadedModule::VariableSpan* LoadedModule::variable(std::string_view name) const {
   auto found = variables_.find(name);
   return found == variables_.end() ? nullptr : &found->second;
 }
 
-int architecture_of(std::string_view target) {
+int parse_architecture(std::string_view target) {
   int n = 0;
   if (!target.starts_with("sm_")) return 0;
   std::from_chars(target.data() + 3, target.data() + target.size(), n);
@@ -178,7 +179,7 @@ namespace {
 
 class Runner {
  public:
-  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
+  explicit Runner(const KernelLaunch& launch) : launch_(launch), code_(*launch.code) {
     uint32_t threads = launch.num_block_threads();
     bool can_pack =
         code_.is_lane_independent && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
@@ -190,22 +191,22 @@ class Runner {
     block_.shared_memory.resize(code_.shared_bytes + launch.dynamic_shared_bytes);
     block_.is_stored.resize(block_.shared_memory.size());
     block_.local_memory.resize(code_.local_bytes * std::max<uint64_t>(threads, kNumLanes));
-    if (launch.checks_races) block_.race_detector = std::make_unique<Races>(kNumLanes);
+    if (launch.checks_races) block_.race_detector = std::make_unique<RaceDetector>(kNumLanes);
     for (uint32_t n = 0; n < files_; n++) make_file();
   }
 
-  uint64_t groups() const { return (volume(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
+  uint64_t groups() const { return (num_positions(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
   uint64_t executed() const { return executed_; }
 
   void run(uint64_t group) {
-    uint64_t blocks = volume(launch_.grid);
+    uint64_t blocks = num_positions(launch_.grid);
     uint32_t threads = launch_.num_block_threads();
     if (block_.race_detector) block_.race_detector->forget_accesses();
     if (block_.shares_warp) {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
       return run_alone(first * threads, uint32_t(count * threads));
     }
-    block_.id = position_of(group, launch_.grid);
+    block_.block_id = position_of_number(group, launch_.grid);
     std::ranges::fill(block_.is_stored, uint8_t(0));
     if (code_.has_barrier) return run_together(threads);
     for (uint32_t t = 0; t < threads; t += kNumLanes) run_alone(t, std::min<uint32_t>(kNumLanes, threads - t));
@@ -213,11 +214,12 @@ class Runner {
 
  private:
   void make_file() {
-    std::byte* file = file_.emplace_back(allocate_zeroed<std::byte>(code_.register_file_bytes)).get();
-    for (const Preset& p : code_.presets) {
+    std::byte* file = file_.emplace_back(allocate_zeroed_bytes<std::byte>(code_.register_file_bytes)).get();
+    for (const RegisterPreset& p : code_.presets) {
       std::array<uint64_t, 2> value = p.immediate;
-      if (p.kind == Preset::Special) continue;
-      if (p.kind == Preset::Parameter) std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.lane_bytes);
+      if (p.kind == RegisterPreset::Special) continue;
+      if (p.kind == RegisterPreset::Parameter)
+        std::memcpy(value.data(), launch_.parameters.data() + p.offset, p.lane_bytes);
       if (p.lane_bytes == 0) {
         std::memcpy(file + p.register_offset, value.data(), sizeof(uint32_t));
         continue;
@@ -237,12 +239,12 @@ class Runner {
     w.block = &block_;
     w.operands = code_.operands.data();
     w.first_thread = first_thread;
-    for (const Preset& p : code_.presets)
-      if (p.kind == Preset::Special) set_special(w, p);
+    for (const RegisterPreset& p : code_.presets)
+      if (p.kind == RegisterPreset::Special) set_special(w, p);
     return w;
   }
 
-  void set_special(Warp& w, const Preset& p) {
+  void set_special(Warp& w, const RegisterPreset& p) {
     uint32_t* d = reg<uint32_t>(w, p.register_offset);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
@@ -250,7 +252,7 @@ class Runner {
     for (uint32_t i = 0; i < kNumLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
       uint32_t thread = block_.shares_warp ? uint32_t(global % threads) : uint32_t(global);
-      Triple id = block_.shares_warp ? position_of(global / threads, launch_.grid) : block_.id;
+      Triple block_id = block_.shares_warp ? position_of_number(global / threads, launch_.grid) : block_.block_id;
       switch (p.special) {
         case Special::TidX: d[i] = thread % bx; break;
         case Special::TidY: d[i] = thread / bx % by; break;
@@ -258,9 +260,9 @@ class Runner {
         case Special::NtidX: d[i] = bx; break;
         case Special::NtidY: d[i] = by; break;
         case Special::NtidZ: d[i] = bz; break;
-        case Special::CtaidX: d[i] = id[0]; break;
-        case Special::CtaidY: d[i] = id[1]; break;
-        case Special::CtaidZ: d[i] = id[2]; break;
+        case Special::CtaidX: d[i] = block_id[0]; break;
+        case Special::CtaidY: d[i] = block_id[1]; break;
+        case Special::CtaidZ: d[i] = block_id[2]; break;
         case Special::NctaidX: d[i] = gx; break;
         case Special::NctaidY: d[i] = gy; break;
         case Special::NctaidZ: d[i] = gz; break;
@@ -291,7 +293,7 @@ class Runner {
     std::vector<Warp> warps;
     for (uint32_t n = 0; n < warps_; n++)
       warps.push_back(begin(n, n * kNumLanes, std::min<uint32_t>(kNumLanes, threads - n * kNumLanes)));
-    run_in_turn(
+    run_warps_in_turn(
         warps, [&](Warp& w) { run_warp(w, code_); },
         [&](const Warp& done, const Warp& waits) {
           throw_fault(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
@@ -303,29 +305,29 @@ class Runner {
     for (Warp& w : warps) executed_ += w.num_executed;
   }
 
-  const Launch& launch_;
+  const KernelLaunch& launch_;
   const TranslatedKernel& code_;
   uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
-  Block block_;
+  ThreadBlock block_;
   std::vector<std::unique_ptr<std::byte, AlignedDeleter>> file_;
   uint64_t executed_ = 0;
 };
 
 }  // namespace
 
-std::string thread_text(const Block& block, uint32_t thread) {
-  const Launch& l = *block.launch;
-  Triple id = block.shares_warp ? position_of(thread / l.num_block_threads(), l.grid) : block.id;
-  return emulate::thread_text(block.shares_warp ? thread % l.num_block_threads() : thread, l.block, id);
+std::string thread_text(const ThreadBlock& block, uint32_t thread) {
+  const KernelLaunch& l = *block.launch;
+  Triple block_id = block.shares_warp ? position_of_number(thread / l.num_block_threads(), l.grid) : block.block_id;
+  return emulate::thread_text(block.shares_warp ? thread % l.num_block_threads() : thread, l.block, block_id);
 }
 
 void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what) {
-  const Block& b = *w.block;
-  throw Fault{code, b.launch->code->describe(o.instruction) + ": " + thread_text(b, w.first_thread + uint32_t(lane)) +
-                        " " + what};
+  const ThreadBlock& b = *w.block;
+  throw KernelFault{code, b.launch->code->instruction_text(o.instruction) + ": " +
+                              thread_text(b, w.first_thread + uint32_t(lane)) + " " + what};
 }
 
-std::string TranslatedKernel::describe(uint32_t instruction) const {
+std::string TranslatedKernel::instruction_text(uint32_t instruction) const {
   const Instruction& i = function->body[instruction];
   const char *begin = i.opcode.data(), *end = module->text.data() + module->text.size();
   const char* stop = std::find_if(begin, end, [](char c) { return c == ';' || c == '\n'; });
@@ -337,7 +339,7 @@ std::string TranslatedKernel::describe(uint32_t instruction) const {
   return out + " ('" + text + "')";
 }
 
-std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed) {
+std::optional<KernelFault> run_launch(const KernelLaunch& launch, uint64_t& executed) {
   return run_blocks<Runner>(launch, executed);
 }
 

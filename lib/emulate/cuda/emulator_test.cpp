@@ -127,13 +127,14 @@ TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even")
   for (const FloatLayout& f : {kHalfLayout, kBfloatLayout, kE4m3, kE5m2}) {
     uint32_t count = 1u << (f.exponent_bits + f.mantissa_bits), wrong = 0;
     for (uint32_t n = 0; n + 1 < count; n++) {
-      double a = decode(n, f), b = decode(n + 1, f);
+      double a = decode_float(n, f), b = decode_float(n + 1, f);
       if (!std::isfinite(a) || !std::isfinite(b)) continue;
-      wrong += encode(a, f) != n || encode(-a, f) != (n | count);
-      wrong += encode((a + b) / 2, f) != (n & 1 ? n + 1 : n);
-      wrong += encode(a + (b - a) * 0.49, f) != n || encode(a + (b - a) * 0.51, f) != n + 1;
-      wrong += encode(a + (b - a) * 0.9, f, Rounding::Zero) != n || encode(a + (b - a) * 0.1, f, Rounding::Up) != n + 1;
-      wrong += encode(-(a + (b - a) * 0.1), f, Rounding::Down) != ((n + 1) | count);
+      wrong += encode_float(a, f) != n || encode_float(-a, f) != (n | count);
+      wrong += encode_float((a + b) / 2, f) != (n & 1 ? n + 1 : n);
+      wrong += encode_float(a + (b - a) * 0.49, f) != n || encode_float(a + (b - a) * 0.51, f) != n + 1;
+      wrong += encode_float(a + (b - a) * 0.9, f, Rounding::Zero) != n ||
+               encode_float(a + (b - a) * 0.1, f, Rounding::Up) != n + 1;
+      wrong += encode_float(-(a + (b - a) * 0.1), f, Rounding::Down) != ((n + 1) | count);
     }
     CHECK(wrong == 0);
   }
@@ -141,8 +142,8 @@ TEST_CASE("PTX emulator: small floats round to the nearest value, ties to even")
   for (int n = 0; n < 20000; n++) {
     float x = std::bit_cast<float>(uint32_t(random()));
     if (x != x) continue;
-    CHECK(float_to_half(x) == encode(double(x), kHalfLayout));
-    CHECK(float_to_bf16(x) == encode(double(x), kBfloatLayout));
+    CHECK(float_to_half(x) == encode_float(double(x), kHalfLayout));
+    CHECK(float_to_bf16(x) == encode_float(double(x), kBfloatLayout));
   }
 }
 

@@ -6,11 +6,11 @@
 namespace tgc::ptx {
 namespace {
 
-bool is_jump(const Op& op) { return op.run == jump_run() || op.run == table_jump_run(); }
-bool is_end(const Op& op) { return op.run == end_run(); }
+bool is_jump(const Op& op) { return op.run == jump_handler() || op.run == table_jump_handler(); }
+bool is_end(const Op& op) { return op.run == end_handler(); }
 
 // Sets the immediate post-dominator of every block. The exit is the last node.
-void find_meets(std::vector<ControlFlow::Block>& blocks) {
+void find_meets(std::vector<ControlFlow::BasicBlock>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
   for (uint32_t b = 0; b < end; b++) {
@@ -56,67 +56,67 @@ void find_meets(std::vector<ControlFlow::Block>& blocks) {
 
 }  // namespace
 
-ControlFlow ControlFlow::analyze(const TranslatedKernel& code) {
+ControlFlow ControlFlow::analyze_code(const TranslatedKernel& code) {
   const std::vector<Op>& ops = code.ops;
   std::vector<bool> leads(ops.size() + 1);
   leads[0] = true;
   for (size_t i = 0; i < ops.size(); i++) {
     if (!is_jump(ops[i]) && !is_end(ops[i])) continue;
     leads[i + 1] = true;
-    if (ops[i].run == jump_run()) leads[size_t(ops[i].immediate)] = true;
-    if (ops[i].run == table_jump_run())
+    if (ops[i].run == jump_handler()) leads[size_t(ops[i].immediate)] = true;
+    if (ops[i].run == table_jump_handler())
       for (uint32_t n = 0; n < ops[i].num_more_operands; n++)
         leads[code.jump_targets[size_t(ops[i].immediate) + n]] = true;
   }
   ControlFlow flow;
-  flow.block_of_op.resize(ops.size());
+  flow.block_index_of_op.resize(ops.size());
   for (size_t i = 0; i < ops.size(); i++) {
     if (leads[i]) flow.blocks.push_back({.begin = uint32_t(i)});
     flow.blocks.back().end = uint32_t(i + 1);
-    flow.block_of_op[i] = uint32_t(flow.blocks.size() - 1);
+    flow.block_index_of_op[i] = uint32_t(flow.blocks.size() - 1);
   }
-  for (Block& b : flow.blocks) {
+  for (BasicBlock& b : flow.blocks) {
     const Op& last = ops[b.end - 1];
     bool falls = last.guard != kNone || (!is_jump(last) && !is_end(last));
-    if (last.run == jump_run()) b.successors.push_back(flow.block_of_op[size_t(last.immediate)]);
-    if (last.run == table_jump_run())
+    if (last.run == jump_handler()) b.successors.push_back(flow.block_index_of_op[size_t(last.immediate)]);
+    if (last.run == table_jump_handler())
       for (uint32_t n = 0; n < last.num_more_operands; n++)
-        b.successors.push_back(flow.block_of_op[code.jump_targets[size_t(last.immediate) + n]]);
+        b.successors.push_back(flow.block_index_of_op[code.jump_targets[size_t(last.immediate) + n]]);
     b.ends_here = is_end(last) || (falls && b.end == ops.size());
-    if (falls && b.end < ops.size()) b.successors.push_back(flow.block_of_op[b.end]);
+    if (falls && b.end < ops.size()) b.successors.push_back(flow.block_index_of_op[b.end]);
   }
   find_meets(flow.blocks);
   return flow;
 }
 
 void add_joins(TranslatedKernel& code, std::vector<uint8_t>& outs) {
-  ControlFlow flow = ControlFlow::analyze(code);
+  ControlFlow flow = ControlFlow::analyze_code(code);
   std::vector<bool> is_meeting(flow.blocks.size());
-  for (const ControlFlow::Block& b : flow.blocks) {
+  for (const ControlFlow::BasicBlock& b : flow.blocks) {
     const Op& last = code.ops[b.end - 1];
-    bool parts = (last.run == jump_run() && last.guard != kNone) || last.run == table_jump_run();
+    bool parts = (last.run == jump_handler() && last.guard != kNone) || last.run == table_jump_handler();
     if (parts && b.post_dominator != kNone) is_meeting[b.post_dominator] = true;
   }
   std::vector<Op> ops;
   std::vector<uint8_t> new_outs;
   std::vector<uint32_t> begins;
   for (size_t n = 0; n < flow.blocks.size(); n++) {
-    const ControlFlow::Block& b = flow.blocks[n];
+    const ControlFlow::BasicBlock& b = flow.blocks[n];
     begins.push_back(uint32_t(ops.size()));
     if (is_meeting[n]) {
-      ops.push_back({.run = join_run(), .instruction = code.ops[b.begin].instruction});
+      ops.push_back({.run = join_handler(), .instruction = code.ops[b.begin].instruction});
       new_outs.push_back(0);
     }
     ops.insert(ops.end(), code.ops.begin() + b.begin, code.ops.begin() + b.end);
     new_outs.insert(new_outs.end(), outs.begin() + b.begin, outs.begin() + b.end);
     if (is_jump(ops.back()) && b.post_dominator != kNone) ops.back().join_op = b.post_dominator;
-    if (ops.back().run == jump_run()) ops.back().immediate = flow.block_of_op[size_t(ops.back().immediate)];
+    if (ops.back().run == jump_handler()) ops.back().immediate = flow.block_index_of_op[size_t(ops.back().immediate)];
   }
   for (Op& op : ops) {
-    if (op.run == jump_run()) op.immediate = begins[size_t(op.immediate)];
+    if (op.run == jump_handler()) op.immediate = begins[size_t(op.immediate)];
     if (is_jump(op) && op.join_op != kNone) op.join_op = begins[op.join_op];
   }
-  for (size_t& t : code.jump_targets) t = begins[flow.block_of_op[t]];
+  for (size_t& t : code.jump_targets) t = begins[flow.block_index_of_op[t]];
   code.ops = std::move(ops);
   outs = std::move(new_outs);
 }

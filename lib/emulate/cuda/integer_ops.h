@@ -16,27 +16,27 @@ using WiderOf = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, uint32_t, std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>>>;
 
 template <class F>
-Run unary_run(Type t) {
-  return run_with_register(t, [](auto x) -> Run { return apply_unary<decltype(x), F>; });
+OpFunction unary_handler(Type t) {
+  return run_with_register(t, [](auto x) -> OpFunction { return apply_unary<decltype(x), F>; });
 }
 template <class F>
-Run binary_run(Type t) {
-  return run_with_register(t, [](auto x) -> Run { return binary<decltype(x), F>; });
+OpFunction binary_handler(Type t) {
+  return run_with_register(t, [](auto x) -> OpFunction { return apply_binary<decltype(x), F>; });
 }
 template <class F>
-Run ternary_run(Type t) {
-  return run_with_register(t, [](auto x) -> Run { return ternary<decltype(x), F>; });
+OpFunction ternary_handler(Type t) {
+  return run_with_register(t, [](auto x) -> OpFunction { return apply_ternary<decltype(x), F>; });
 }
 
-inline Type integer_type(Builder& b) {
+inline Type expect_integer_type(CodeBuilder& b) {
   Type t = b.expect_type();
   if (!is_integer(t) || bits(t) < 16 || bits(t) > 64) b.throw_type_error(t);
   return t;
 }
 
-inline void emit_unary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t}); }
-inline void emit_binary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t}); }
-inline void emit_ternary(Builder& b, Type t, Run run) { b.emit_value({.run = run}, t, {t, t, t}); }
+inline void emit_unary(CodeBuilder& b, Type t, OpFunction run) { b.emit_value({.run = run}, t, {t}); }
+inline void emit_binary(CodeBuilder& b, Type t, OpFunction run) { b.emit_value({.run = run}, t, {t, t}); }
+inline void emit_ternary(CodeBuilder& b, Type t, OpFunction run) { b.emit_value({.run = run}, t, {t, t, t}); }
 
 enum class FloatOp : uint8_t {
   Add, Sub, Mul, Fma, Div, Min, Max, Abs, Neg,
@@ -48,10 +48,10 @@ struct FloatFlags {
   bool flushes_to_zero = false, sat = false, approx = false, full = false, relu = false, nan = false;
   bool has_any_flag() const { return rounding >= 0 || flushes_to_zero || sat || approx || full || relu || nan; }
 };
-FloatFlags read_float_flags(Builder& b);  // accepts the modifiers in any order
+FloatFlags read_float_flags(CodeBuilder& b);  // accepts the modifiers in any order
 
 // Emits the current instruction, whose modifiers `flags` and type the caller has consumed. Throws Failure if `op` does
 // not support `type` with `flags`.
-void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags);
+void emit_float(CodeBuilder& b, FloatOp op, Type type, FloatFlags flags);
 
 }  // namespace tgc::ptx

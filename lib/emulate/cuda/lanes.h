@@ -12,7 +12,7 @@ namespace tgc::ptx {
 // Sets lane i of the register at byte offset `place` to value(i), in the active lanes. Lanes without a thread may
 // change.
 template <class D, class F>
-[[gnu::always_inline]] inline void write(Warp& w, uint32_t place, F value) {
+[[gnu::always_inline]] inline void write_lanes(Warp& w, uint32_t place, F value) {
   D* d = reg<D>(w, place);
   if (w.active_lanes == w.occupied_lanes) {
     TGC_LANES d[i] = value(i);
@@ -35,23 +35,23 @@ template <class F>
 template <class D, class F>
 void apply_unary(Warp& w, const Op& o) {
   const D* a = reg<D>(w, o.a);
-  write<D>(w, o.d, [&](int i) { return D(F()(a[i])); });
+  write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i])); });
 }
 template <class D, class F>
-void binary(Warp& w, const Op& o) {
+void apply_binary(Warp& w, const Op& o) {
   const D *a = reg<D>(w, o.a), *b = reg<D>(w, o.b);
-  write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i])); });
+  write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i])); });
 }
 template <class D, class F>
-void ternary(Warp& w, const Op& o) {
+void apply_ternary(Warp& w, const Op& o) {
   const D *a = reg<D>(w, o.a), *b = reg<D>(w, o.b), *c = reg<D>(w, o.c);
-  write<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
+  write_lanes<D>(w, o.d, [&](int i) { return D(F()(a[i], b[i], c[i])); });
 }
 
 // run_with_unsigned returns f(0), where 0 has the unsigned C++ type of `bits` bits, or null unless `bits` is 16, 32 or
 // 64. run_with_register returns f(0), where 0 has the C++ type of a register of integer type `t`.
 template <class F>
-Run run_with_unsigned(unsigned bits, F f) {
+OpFunction run_with_unsigned(unsigned bits, F f) {
   switch (bits) {
     case 16: return f(uint16_t());
     case 32: return f(uint32_t());
@@ -60,7 +60,7 @@ Run run_with_unsigned(unsigned bits, F f) {
   }
 }
 template <class F>
-Run run_with_register(Type t, F f) {
+OpFunction run_with_register(Type t, F f) {
   if (!is_signed(t)) return run_with_unsigned(register_bits(t), f);
   switch (register_bits(t)) {
     case 16: return f(int16_t());
@@ -69,34 +69,34 @@ Run run_with_register(Type t, F f) {
   }
 }
 
-// NativeInput, HalfInput and BfloatInput read a value from a register of the C++ type Bits.
+// NativeDecoder, HalfDecoder and BfloatDecoder read a value from a register of the C++ type Bits.
 template <class T>
-struct NativeInput {
+struct NativeDecoder {
   using Bits = T;
-  static T decode(T x) { return x; }
+  static T decode_float(T x) { return x; }
 };
-struct HalfInput {
+struct HalfDecoder {
   using Bits = uint16_t;
-  static float decode(uint16_t x) { return half_to_float(x); }
+  static float decode_float(uint16_t x) { return half_to_float(x); }
 };
-struct BfloatInput {
+struct BfloatDecoder {
   using Bits = uint16_t;
-  static float decode(uint16_t x) { return bf16_to_float(x); }
+  static float decode_float(uint16_t x) { return bf16_to_float(x); }
 };
 
 // Implements .ftz: replaces a subnormal number by a zero of the same sign.
 inline float flush_subnormal(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 // Runs kInner with the host's rounding mode kMode, such as FE_UPWARD.
-template <int kMode, Run kInner>
-void run_rounded(Warp& w, const Op& o) {
+template <int kMode, OpFunction kInner>
+void run_with_rounding(Warp& w, const Op& o) {
   std::fesetround(kMode);
   kInner(w, o);
   std::fesetround(FE_TONEAREST);
 }
 
 template <class F>
-inline void each_active_lane(const Warp& w, F f) {
+inline void for_each_active_lane(const Warp& w, F f) {
   for (uint32_t rest = w.active_lanes; rest; rest &= rest - 1) f(std::countr_zero(rest));
 }
 

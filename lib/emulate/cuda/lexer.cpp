@@ -13,7 +13,7 @@ bool is_word(char c) {
 
 }  // namespace
 
-void Lexer::skip_blanks() {
+void PtxLexer::skip_blanks() {
   auto at = [&](size_t i) { return i < source_text_.size() ? source_text_[i] : '\0'; };
   while (position_ < source_text_.size()) {
     char c = source_text_[position_];
@@ -31,7 +31,7 @@ void Lexer::skip_blanks() {
   }
 }
 
-Token Lexer::take_token() {
+Token PtxLexer::take_token() {
   Token taken = next_token_;
   skip_blanks();
   size_t begin = position_;

@@ -13,9 +13,9 @@ struct Token {
   bool is(std::string_view word) const { return kind == Word && text == word; }
 };
 
-class Lexer {
+class PtxLexer {
  public:
-  explicit Lexer(std::string_view text) : source_text_(text) { take_token(); }
+  explicit PtxLexer(std::string_view text) : source_text_(text) { take_token(); }
   const Token& peek_token() const { return next_token_; }
   Token take_token();  // returns peek_token() and advances; throws Failure for invalid text
   size_t position() const { return position_; }

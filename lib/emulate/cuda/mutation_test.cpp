@@ -19,8 +19,8 @@ TEST_CASE("PTX emulator: mutated texts are loaded or refused") {
     @%p2 bra LOOP;
     DONE: st.local.u32 [l], %r6;)") +
                            ".global .align 8 .b8 table[8] = {1, 2, 0xff, -1};\n.section .debug_x { .b8 1 }\n";
-  Memory memory(1 << 24);
-  REQUIRE(LoadedModule::load(text, memory));
+  GpuMemory memory(1 << 24);
+  REQUIRE(LoadedModule::load_code(text, memory));
   std::mt19937 random(7);
   auto below = [&](size_t n) { return size_t(random()) % n; };
   const std::string letters = " \n\t,;:.{}[]()<>@!%|+-_=\"/*0123456789xUfdLOPrpsbu\xff";
@@ -37,7 +37,7 @@ TEST_CASE("PTX emulator: mutated texts are loaded or refused") {
         default: t.insert(at, 1, letters[below(letters.size())]);
       }
     }
-    auto module = LoadedModule::load(t, memory);
+    auto module = LoadedModule::load_code(t, memory);
     (module ? loaded : refused)++;
     if (!module) CHECK_FALSE(module.diag().message.empty());
   }
@@ -47,7 +47,9 @@ TEST_CASE("PTX emulator: mutated texts are loaded or refused") {
 }
 
 TEST_CASE("PTX emulator: numbers that are too large are refused, not allocated") {
-  auto refused = [](const std::string& text) { return !LoadedModule::load(text, *std::make_unique<Memory>(1 << 20)); };
+  auto refused = [](const std::string& text) {
+    return !LoadedModule::load_code(text, *std::make_unique<GpuMemory>(1 << 20));
+  };
   CHECK(refused(".target sm_80\n.global .b8 a[4294967296][4294967296];"));
   CHECK(refused(".target sm_80\n.global .b8 a[99999999999999999999];"));
   CHECK(refused(".target sm_80\n.global .b8 a[1048577];"));

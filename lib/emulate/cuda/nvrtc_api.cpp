@@ -56,7 +56,7 @@ EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* opti
   tgc::CompileJob job{.language = tgc::Language::Cuda, .arch = architecture(count, options), .source = p.source};
   if (job.arch.empty()) return p.log = "the option --gpu-architecture is missing", kInvalidOption;
   job.annotates_lines = true;  // the emulator's messages name source lines
-  auto made = tgc::catch_failures([&] { return tgc::compile_cuda_by_clang(job, tgc::Form::Assembly); });
+  auto made = tgc::catch_failures([&] { return tgc::compile_cuda_by_clang(job, tgc::OutputForm::Assembly); });
   if (made) return p.ptx = std::move(*made), kSuccess;
   const tgc::Diag& d = made.diag();
   p.log = d.line ? "kernel.cu(" + std::to_string(d.line) + "): error: " + d.message : "error: " + d.text();

@@ -46,7 +46,7 @@ struct Mul24 {
 };
 
 template <class F, class Saturating>
-void add_or_sub(Builder& b) {
+void add_or_sub(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Add> ? FloatOp::Add : FloatOp::Sub, t, flags);
@@ -54,38 +54,38 @@ void add_or_sub(Builder& b) {
   flags.sat = false;
   if (flags.has_any_flag() || bits(t) < 16 || bits(t) > 64 || (saturates && t != Type::S32))
     b.throw_error("modifiers that do not go with the type");
-  emit_binary(b, t, saturates ? binary_run<Saturating>(t) : binary_run<F>(t));
+  emit_binary(b, t, saturates ? binary_handler<Saturating>(t) : binary_handler<F>(t));
 }
 template <class F>
-void min_or_max(Builder& b) {
+void min_or_max(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Min> ? FloatOp::Min : FloatOp::Max, t, flags);
   if (flags.has_any_flag() || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_binary(b, t, binary_run<F>(t));
+  emit_binary(b, t, binary_handler<F>(t));
 }
 template <class F>
-void abs_or_neg(Builder& b) {
+void abs_or_neg(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, std::is_same_v<F, Abs> ? FloatOp::Abs : FloatOp::Neg, t, flags);
   if (flags.has_any_flag() || !is_signed(t) || bits(t) < 16) b.throw_error("modifiers that do not go with the type");
-  emit_unary(b, t, unary_run<F>(t));
+  emit_unary(b, t, unary_handler<F>(t));
 }
 
 template <class T>
 void mul_wide(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
-  write<WiderOf<T>>(w, o.d, [&](int i) { return WiderOf<T>(WiderOf<T>(a[i]) * WiderOf<T>(b[i])); });
+  write_lanes<WiderOf<T>>(w, o.d, [&](int i) { return WiderOf<T>(WiderOf<T>(a[i]) * WiderOf<T>(b[i])); });
 }
 template <class T>
 void mad_wide(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   const auto* c = reg<UnsignedOf<WiderOf<T>>>(w, o.c);
-  write<UnsignedOf<WiderOf<T>>>(
+  write_lanes<UnsignedOf<WiderOf<T>>>(
       w, o.d, [&](int i) { return UnsignedOf<WiderOf<T>>(UnsignedOf<WiderOf<T>>(WiderOf<T>(a[i]) * b[i]) + c[i]); });
 }
-Run wide_run(Type t, bool adds) {
+OpFunction wide_run(Type t, bool adds) {
   switch (t) {
     case Type::U16: return adds ? mad_wide<uint16_t> : mul_wide<uint16_t>;
     case Type::S16: return adds ? mad_wide<int16_t> : mul_wide<int16_t>;
@@ -95,31 +95,31 @@ Run wide_run(Type t, bool adds) {
   }
 }
 
-void multiply(Builder& b, bool adds) {
-  int part = b.accept_one_of({"lo", "hi", "wide"});
+void multiply(CodeBuilder& b, bool adds) {
+  int part = b.accept_any_modifier({"lo", "hi", "wide"});
   FloatFlags flags = part < 0 ? read_float_flags(b) : FloatFlags{};
   Type t = b.expect_type();
   if (!is_integer(t) && part < 0) return emit_float(b, adds ? FloatOp::Fma : FloatOp::Mul, t, flags);
   if (!is_integer(t) || kind(t) == Kind::Bits || part < 0 || bits(t) < 16)
     b.throw_error("the product's part or type is missing", ".lo, .hi or .wide and a type");
   if (part == 2) {
-    Run run = wide_run(t, adds);
+    OpFunction run = wide_run(t, adds);
     if (!run) b.throw_error("a wide product of ." + std::string(text(t)));
     Type twice = bits(t) == 16 ? (is_signed(t) ? Type::S32 : Type::U32) : (is_signed(t) ? Type::S64 : Type::U64);
     if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
     return b.emit_value({.run = run}, twice, {t, t});
   }
-  if (adds) emit_ternary(b, t, part == 0 ? ternary_run<MadLo>(t) : ternary_run<MadHi>(t));
-  else emit_binary(b, t, part == 0 ? binary_run<MulLo>(t) : binary_run<MulHi>(t));
+  if (adds) emit_ternary(b, t, part == 0 ? ternary_handler<MadLo>(t) : ternary_handler<MadHi>(t));
+  else emit_binary(b, t, part == 0 ? binary_handler<MulLo>(t) : binary_handler<MulHi>(t));
 }
 
-void divide(Builder& b) {
+void divide(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
   if (flags.has_any_flag() || kind(t) == Kind::Bits || bits(t) < 16)
     b.throw_error("modifiers that do not go with the type");
-  emit_binary(b, t, binary_run<Div>(t));
+  emit_binary(b, t, binary_handler<Div>(t));
 }
 
 template <bool kSignedA, bool kSignedB>
@@ -133,47 +133,48 @@ struct Dot4 {
     return c;
   }
 };
-void dp4a(Builder& b) {
+void dp4a(CodeBuilder& b) {
   Type x = b.expect_type(), y = b.expect_type();
   if (bits(x) != 32 || bits(y) != 32) b.throw_error("types of 32 bits are wanted", ".u32 or .s32 twice");
-  Run run = is_signed(x)
-                ? (is_signed(y) ? ternary<uint32_t, Dot4<true, true>> : ternary<uint32_t, Dot4<true, false>>)
-                : (is_signed(y) ? ternary<uint32_t, Dot4<false, true>> : ternary<uint32_t, Dot4<false, false>>);
+  OpFunction run =
+      is_signed(x)
+          ? (is_signed(y) ? apply_ternary<uint32_t, Dot4<true, true>> : apply_ternary<uint32_t, Dot4<true, false>>)
+          : (is_signed(y) ? apply_ternary<uint32_t, Dot4<false, true>> : apply_ternary<uint32_t, Dot4<false, false>>);
   emit_ternary(b, Type::B32, run);
 }
 
-void mul24(Builder& b) {
+void mul24(CodeBuilder& b) {
   if (!b.accept_modifier("lo")) b.throw_error("only the low part is supported", ".lo");
-  Type t = integer_type(b);
-  emit_binary(b, t, is_signed(t) ? binary<uint32_t, Mul24<true>> : binary<uint32_t, Mul24<false>>);
+  Type t = expect_integer_type(b);
+  emit_binary(b, t, is_signed(t) ? apply_binary<uint32_t, Mul24<true>> : apply_binary<uint32_t, Mul24<false>>);
 }
 
 constexpr OpcodeRow kRows[] = {
     {"add", add_or_sub<Add, AddSat>},
     {"sub", add_or_sub<Sub, SubSat>},
-    {"mul", [](Builder& b) { multiply(b, false); }},
-    {"mad", [](Builder& b) { multiply(b, true); }},
+    {"mul", [](CodeBuilder& b) { multiply(b, false); }},
+    {"mad", [](CodeBuilder& b) { multiply(b, true); }},
     {"mul24", mul24},
     {"div", divide},
     {"rem",
-     [](Builder& b) {
-       Type t = integer_type(b);
-       emit_binary(b, t, binary_run<Rem>(t));
+     [](CodeBuilder& b) {
+       Type t = expect_integer_type(b);
+       emit_binary(b, t, binary_handler<Rem>(t));
      }},
     {"min", min_or_max<Min>},
     {"max", min_or_max<Max>},
     {"abs", abs_or_neg<Abs>},
     {"neg", abs_or_neg<Neg>},
     {"sad",
-     [](Builder& b) {
-       Type t = integer_type(b);
-       emit_ternary(b, t, ternary_run<Sad>(t));
+     [](CodeBuilder& b) {
+       Type t = expect_integer_type(b);
+       emit_ternary(b, t, ternary_handler<Sad>(t));
      }},
     {"dp4a", dp4a},
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> arithmetic_rows() { return kRows; }
+std::span<const OpcodeRow> arithmetic_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -13,27 +13,27 @@ using enum AtomicOp;
 template <class T, AtomicOp kOp, Space kSpace>
 void atomic(Warp& w, const Op& o) {
   using U = BitsOf<T>;
-  Addresses at;
+  LaneAddresses at;
   if (!find_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, atomic<T, kOp, kSpace>)) return;
   alignas(64) U b[kNumLanes], c[kNumLanes];
   std::memcpy(b, reg<U>(w, o.b), sizeof b);
   std::memcpy(c, reg<U>(w, o.c), sizeof c);
   U* d = o.num_more_operands ? reg<U>(w, o.d) : nullptr;
-  each_active_lane(w, [&](int i) {
+  for_each_active_lane(w, [&](int i) {
     U old = exchange<kOp, T>(at.host[i], b[i], c[i]);
     if (d) d[i] = old;
   });
 }
 
 template <class T, AtomicOp kOp>
-Run in_space(Space s) {
+OpFunction in_space(Space s) {
   return s == Space::Global    ? atomic<T, kOp, Space::Global>
          : s == Space::Shared  ? atomic<T, kOp, Space::Shared>
          : s == Space::Generic ? atomic<T, kOp, Space::Generic>
                                : nullptr;
 }
 template <AtomicOp kOp>
-Run of_type(Type t, Space s) {
+OpFunction of_type(Type t, Space s) {
   constexpr bool kBits = kOp >= And && kOp <= CompareAndSwap, kSum = kOp == Add, kOrder = kOp == Min || kOp == Max;
   constexpr bool kCount = kOp == Increment || kOp == Decrement;
   if constexpr (kBits) {
@@ -51,13 +51,13 @@ Run of_type(Type t, Space s) {
     if (t == Type::F32) return in_space<float, kOp>(s);
     if (t == Type::F64) return in_space<double, kOp>(s);
     if (t == Type::F16) return in_space<AtomicHalf, kOp>(s);
-    if (t == Type::F16x2) return in_space<PairOf<AtomicHalf>, kOp>(s);
+    if (t == Type::F16x2) return in_space<HalfPair<AtomicHalf>, kOp>(s);
   }
   return nullptr;
 }
 struct Named {
   std::string_view name;
-  Run (*run)(Type, Space);
+  OpFunction (*run)(Type, Space);
 };
 constexpr Named kNamed[] = {{"add", of_type<Add>},       {"min", of_type<Min>},
                             {"max", of_type<Max>},       {"and", of_type<And>},
@@ -65,11 +65,11 @@ constexpr Named kNamed[] = {{"add", of_type<Add>},       {"min", of_type<Min>},
                             {"exch", of_type<Exchange>}, {"cas", of_type<CompareAndSwap>},
                             {"inc", of_type<Increment>}, {"dec", of_type<Decrement>}};
 
-void take_order(Builder& b) {
-  while (b.accept_one_of({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"}) >= 0) {}
+void take_order(CodeBuilder& b) {
+  while (b.accept_any_modifier({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"}) >= 0) {}
 }
 
-void translate(Builder& b, bool gives) {
+void translate(CodeBuilder& b, bool gives) {
   take_order(b);
   Space space = parse_space(b);
   take_order(b);
@@ -78,7 +78,7 @@ void translate(Builder& b, bool gives) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   bool is_known = named != std::end(kNamed), swaps = is_known && named->name == "cas";
-  Run run = is_known ? named->run(t, space) : nullptr;
+  OpFunction run = is_known ? named->run(t, space) : nullptr;
   if (!run || (!gives && (swaps || named->name == "exch")))
     b.throw_error("its operation, space or type is not supported");
   size_t first = gives ? 1 : 0;
@@ -87,15 +87,15 @@ void translate(Builder& b, bool gives) {
   set_address(b, b.operand(first), space, op);
   op.b = b.source(first + 1, t);
   op.c = swaps ? b.source(first + 2, t) : op.b;
-  if (gives) op.d = b.destination(0, t);
-  b.emit(op);
+  if (gives) op.d = b.output_register(0, t);
+  b.emit_op(op);
 }
 
-constexpr OpcodeRow kRows[] = {{"atom", [](Builder& b) { translate(b, true); }},
-                               {"red", [](Builder& b) { translate(b, false); }}};
+constexpr OpcodeRow kRows[] = {{"atom", [](CodeBuilder& b) { translate(b, true); }},
+                               {"red", [](CodeBuilder& b) { translate(b, false); }}};
 
 }  // namespace
 
-std::span<const OpcodeRow> atomic_rows() { return kRows; }
+std::span<const OpcodeRow> atomic_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

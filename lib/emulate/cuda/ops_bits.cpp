@@ -26,20 +26,20 @@ void pred_not(Warp& w, const Op& o) {
 }
 
 template <class F>
-void logic(Builder& b) {
+void logic(CodeBuilder& b) {
   Type t = b.expect_type();
   if (t == Type::Pred) return emit_binary(b, t, pred_2<F>);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t, ".pred, .b16, .b32 or .b64");
-  emit_binary(b, t, binary_run<F>(t));
+  emit_binary(b, t, binary_handler<F>(t));
 }
 template <class F>
-void logic_1(Builder& b) {
+void logic_1(CodeBuilder& b) {
   Type t = b.expect_type();
   if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_unary(b, t, pred_not);
   if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t);
-  emit_unary(b, t, unary_run<F>(t));
+  emit_unary(b, t, unary_handler<F>(t));
 }
 
 // The count has 32 bits, and may exceed the operand's width.
@@ -48,18 +48,18 @@ void shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   const T* a = reg<T>(w, o.a);
   const uint32_t* n = reg<uint32_t>(w, o.b);
-  write<T>(w, o.d, [&](int i) {
+  write_lanes<T>(w, o.d, [&](int i) {
     if constexpr (kLeft) return n[i] < kBits ? T(UnsignedOf<T>(a[i]) << (n[i] & (kBits - 1))) : T(0);
     else if constexpr (std::is_signed_v<T>) return T(a[i] >> (n[i] < kBits ? n[i] : kBits - 1));
     else return n[i] < kBits ? T(a[i] >> (n[i] & (kBits - 1))) : T(0);
   });
 }
 template <bool kLeft>
-void shift_any(Builder& b) {
-  Type t = integer_type(b);
+void shift_any(CodeBuilder& b) {
+  Type t = expect_integer_type(b);
   if (kLeft && kind(t) != Kind::Bits)
     b.throw_type_error(t, ".b16, .b32 or .b64");
-  Run run = run_with_register(t, [](auto x) -> Run { return shift<decltype(x), kLeft>; });
+  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return shift<decltype(x), kLeft>; });
   b.emit_value({.run = run}, t, {t, Type::U32});
 }
 
@@ -71,14 +71,16 @@ struct Funnel {
     return kLeft ? uint32_t((both << n) >> 32) : uint32_t(both >> n);
   }
 };
-void funnel(Builder& b) {
-  int side = b.accept_one_of({"l", "r"}), mode = b.accept_one_of({"clamp", "wrap"});
+void funnel(CodeBuilder& b) {
+  int side = b.accept_any_modifier({"l", "r"}), mode = b.accept_any_modifier({"clamp", "wrap"});
   if (side < 0 || mode < 0) b.throw_error("no side or mode follows", ".l or .r, then .clamp or .wrap");
   Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
-  emit_ternary(b, t,
-         side == 0 ? (mode ? ternary<uint32_t, Funnel<true, true>> : ternary<uint32_t, Funnel<true, false>>)
-                   : (mode ? ternary<uint32_t, Funnel<false, true>> : ternary<uint32_t, Funnel<false, false>>));
+  emit_ternary(
+      b, t,
+      side == 0
+          ? (mode ? apply_ternary<uint32_t, Funnel<true, true>> : apply_ternary<uint32_t, Funnel<true, false>>)
+          : (mode ? apply_ternary<uint32_t, Funnel<false, true>> : apply_ternary<uint32_t, Funnel<false, false>>));
 }
 
 // Implements popc, clz and bfind. The result has 32 bits for every operand type.
@@ -86,7 +88,7 @@ template <class T, int kWhat>
 void count_bits(Warp& w, const Op& o) {
   using U = UnsignedOf<T>;
   const T* a = reg<T>(w, o.a);
-  write<uint32_t>(w, o.d, [&](int i) {
+  write_lanes<uint32_t>(w, o.d, [&](int i) {
     if constexpr (kWhat == 0) return uint32_t(std::popcount(U(a[i])));
     if constexpr (kWhat == 1) return uint32_t(std::countl_zero(U(a[i])));
     U v = std::is_signed_v<T> && a[i] < T(0) ? U(~a[i]) : U(a[i]);
@@ -94,10 +96,10 @@ void count_bits(Warp& w, const Op& o) {
   });
 }
 template <int kWhat>
-void count(Builder& b) {
-  Type t = integer_type(b);
+void count(CodeBuilder& b) {
+  Type t = expect_integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
-  Run run = run_with_register(t, [](auto x) -> Run { return count_bits<decltype(x), kWhat>; });
+  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return count_bits<decltype(x), kWhat>; });
   b.emit_value({.run = run}, Type::U32, {t});
 }
 
@@ -117,12 +119,12 @@ template <class T>
 void bit_extract(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   const uint32_t *at = reg<uint32_t>(w, o.b), *n = reg<uint32_t>(w, o.c);
-  write<T>(w, o.d, [&](int i) { return extract(a[i], at[i], n[i]); });
+  write_lanes<T>(w, o.d, [&](int i) { return extract(a[i], at[i], n[i]); });
 }
-void bfe(Builder& b) {
-  Type t = integer_type(b);
+void bfe(CodeBuilder& b) {
+  Type t = expect_integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
-  Run run = run_with_register(t, [](auto x) -> Run { return bit_extract<decltype(x)>; });
+  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return bit_extract<decltype(x)>; });
   b.emit_value({.run = run}, t, {t, Type::U32, Type::U32});
 }
 
@@ -132,14 +134,14 @@ void bit_insert(Warp& w, const Op& o) {
   const uint32_t* more = w.operands + o.more_operands;
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   const uint32_t *at = reg<uint32_t>(w, more[0]), *n = reg<uint32_t>(w, more[1]);
-  write<T>(w, o.d, [&](int i) {
+  write_lanes<T>(w, o.d, [&](int i) {
     uint32_t p = at[i] & 255, c = n[i] & 255;
     if (p >= kBits || c == 0) return b[i];
     T mask = T((c >= kBits ? T(-1) : T((T(1) << c) - 1)) << p);
     return T((b[i] & ~mask) | (T(a[i] << p) & mask));
   });
 }
-void bfi(Builder& b) {
+void bfi(CodeBuilder& b) {
   Type t = b.expect_type();
   if (t != Type::B32 && t != Type::B64)
     b.throw_type_error(t, ".b32 or .b64");
@@ -147,15 +149,15 @@ void bfi(Builder& b) {
   b.check_operand_count(5);
   Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
   uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
-  op.d = b.destination(0, t);
-  b.emit(op, {}, more);
+  op.d = b.output_register(0, t);
+  b.emit_op(op, {}, more);
 }
 
 // lop3 applies any function of three bits, given as an 8-entry truth table, to each bit position of a, b and c.
 void lop3_run(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
   uint32_t table = o.num_more_operands;
-  write<uint32_t>(w, o.d, [&](int i) {
+  write_lanes<uint32_t>(w, o.d, [&](int i) {
     uint32_t out = 0;
     for (uint32_t n = 0; n < 8; n++)
       out |=
@@ -163,7 +165,7 @@ void lop3_run(Warp& w, const Op& o) {
     return out;
   });
 }
-void lop3(Builder& b) {
+void lop3(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(5);
@@ -174,8 +176,8 @@ void lop3(Builder& b) {
         .b = b.source(2, t),
         .c = b.source(3, t),
         .num_more_operands = uint32_t(b.operand(4).bits)};
-  op.d = b.destination(0, t);
-  b.emit(op);
+  op.d = b.output_register(0, t);
+  b.emit_op(op);
 }
 
 template <int kMode>
@@ -198,13 +200,14 @@ struct Permute {
     return out;
   }
 };
-void prmt(Builder& b) {
+void prmt(CodeBuilder& b) {
   Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
-  constexpr Run kRuns[] = {ternary<uint32_t, Permute<0>>, ternary<uint32_t, Permute<1>>, ternary<uint32_t, Permute<2>>,
-                           ternary<uint32_t, Permute<3>>, ternary<uint32_t, Permute<4>>, ternary<uint32_t, Permute<5>>,
-                           ternary<uint32_t, Permute<6>>};
-  emit_ternary(b, t, kRuns[b.accept_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
+  constexpr OpFunction kRuns[] = {apply_ternary<uint32_t, Permute<0>>, apply_ternary<uint32_t, Permute<1>>,
+                                  apply_ternary<uint32_t, Permute<2>>, apply_ternary<uint32_t, Permute<3>>,
+                                  apply_ternary<uint32_t, Permute<4>>, apply_ternary<uint32_t, Permute<5>>,
+                                  apply_ternary<uint32_t, Permute<6>>};
+  emit_ternary(b, t, kRuns[b.accept_any_modifier({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -228,6 +231,6 @@ constexpr OpcodeRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpcodeRow> bit_rows() { return kRows; }
+std::span<const OpcodeRow> bit_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -29,7 +29,7 @@ bool compare(T a, T b) {
 
 struct Flushed {
   using Bits = float;
-  static float decode(float x) { return flush_subnormal(x); }
+  static float decode_float(float x) { return flush_subnormal(x); }
 };
 
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
@@ -49,9 +49,9 @@ void write_result(Warp& w, const Op& o, uint32_t mask) {
       d = (d & ~w.active_lanes) | (mask & w.active_lanes);
       break;
     }
-    case Result::F32: return write<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
-    case Result::F16: return write<uint16_t>(w, o.d, [&](int i) { return uint16_t(mask >> i & 1 ? 0x3c00 : 0); });
-    case Result::B32: return write<uint32_t>(w, o.d, [&](int i) { return mask >> i & 1 ? ~0u : 0u; });
+    case Result::F32: return write_lanes<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
+    case Result::F16: return write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(mask >> i & 1 ? 0x3c00 : 0); });
+    case Result::B32: return write_lanes<uint32_t>(w, o.d, [&](int i) { return mask >> i & 1 ? ~0u : 0u; });
   }
 }
 template <class As, int kCompare>
@@ -59,7 +59,7 @@ void compare_run(Warp& w, const Op& o) {
   using S = typename As::Bits;
   const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
   uint32_t mask = 0;
-  TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode(a[i]), As::decode(b[i]))) << i;
+  TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode_float(a[i]), As::decode_float(b[i]))) << i;
   write_result(w, o, mask);
 }
 // In "setp p|q", q is the negation of the comparison's result, which p receives.
@@ -69,20 +69,20 @@ void pred_pair_not(Warp& w, const Op& o) {
 }
 
 template <class As, size_t... kN>
-Run compare_table(size_t n, std::index_sequence<kN...>) {
-  static constexpr Run kRuns[] = {compare_run<As, int(kN)>...};
+OpFunction compare_table(size_t n, std::index_sequence<kN...>) {
+  static constexpr OpFunction kRuns[] = {compare_run<As, int(kN)>...};
   return kRuns[n];
 }
 template <class As>
-Run compare_integers(int c) {
+OpFunction compare_integers(int c) {
   return compare_table<As>(size_t(c), std::make_index_sequence<Ge + 1>());
 }
 template <class As>
-Run compare_floats(int c) {
+OpFunction compare_floats(int c) {
   return compare_table<As>(size_t(c), std::make_index_sequence<Nan + 1>());
 }
 
-Run find_compare(Type t, int c, bool ftz) {
+OpFunction find_compare(Type t, int c, bool ftz) {
   bool is_float = kind(t) == Kind::Float || kind(t) == Kind::BFloat;
   if (!is_float && c >= Equ) return nullptr;
   if (is_float && c >= Lo && c <= Hs) return nullptr;
@@ -90,12 +90,12 @@ Run find_compare(Type t, int c, bool ftz) {
   if (ftz && t != Type::F32) return nullptr;
   if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
   if (is_integer(t) && bits(t) > 8)
-    return run_with_register(t, [&](auto x) { return compare_integers<NativeInput<decltype(x)>>(c); });
+    return run_with_register(t, [&](auto x) { return compare_integers<NativeDecoder<decltype(x)>>(c); });
   switch (t) {
-    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<NativeInput<float>>(c);
-    case Type::F64: return compare_floats<NativeInput<double>>(c);
-    case Type::F16: return compare_floats<HalfInput>(c);
-    case Type::BF16: return compare_floats<BfloatInput>(c);
+    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<NativeDecoder<float>>(c);
+    case Type::F64: return compare_floats<NativeDecoder<double>>(c);
+    case Type::F16: return compare_floats<HalfDecoder>(c);
+    case Type::BF16: return compare_floats<BfloatDecoder>(c);
     default: return nullptr;
   }
 }
@@ -106,20 +106,23 @@ void compare_pairs(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
   uint32_t low = 0, high = 0;
   for (int i = 0; i < kNumLanes; i++) {
-    low |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i])), As::decode(uint16_t(b[i])))) << i;
-    high |= uint32_t(compare<kCompare>(As::decode(uint16_t(a[i] >> 16)), As::decode(uint16_t(b[i] >> 16)))) << i;
+    low |= uint32_t(compare<kCompare>(As::decode_float(uint16_t(a[i])), As::decode_float(uint16_t(b[i])))) << i;
+    high |= uint32_t(compare<kCompare>(As::decode_float(uint16_t(a[i] >> 16)), As::decode_float(uint16_t(b[i] >> 16))))
+            << i;
   }
   write_predicate(w, o.d, [&](int i) { return low >> i & 1; });
   write_predicate(w, w.operands[o.more_operands], [&](int i) { return high >> i & 1; });
 }
 template <class As, size_t... kN>
-Run pair_run(int c, std::index_sequence<kN...>) {
-  static constexpr Run kRuns[] = {compare_pairs<As, int(kN)>...};
+OpFunction pair_run(int c, std::index_sequence<kN...>) {
+  static constexpr OpFunction kRuns[] = {compare_pairs<As, int(kN)>...};
   return c >= Lo && c <= Hs ? nullptr : kRuns[c];
 }
-Run pair_run(Type t, int c) {
+OpFunction pair_run(Type t, int c) {
   constexpr auto kAll = std::make_index_sequence<Nan + 1>();
-  return t == Type::F16x2 ? pair_run<HalfInput>(c, kAll) : t == Type::BF16x2 ? pair_run<BfloatInput>(c, kAll) : nullptr;
+  return t == Type::F16x2    ? pair_run<HalfDecoder>(c, kAll)
+         : t == Type::BF16x2 ? pair_run<BfloatDecoder>(c, kAll)
+                             : nullptr;
 }
 
 struct Test {
@@ -127,14 +130,14 @@ struct Test {
   uint32_t combine;
   bool ftz;
 };
-Test take_test(Builder& b) {
-  int c = b.accept_one_of({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+Test take_test(CodeBuilder& b) {
+  int c = b.accept_any_modifier({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
                            "gtu", "geu", "num", "nan"});
   if (c < 0) b.throw_error("no comparison follows", ".eq, .lt, ...");
-  uint32_t combine = uint32_t(b.accept_one_of({"and", "or", "xor"}) + 1);
+  uint32_t combine = uint32_t(b.accept_any_modifier({"and", "or", "xor"}) + 1);
   return {c, combine, b.accept_modifier("ftz")};
 }
-void add_combined(Builder& b, Op& op, const Test& test) {
+void add_combined(CodeBuilder& b, Op& op, const Test& test) {
   b.check_operand_count(test.combine ? 4 : 3);
   op.num_more_operands = test.combine;
   if (!test.combine) return;
@@ -142,7 +145,7 @@ void add_combined(Builder& b, Op& op, const Test& test) {
   op.immediate = b.operand(3).is_negated;
 }
 
-void setp(Builder& b) {
+void setp(CodeBuilder& b) {
   Test test = take_test(b);
   Type t = b.expect_type();
   b.refuse_more_modifiers();
@@ -152,31 +155,32 @@ void setp(Builder& b) {
     if (!op.run || b.operand(0).second_register < 0)
       b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
-    op.d = b.destination(0, Type::Pred);
-    uint32_t upper[] = {b.destination(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_register}, Type::Pred)};
-    return b.emit(op, upper, {});
+    op.d = b.output_register(0, Type::Pred);
+    uint32_t upper[] = {
+        b.output_register(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_register}, Type::Pred)};
+    return b.emit_op(op, upper, {});
   }
-  Run run = find_compare(t, test.compare, test.ftz);
+  OpFunction run = find_compare(t, test.compare, test.ftz);
   if (!run) b.throw_error("the comparison does not go with its type or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
   op.a = b.source(1, t), op.b = b.source(2, t);
   int32_t second = b.operand(0).second_register;
   if (second < 0) {
-    op.d = b.destination(0, Type::Pred);
-    return b.emit(op);
+    op.d = b.output_register(0, Type::Pred);
+    return b.emit_op(op);
   }
   if (test.combine) b.throw_error("two predicates and a third are not supported");
   op.d = b.temporary_register(1);
-  b.emit(op);
+  b.emit_op(op);
   Operand q{.kind = Operand::Reg, .reg = second};
-  b.emit({.run = pred_pair_not, .d = b.destination(q, Type::Pred), .a = op.d});
+  b.emit_op({.run = pred_pair_not, .d = b.output_register(q, Type::Pred), .a = op.d});
   uint32_t both = b.temporary_register(1);
-  b.emit({.run = pred_pair_not, .d = both, .a = op.d});
-  b.emit({.run = pred_pair_not, .d = b.destination(0, Type::Pred), .a = both});
+  b.emit_op({.run = pred_pair_not, .d = both, .a = op.d});
+  b.emit_op({.run = pred_pair_not, .d = b.output_register(0, Type::Pred), .a = both});
 }
 
-void set(Builder& b) {
+void set(CodeBuilder& b) {
   Test test = take_test(b);
   Type d = b.expect_type(), t = b.expect_type();
   b.refuse_more_modifiers();
@@ -184,44 +188,44 @@ void set(Builder& b) {
                   : d == Type::F16                   ? Result::F16
                   : bits(d) == 32 && is_integer(d) ? Result::B32
                                                      : Result::Pred;
-  Run run = result == Result::Pred ? nullptr : find_compare(t, test.compare, test.ftz);
+  OpFunction run = result == Result::Pred ? nullptr : find_compare(t, test.compare, test.ftz);
   if (!run) b.throw_error("the comparison does not go with its types or modifiers");
   Op op{.run = run};
   add_combined(b, op, test);
   op.immediate |= int64_t(result) << 1;
   op.a = b.source(1, t), op.b = b.source(2, t);
-  op.d = b.destination(0, d);
-  b.emit(op);
+  op.d = b.output_register(0, d);
+  b.emit_op(op);
 }
 
 template <class T>
 void select(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   uint32_t p = *reg<uint32_t>(w, o.c);
-  write<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
+  write_lanes<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
 }
-void selp(Builder& b) {
+void selp(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(4);
-  Run run = run_with_unsigned(bits(t), [](auto x) -> Run { return select<decltype(x)>; });
+  OpFunction run = run_with_unsigned(bits(t), [](auto x) -> OpFunction { return select<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
   if (b.operand(3).is_negated) std::swap(op.a, op.b);
-  op.d = b.destination(0, t);
-  b.emit(op);
+  op.d = b.output_register(0, t);
+  b.emit_op(op);
 }
 
 template <class T, class C>
 void select_by_sign(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   const C* c = reg<C>(w, o.c);
-  write<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
+  write_lanes<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
 }
-void slct(Builder& b) {
+void slct(CodeBuilder& b) {
   Type t = b.expect_type(), c = b.expect_type();
   bool of_float = c == Type::F32;
-  Run run = run_with_unsigned(bits(t), [&](auto x) -> Run {
+  OpFunction run = run_with_unsigned(bits(t), [&](auto x) -> OpFunction {
     return of_float ? select_by_sign<decltype(x), float> : select_by_sign<decltype(x), int32_t>;
   });
   if (!run || (!of_float && c != Type::S32)) b.throw_error("its types do not go together");
@@ -242,13 +246,13 @@ void test_run(Warp& w, const Op& o) {
     }
   });
 }
-void testp(Builder& b) {
-  int test = b.accept_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+void testp(CodeBuilder& b) {
+  int test = b.accept_any_modifier({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   if (test < 0) b.throw_error("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
   Type t = b.expect_type();
-  static constexpr Run kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
+  static constexpr OpFunction kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
                                     test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
-  static constexpr Run kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
+  static constexpr OpFunction kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
                                     test_run<double, 3>, test_run<double, 4>, test_run<double, 5>};
   if (t != Type::F32 && t != Type::F64)
     b.throw_type_error(t, ".f32 or .f64");
@@ -258,7 +262,7 @@ void testp(Builder& b) {
 template <class T>
 void copy(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
-  write<T>(w, o.d, [&](int i) { return a[i]; });
+  write_lanes<T>(w, o.d, [&](int i) { return a[i]; });
 }
 void copy_pred(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), a = *reg<uint32_t>(w, o.a);
@@ -269,7 +273,7 @@ void pack(Warp& w, const Op& o) {
   constexpr uint32_t kParts = sizeof(Whole) / sizeof(Part);
   const Part* parts[kParts];
   for (uint32_t n = 0; n < kParts; n++) parts[n] = reg<Part>(w, w.operands[o.more_operands + n]);
-  write<Whole>(w, o.d, [&](int i) {
+  write_lanes<Whole>(w, o.d, [&](int i) {
     Whole out = 0;
     for (uint32_t n = 0; n < kParts; n++) out |= Whole(parts[n][i]) << (8 * sizeof(Part) * n);
     return out;
@@ -280,24 +284,24 @@ void unpack(Warp& w, const Op& o) {
   Whole a[kNumLanes];
   std::memcpy(a, reg<Whole>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < sizeof(Whole) / sizeof(Part); n++)
-    write<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
+    write_lanes<Part>(w, w.operands[o.more_operands + n], [&](int i) { return Part(a[i] >> (8 * sizeof(Part) * n)); });
 }
 
 void pack_bytes(Warp& w, const Op& o) {
   const uint16_t *low = reg<uint16_t>(w, w.operands[o.more_operands]),
                  *high = reg<uint16_t>(w, w.operands[o.more_operands + 1]);
-  write<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
+  write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t((low[i] & 255) | high[i] << 8); });
 }
 void unpack_bytes(Warp& w, const Op& o) {
   uint16_t a[kNumLanes];
   std::memcpy(a, reg<uint16_t>(w, o.a), sizeof a);
   for (uint32_t n = 0; n < 2; n++)
-    write<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
+    write_lanes<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
 }
 
 struct Parts {
   unsigned whole, count;
-  Run pack, unpack;
+  OpFunction pack, unpack;
   Type part;
 };
 constexpr Parts kParts[] = {
@@ -309,22 +313,22 @@ constexpr Parts kParts[] = {
     {128, 4, pack<unsigned __int128, uint32_t>, unpack<unsigned __int128, uint32_t>, Type::B32},
 };
 
-void mov_list(Builder& b, Type t, bool packs) {
+void mov_list(CodeBuilder& b, Type t, bool packs) {
   const Operand& list = b.operand(packs ? 1 : 0);
   for (const Parts& p : kParts) {
     if (p.whole != bits(t) || p.count != list.parts.size()) continue;
     if (packs) {
       std::vector<uint32_t> parts = b.sources(list, p.count, p.part);
-      uint32_t d = b.destination(0, t);
-      return b.emit({.run = p.pack, .d = d}, {}, parts);
+      uint32_t d = b.output_register(0, t);
+      return b.emit_op({.run = p.pack, .d = d}, {}, parts);
     }
     uint32_t a = b.source(1, t);
-    return b.emit({.run = p.unpack, .a = a}, b.destinations(list, p.count, p.part), {});
+    return b.emit_op({.run = p.unpack, .a = a}, b.output_registers(list, p.count, p.part), {});
   }
   b.throw_error("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(text(t)));
 }
 
-void mov(Builder& b) {
+void mov(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
@@ -333,10 +337,10 @@ void mov(Builder& b) {
   if (t == Type::Pred) {
     if (b.operand(1).is_negated) b.throw_error("a negated predicate is read");
     uint32_t a = b.source(1, t);
-    return b.emit({.run = copy_pred, .d = b.destination(0, t), .a = a});
+    return b.emit_op({.run = copy_pred, .d = b.output_register(0, t), .a = a});
   }
-  Run run = bits(t) == 128 ? copy<unsigned __int128>
-                           : run_with_unsigned(bits(t), [](auto x) -> Run { return copy<decltype(x)>; });
+  OpFunction run = bits(t) == 128 ? copy<unsigned __int128>
+                           : run_with_unsigned(bits(t), [](auto x) -> OpFunction { return copy<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   // an integer constant of a float type gives the bits of the float
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16
@@ -344,7 +348,7 @@ void mov(Builder& b) {
                                                                      : Type::B64)
                                                   : t;
   uint32_t a = b.source(1, as);
-  b.emit({.run = run, .d = b.destination(0, t), .a = a});
+  b.emit_op({.run = run, .d = b.output_register(0, t), .a = a});
 }
 
 constexpr OpcodeRow kRows[] = {{"setp", setp}, {"set", set},     {"selp", selp},
@@ -352,6 +356,6 @@ constexpr OpcodeRow kRows[] = {{"setp", setp}, {"set", set},     {"selp", selp},
 
 }  // namespace
 
-std::span<const OpcodeRow> compare_rows() { return kRows; }
+std::span<const OpcodeRow> compare_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

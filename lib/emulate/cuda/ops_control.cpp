@@ -13,7 +13,7 @@ uint32_t& current_join(Warp& w) {
 }
 
 void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
-  if (++w.waiting_depth >= w.waiting_lanes.size()) throw Fault{kLaunchFailed, "lanes diverge too deeply"};
+  if (++w.waiting_depth >= w.waiting_lanes.size()) throw KernelFault{kLaunchFailed, "lanes diverge too deeply"};
   w.waiting_lanes[w.waiting_depth] = {pc, join, lanes};
 }
 // Continues with the topmost stack entry that has lanes whose threads have not returned. If there is none, the warp is
@@ -51,12 +51,12 @@ void jump(Warp& w, const Op& o) {
   else diverge(w, w.active_lanes, uint32_t(o.immediate), w.pc, o.join_op);
 }
 
-void jump_by_table(Warp& w, const Op& o) {
+void emit_table_jump(Warp& w, const Op& o) {
   count_jump(w, o);
   const uint32_t* index = reg<uint32_t>(w, o.a);
   int first = std::countr_zero(w.active_lanes);
   uint32_t n = index[first], same = 0;
-  each_active_lane(w, [&](int i) {
+  for_each_active_lane(w, [&](int i) {
     if (index[i] >= o.num_more_operands)
       throw_fault(w, o, i, kLaunchFailed,
                   "jumps to entry " + std::to_string(index[i]) + " of " + std::to_string(o.num_more_operands));
@@ -93,37 +93,37 @@ void trap(Warp& w, const Op& o) {
 void sync_warp(Warp& w, const Op&) { w.num_syncs++; }
 void nothing(Warp&, const Op&) {}
 
-void bra(Builder& b) {
+void bra(CodeBuilder& b) {
   b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(1);
   if (b.operand(0).kind != Operand::Name) b.throw_error("its target is not a label");
-  b.jump({.run = jump_run()}, b.operand(0).name);
+  b.jump({.run = jump_handler()}, b.operand(0).name);
 }
-void brx(Builder& b) {
+void brx(CodeBuilder& b) {
   if (!b.accept_modifier("idx")) b.throw_error("only brx.idx is supported");
   b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (b.operand(1).kind != Operand::Name) b.throw_error("no branch targets follow");
-  Op op{.run = table_jump_run(), .a = b.source(0, Type::U32)};
-  b.jump_by_table(op, b.operand(1).name);
+  Op op{.run = table_jump_handler(), .a = b.source(0, Type::U32)};
+  b.emit_table_jump(op, b.operand(1).name);
 }
 
-void ret(Builder& b) {
+void ret(CodeBuilder& b) {
   b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(0);
-  b.emit({.run = end_run()});
+  b.emit_op({.run = end_handler()});
 }
 
 // Builds bar.warp.sync, bar.sync, and barrier.sync and barrier.cta.sync, which equal bar.sync if all threads take part.
-void bar(Builder& b) {
+void bar(CodeBuilder& b) {
   b.accept_modifier("cta");
   if (b.accept_modifier("warp")) {
     if (!b.accept_modifier("sync")) b.throw_error("only bar.warp.sync is supported");
     b.refuse_more_modifiers();
-    return b.emit({.run = sync_warp});
+    return b.emit_op({.run = sync_warp});
   }
   if (!b.accept_modifier("sync")) b.throw_error("only .sync is supported");
   b.accept_modifier("aligned");
@@ -131,22 +131,23 @@ void bar(Builder& b) {
   b.check_operand_count(1, 2);
   if (b.operand(0).kind != Operand::Integer || b.operand(0).bits > 15)
     b.throw_error("the barrier number is not from 0 to 15");
-  if (b.operand_count() == 2) {
+  if (b.num_operands() == 2) {
     uint64_t threads = b.code().function->max_threads;
     if (b.operand(1).kind != Operand::Integer || b.operand(1).bits != threads)
       b.throw_error("a barrier of some threads is not supported");
   }
   b.code().has_barrier = true;
-  b.emit({.run = barrier, .num_more_operands = uint32_t(b.operand(0).bits)});
+  b.emit_op({.run = barrier, .num_more_operands = uint32_t(b.operand(0).bits)});
 }
 
 template <size_t kMost>
-void ignored(Builder& b) {
-  while (b.accept_one_of({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async", "alias",
-                        "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group", "u32"}) >= 0) {}
+void ignored(CodeBuilder& b) {
+  while (b.accept_any_modifier({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async",
+                                "alias", "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group",
+                                "u32"}) >= 0) {}
   b.refuse_more_modifiers();
   b.check_operand_count(0, kMost);
-  b.emit({.run = nothing});
+  b.emit_op({.run = nothing});
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -157,26 +158,26 @@ constexpr OpcodeRow kRows[] = {
     {"bar", bar},
     {"barrier", bar},
     {"trap",
-     [](Builder& b) {
+     [](CodeBuilder& b) {
        b.refuse_more_modifiers();
        b.check_operand_count(0);
-       b.emit({.run = trap});
+       b.emit_op({.run = trap});
      }},
     {"membar", ignored<0>},
     {"fence", ignored<0>},
     {"nanosleep", ignored<1>},
     {"prefetch", ignored<1>},
-    {"call", [](Builder& b) { b.throw_error("calls are not supported: have the compiler inline the function"); }},
+    {"call", [](CodeBuilder& b) { b.throw_error("calls are not supported: have the compiler inline the function"); }},
 };
 
 }  // namespace
 
-Run jump_run() { return jump; }
-Run table_jump_run() { return jump_by_table; }
-Run join_run() { return join; }
-Run end_run() { return end; }
+OpFunction jump_handler() { return jump; }
+OpFunction table_jump_handler() { return emit_table_jump; }
+OpFunction join_handler() { return join; }
+OpFunction end_handler() { return end; }
 
-std::span<const OpcodeRow> control_rows() { return kRows; }
+std::span<const OpcodeRow> control_opcode_rows() { return kRows; }
 
 void run_warp(Warp& w, const TranslatedKernel& code) {
   const Op* ops = code.ops.data();

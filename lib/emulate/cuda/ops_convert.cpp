@@ -8,7 +8,7 @@ namespace tgc::ptx {
 namespace {
 
 template <class F>
-Run with_integer(Type t, F f) {
+OpFunction with_integer(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
   return run_with_register(t, f);
 }
@@ -19,7 +19,7 @@ using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_sign
 template <class S, class D, bool kSat>
 void int_to_int(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
-  write<Store<D>>(w, o.d, [&](int i) {
+  write_lanes<Store<D>>(w, o.d, [&](int i) {
     S x = S(a[i]);
     if constexpr (kSat) {
       using Limits = std::numeric_limits<D>;
@@ -31,12 +31,12 @@ void int_to_int(Warp& w, const Op& o) {
 }
 
 template <class F>
-Run with_float(Type t, F f) {
+OpFunction with_float(Type t, F f) {
   switch (t) {
-    case Type::F16: return f(HalfInput());
-    case Type::BF16: return f(BfloatInput());
-    case Type::F32: return f(NativeInput<float>());
-    case Type::F64: return f(NativeInput<double>());
+    case Type::F16: return f(HalfDecoder());
+    case Type::BF16: return f(BfloatDecoder());
+    case Type::F32: return f(NativeDecoder<float>());
+    case Type::F64: return f(NativeDecoder<double>());
     default: return nullptr;
   }
 }
@@ -64,7 +64,7 @@ template <class S, class V>
 [[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kNumLanes]) {
   by_rounding(rounding, [&](auto n) {
     TGC_LANES {
-      V x = S::decode(a[i]);
+      V x = S::decode_float(a[i]);
       if constexpr (std::is_same_v<V, float>) x = ftz ? flush_subnormal(x) : x;
       out[i] = to_whole<decltype(n)::value>(x);
     }
@@ -74,10 +74,10 @@ template <class S, class V>
 // Rounds to an integer and saturates to D's range; NaN becomes 0.
 template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
-  using V = decltype(S::decode({}));
+  using V = decltype(S::decode_float({}));
   V whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
-  write<Store<D>>(w, o.d, [&](int i) {
+  write_lanes<Store<D>>(w, o.d, [&](int i) {
     V x = whole[i];
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
@@ -92,7 +92,7 @@ template <class S, class D>
 [[gnu::noinline]] void int_to_native(Warp& w, const Op& o) {
   const auto* a = reg<Store<S>>(w, o.a);
   bool sat = o.num_more_operands;
-  write<D>(w, o.d, [&](int i) {
+  write_lanes<D>(w, o.d, [&](int i) {
     D x = D(S(a[i]));
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
   });
@@ -123,7 +123,7 @@ struct SmallConversion {
     if (relu && x < 0) x = 0;
     if (relu && x == 0) x = 0;
     if (sat) x = x > 0 ? x < 1 ? x : 1.0 : 0.0;
-    uint32_t out = encode(x, layout(type), rounding, finite);
+    uint32_t out = encode_float(x, layout(type), rounding, finite);
     return type == Type::TF32 ? out << 13 : out;
   }
 };
@@ -132,7 +132,7 @@ template <class S>
 void int_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const auto* a = reg<Store<S>>(w, o.a);
-  write<uint16_t>(w, o.d, [&](int i) {
+  write_lanes<uint16_t>(w, o.d, [&](int i) {
     double x;
     if constexpr (sizeof(S) == 8) x = round_to_odd(a[i]);
     else x = double(S(a[i]));
@@ -144,8 +144,8 @@ template <class S, class D>
 [[gnu::noinline]] void float_to_native(Warp& w, const Op& o) {
   const auto* a = reg<typename S::Bits>(w, o.a);
   bool ftz = o.num_more_operands & 1, sat = o.num_more_operands & 2;
-  write<D>(w, o.d, [&](int i) {
-    auto in = S::decode(a[i]);
+  write_lanes<D>(w, o.d, [&](int i) {
+    auto in = S::decode_float(a[i]);
     if constexpr (std::is_same_v<D, double> && std::is_same_v<decltype(in), float>) in = ftz ? flush_subnormal(in) : in;
     D x = D(in);
     if constexpr (std::is_same_v<D, float>) {
@@ -157,10 +157,10 @@ template <class S, class D>
 }
 template <class S, class D>
 void float_to_whole(Warp& w, const Op& o) {
-  decltype(S::decode({})) whole[kNumLanes];
+  decltype(S::decode_float({})) whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
   bool sat = o.num_more_operands & 2;
-  write<D>(w, o.d, [&](int i) {
+  write_lanes<D>(w, o.d, [&](int i) {
     D x = D(whole[i]);
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
   });
@@ -168,22 +168,22 @@ void float_to_whole(Warp& w, const Op& o) {
 template <bool kBf>
 void single_to_small(Warp& w, const Op& o) {
   const float* a = reg<float>(w, o.a);
-  write<uint16_t>(w, o.d, [&](int i) { return kBf ? float_to_bf16(a[i]) : float_to_half(a[i]); });
+  write_lanes<uint16_t>(w, o.d, [&](int i) { return kBf ? float_to_bf16(a[i]) : float_to_half(a[i]); });
 }
 template <class S>
 void float_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const auto* a = reg<typename S::Bits>(w, o.a);
   if (conversion.type == Type::TF32)
-    write<uint32_t>(w, o.d, [&](int i) { return conversion.make(double(S::decode(a[i]))); });
-  else write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(S::decode(a[i])))); });
+    write_lanes<uint32_t>(w, o.d, [&](int i) { return conversion.make(double(S::decode_float(a[i]))); });
+  else write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(S::decode_float(a[i])))); });
 }
 template <class S>
 void small_to_whole(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  decltype(S::decode({})) whole[kNumLanes];
+  decltype(S::decode_float({})) whole[kNumLanes];
   read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
-  write<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
+  write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
 }
 
 // Converts two floats into one register. The first source becomes the upper half.
@@ -191,7 +191,7 @@ template <class D>
 void pair_of_singles(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
-  write<D>(w, o.d, [&](int i) {
+  write_lanes<D>(w, o.d, [&](int i) {
     return D(conversion.make(double(a[i])) << (4 * sizeof(D)) | conversion.make(double(b[i])));
   });
 }
@@ -201,9 +201,9 @@ void pair_to_pair(Warp& w, const Op& o) {
   const FloatLayout& from = layout(Type(o.num_more_operands));
   const S* a = reg<S>(w, o.a);
   constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
-  write<D>(w, o.d, [&](int i) {
-    uint32_t high = conversion.make(decode(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
-    return D(high << (4 * sizeof(D)) | conversion.make(decode(uint32_t(a[i]) & kMask, from)));
+  write_lanes<D>(w, o.d, [&](int i) {
+    uint32_t high = conversion.make(decode_float(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
+    return D(high << (4 * sizeof(D)) | conversion.make(decode_float(uint32_t(a[i]) & kMask, from)));
   });
 }
 
@@ -212,11 +212,11 @@ struct Modifiers {
   int rounding = -1;  // index in rn, rz, rm, rp, rna; -1: none
   bool ftz = false, sat = false, finite = false, relu = false;
 };
-Modifiers take_modifiers(Builder& b) {
+Modifiers take_modifiers(CodeBuilder& b) {
   Modifiers m;
   for (;;) {
-    if (int n = b.accept_one_of({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
-    else if (int r = b.accept_one_of({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
+    if (int n = b.accept_any_modifier({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
+    else if (int r = b.accept_any_modifier({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
     else if (b.accept_modifier("ftz")) m.ftz = true;
     else if (b.accept_modifier("sat")) m.sat = true;
     else if (b.accept_modifier("satfinite")) m.finite = true;
@@ -229,29 +229,29 @@ bool is_small(Type t) { return t == Type::F16 || t == Type::BF16; }
 bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 
 // Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp; -1: rn.
-template <Run kInner>
-Run directed(int rounding) {
+template <OpFunction kInner>
+OpFunction directed(int rounding) {
   return rounding <= 0   ? kInner
-         : rounding == 1 ? run_rounded<FE_TOWARDZERO, kInner>
-         : rounding == 2 ? run_rounded<FE_DOWNWARD, kInner>
-                         : run_rounded<FE_UPWARD, kInner>;
+         : rounding == 1 ? run_with_rounding<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? run_with_rounding<FE_DOWNWARD, kInner>
+                         : run_with_rounding<FE_UPWARD, kInner>;
 }
 
-Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
+OpFunction scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   SmallConversion conversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
   op.immediate = conversion.packed();
   op.num_more_operands = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
   if (is_integer(s) && is_integer(d))
     return with_integer(s, [&](auto from) {
       using S = decltype(from);
-      return with_integer(d, [&](auto to) -> Run {
+      return with_integer(d, [&](auto to) -> OpFunction {
         using D = decltype(to);
         return m.sat ? int_to_int<S, D, true> : int_to_int<S, D, false>;
       });
     });
   if (is_integer(s)) {
     op.num_more_operands = m.sat;
-    return with_integer(s, [&](auto from) -> Run {
+    return with_integer(s, [&](auto from) -> OpFunction {
       using S = decltype(from);
       if (is_small(d)) return int_to_small<S>;
       if (d == Type::F32) return directed<int_to_native<S, float>>(m.rounding);
@@ -261,13 +261,13 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   if (is_integer(d)) {
     return with_float(s, [&](auto from) {
       using S = decltype(from);
-      return with_integer(d, [&](auto to) -> Run { return float_to_int<S, decltype(to)>; });
+      return with_integer(d, [&](auto to) -> OpFunction { return float_to_int<S, decltype(to)>; });
     });
   }
   if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
   if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
     return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
-  return with_float(s, [&](auto from) -> Run {
+  return with_float(s, [&](auto from) -> OpFunction {
     using S = decltype(from);
     if (is_small(d) || d == Type::TF32) {
       return m.whole >= 0 && d != Type::TF32 ? small_to_whole<S> : float_to_small<S>;
@@ -278,7 +278,7 @@ Run scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
   });
 }
 
-void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
+void convert_pair(CodeBuilder& b, Type d, Type s, const Modifiers& m) {
   Op op{.num_more_operands = uint32_t(s)};
   op.immediate = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
   if (s == Type::F32 && info(d).count == 2) {
@@ -288,14 +288,15 @@ void convert_pair(Builder& b, Type d, Type s, const Modifiers& m) {
   } else {
     b.check_operand_count(2);
     if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.throw_error("its types do not go together");
-    op.run = bits(d) == 16 ? Run(pair_to_pair<uint16_t, uint32_t>) : Run(pair_to_pair<uint32_t, uint16_t>);
+    op.run =
+        bits(d) == 16 ? OpFunction(pair_to_pair<uint16_t, uint32_t>) : OpFunction(pair_to_pair<uint32_t, uint16_t>);
     op.a = b.source(1, s);
   }
-  op.d = b.destination(0, d);
-  b.emit(op);
+  op.d = b.output_register(0, d);
+  b.emit_op(op);
 }
 
-void cvt(Builder& b) {
+void cvt(CodeBuilder& b) {
   Modifiers m = take_modifiers(b);
   Type d = b.expect_type(), s = b.expect_type();
   b.refuse_more_modifiers();
@@ -312,14 +313,14 @@ void cvt(Builder& b) {
   } else if (s == Type::F32) {
     op.run = [](Warp& w, const Op& o) {  // .rna: ties are rounded away from zero
       const uint32_t* a = reg<uint32_t>(w, o.a);
-      write<uint32_t>(w, o.d,
+      write_lanes<uint32_t>(w, o.d,
                       [&](int i) { return (a[i] & 0x7fffffff) > 0x7f800000 ? a[i] : (a[i] + 0x1000) & ~0x1fffu; });
     };
   }
   if (!op.run) b.throw_error("its types do not go together");
   op.a = b.source(1, s, Width::Wider);
-  op.d = b.destination(0, d, Width::Wider);
-  b.emit(op);
+  op.d = b.output_register(0, d, Width::Wider);
+  b.emit_op(op);
 }
 
 // Implements cvta: converts between a space's offset and its generic address by adding or subtracting the window's
@@ -328,19 +329,19 @@ template <bool kToGeneric>
 void move_window(Warp& w, const Op& o) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
   uint64_t base = uint64_t(o.immediate);
-  write<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
+  write_lanes<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
 }
-void cvta(Builder& b) {
+void cvta(CodeBuilder& b) {
   bool to = b.accept_modifier("to");
-  int space = b.accept_one_of({"global", "const", "shared", "local", "param"});
+  int space = b.accept_any_modifier({"global", "const", "shared", "local", "param"});
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
   if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindowAddress : space == 3 ? kLocalWindowAddress : 0;
   Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .immediate = int64_t(base)};
-  op.d = b.destination(0, t);
-  b.emit(op);
+  op.d = b.output_register(0, t);
+  b.emit_op(op);
 }
 
 constexpr OpcodeRow kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
@@ -348,10 +349,10 @@ constexpr OpcodeRow kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
 template <class S, class D>
 void resize(Warp& w, const Op& o) {
   const S* a = reg<S>(w, o.a);
-  write<D>(w, o.d, [&](int i) { return D(a[i]); });
+  write_lanes<D>(w, o.d, [&](int i) { return D(a[i]); });
 }
 template <class S>
-Run resize_to(unsigned to) {
+OpFunction resize_to(unsigned to) {
   return to == 16   ? resize<S, uint16_t>
          : to == 32 ? resize<S, uint32_t>
          : to == 64 ? resize<S, uint64_t>
@@ -360,13 +361,13 @@ Run resize_to(unsigned to) {
 
 }  // namespace
 
-std::span<const OpcodeRow> convert_rows() { return kRows; }
+std::span<const OpcodeRow> convert_opcode_rows() { return kRows; }
 
-Run narrowing_run(unsigned from, unsigned to) {
+OpFunction narrowing_handler(unsigned from, unsigned to) {
   if (from == 16) return resize_to<uint16_t>(to);
   return from == 32 ? resize_to<uint32_t>(to) : from == 64 ? resize_to<uint64_t>(to) : resize_to<unsigned __int128>(to);
 }
-Run widening_run(unsigned from, unsigned to, bool is_signed) {
+OpFunction widening_handler(unsigned from, unsigned to, bool is_signed) {
   if (from == 16) return is_signed ? resize_to<int16_t>(to) : resize_to<uint16_t>(to);
   if (from == 32) return is_signed ? resize_to<int32_t>(to) : resize_to<uint32_t>(to);
   return is_signed ? resize_to<int64_t>(to) : resize_to<uint64_t>(to);

@@ -64,14 +64,14 @@ struct Single {
 // Halves are computed as floats, except fma, which adds in double and rounds the sum to odd, so that rounding it again
 // is correct.
 struct AsHalf {
-  static float decode(uint16_t h) { return half_to_float(h); }
-  static uint16_t encode(float x) { return float_to_half(x); }
-  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kHalfLayout)); }
+  static float decode_float(uint16_t h) { return half_to_float(h); }
+  static uint16_t encode_float(float x) { return float_to_half(x); }
+  static uint16_t encode_float(double x) { return uint16_t(ptx::encode_float(x, kHalfLayout)); }
 };
 struct AsBfloat {
-  static float decode(uint16_t h) { return bf16_to_float(h); }
-  static uint16_t encode(float x) { return float_to_bf16(x); }
-  static uint16_t encode(double x) { return uint16_t(ptx::encode(x, kBfloatLayout)); }
+  static float decode_float(uint16_t h) { return bf16_to_float(h); }
+  static uint16_t encode_float(float x) { return float_to_bf16(x); }
+  static uint16_t encode_float(double x) { return uint16_t(ptx::encode_float(x, kBfloatLayout)); }
 };
 template <class As, class F, bool kRelu>
 struct Small {
@@ -86,10 +86,11 @@ struct Small {
   static uint16_t relu(uint16_t r) { return kRelu && (r & 0x8000) ? uint16_t(0) : r; }
   template <class... A>
   static uint16_t value(A... a) {
-    return As::encode(F()(As::decode(a)...));
+    return As::encode_float(F()(As::decode_float(a)...));
   }
   static uint16_t value(uint16_t a, uint16_t b, uint16_t c) {
-    return As::encode(add_to_odd(double(As::decode(a)) * double(As::decode(b)), double(As::decode(c))));
+    return As::encode_float(
+        add_round_to_odd(double(As::decode_float(a)) * double(As::decode_float(b)), double(As::decode_float(c))));
   }
 };
 template <class F>
@@ -103,12 +104,12 @@ struct Pair {
 template <class D, class F, int kInputs>
 void lanes_of(Warp& w, const Op& o) {
   if constexpr (kInputs == 1) apply_unary<D, F>(w, o);
-  else if constexpr (kInputs == 2) binary<D, F>(w, o);
-  else ternary<D, F>(w, o);
+  else if constexpr (kInputs == 2) apply_binary<D, F>(w, o);
+  else apply_ternary<D, F>(w, o);
 }
 
 template <class F, int kInputs>
-Run single_run(const FloatFlags& f) {
+OpFunction single_run(const FloatFlags& f) {
   if (f.sat)
     return f.flushes_to_zero ? lanes_of<float, Single<F, true, true>, kInputs>
                              : lanes_of<float, Single<F, false, true>, kInputs>;
@@ -116,14 +117,14 @@ Run single_run(const FloatFlags& f) {
                            : lanes_of<float, Single<F, false, false>, kInputs>;
 }
 template <class D, class F, int kInputs>
-Run directed_run(int rounding) {
-  constexpr Run kInner = lanes_of<D, F, kInputs>;
-  return rounding == 1   ? run_rounded<FE_TOWARDZERO, kInner>
-         : rounding == 2 ? run_rounded<FE_DOWNWARD, kInner>
-                         : run_rounded<FE_UPWARD, kInner>;
+OpFunction directed_run(int rounding) {
+  constexpr OpFunction kInner = lanes_of<D, F, kInputs>;
+  return rounding == 1   ? run_with_rounding<FE_TOWARDZERO, kInner>
+         : rounding == 2 ? run_with_rounding<FE_DOWNWARD, kInner>
+                         : run_with_rounding<FE_UPWARD, kInner>;
 }
 template <class As, class F, int kInputs>
-Run small_run(bool relu, bool two) {
+OpFunction small_run(bool relu, bool two) {
   if (two)
     return relu ? lanes_of<uint32_t, Pair<Small<As, F, true>>, kInputs>
                 : lanes_of<uint32_t, Pair<Small<As, F, false>>, kInputs>;
@@ -132,7 +133,7 @@ Run small_run(bool relu, bool two) {
 
 // Returns null if F does not support the type with these modifiers.
 template <class F, int kInputs, bool kDouble = true, bool kDirected = false>
-Run float_run(Type t, const FloatFlags& f) {
+OpFunction float_run(Type t, const FloatFlags& f) {
   bool directed = f.rounding > 0;
   if (f.relu && std::is_same_v<F, Fma> == false) return nullptr;
   if (t == Type::F32) {
@@ -149,7 +150,7 @@ Run float_run(Type t, const FloatFlags& f) {
     if constexpr (kDouble) {
       if constexpr (kDirected)
         if (directed) return directed_run<double, F, kInputs>(f.rounding);
-      return directed ? nullptr : Run(lanes_of<double, F, kInputs>);
+      return directed ? nullptr : OpFunction(lanes_of<double, F, kInputs>);
     }
     return nullptr;
   }
@@ -160,7 +161,7 @@ Run float_run(Type t, const FloatFlags& f) {
   return nullptr;
 }
 
-Run run_of(FloatOp op, Type t, const FloatFlags& f) {
+OpFunction run_of(FloatOp op, Type t, const FloatFlags& f) {
   switch (op) {
     case FloatOp::Add: return float_run<Add, 2, true, true>(t, f);
     case FloatOp::Sub: return float_run<Sub, 2, true, true>(t, f);
@@ -185,7 +186,7 @@ Run run_of(FloatOp op, Type t, const FloatFlags& f) {
 }
 
 template <FloatOp kOp>
-void translate(Builder& b) {
+void translate(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   emit_float(b, kOp, b.expect_type(), flags);
 }
@@ -199,10 +200,10 @@ constexpr OpcodeRow kRows[] = {
 
 }  // namespace
 
-FloatFlags read_float_flags(Builder& b) {
+FloatFlags read_float_flags(CodeBuilder& b) {
   FloatFlags f;
   for (;;) {
-    int rounding = b.accept_one_of({"rn", "rz", "rm", "rp"});
+    int rounding = b.accept_any_modifier({"rn", "rz", "rm", "rp"});
     if (rounding >= 0) f.rounding = rounding;
     else if (b.accept_modifier("ftz")) f.flushes_to_zero = true;
     else if (b.accept_modifier("sat")) f.sat = true;
@@ -214,8 +215,8 @@ FloatFlags read_float_flags(Builder& b) {
   }
 }
 
-void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
-  Run run = run_of(op, type, flags);
+void emit_float(CodeBuilder& b, FloatOp op, Type type, FloatFlags flags) {
+  OpFunction run = run_of(op, type, flags);
   bool needs_rounding = op == FloatOp::Div || op == FloatOp::Sqrt || op == FloatOp::Rcp;
   bool approximates = op >= FloatOp::Rsqrt && op <= FloatOp::Tanh;
   if (needs_rounding && flags.rounding < 0 && !flags.approx && !flags.full)
@@ -230,6 +231,6 @@ void emit_float(Builder& b, FloatOp op, Type type, FloatFlags flags) {
   b.emit_value({.run = run}, type, {type});
 }
 
-std::span<const OpcodeRow> float_rows() { return kRows; }
+std::span<const OpcodeRow> float_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

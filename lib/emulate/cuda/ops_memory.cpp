@@ -7,7 +7,7 @@ namespace {
 
 template <class T, int N, Space kSpace>
 void load(Warp& w, const Op& o) {
-  Addresses at;
+  LaneAddresses at;
   if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>, sizeof(T))) return;
   for (int n = 0; n < N; n++) {
     uint32_t place = N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)];
@@ -18,13 +18,13 @@ void load(Warp& w, const Op& o) {
     }
     alignas(64) T t[kNumLanes];
     for (int i = 0; i < kNumLanes; i++) t[i] = reinterpret_cast<const T*>(at.host[i])[n];
-    write<T>(w, place, [&](int i) { return t[i]; });
+    write_lanes<T>(w, place, [&](int i) { return t[i]; });
   }
 }
 
 template <class T, int N, Space kSpace>
 void store(Warp& w, const Op& o) {
-  Addresses at;
+  LaneAddresses at;
   if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, store<T, N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
@@ -32,30 +32,30 @@ void store(Warp& w, const Op& o) {
       std::memcpy(reinterpret_cast<void*>(at.host[0]), a, sizeof(T) * kNumLanes);
       return;
     }
-    each_active_lane(w, [&](int i) { reinterpret_cast<T*>(at.host[i])[n] = a[i]; });
+    for_each_active_lane(w, [&](int i) { reinterpret_cast<T*>(at.host[i])[n] = a[i]; });
   }
 }
 
 template <class T, int N, Space kSpace>
 void load_byte(Warp& w, const Op& o) {
-  Addresses at;
+  LaneAddresses at;
   if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
-    write<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
+    write_lanes<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
                     [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
 }
 template <int N, Space kSpace>
 void store_byte(Warp& w, const Op& o) {
-  Addresses at;
+  LaneAddresses at;
   if (!find_addresses<kSpace>(w, o, N, Access::Store, at, store_byte<N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
-    each_active_lane(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
+    for_each_active_lane(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
   }
 }
 
 template <int N, Space kSpace>
-Run run_for(Type t, bool stores) {
+OpFunction run_for(Type t, bool stores) {
   switch (bits(t)) {
     case 8:
       return stores         ? store_byte<N, kSpace>
@@ -70,13 +70,13 @@ Run run_for(Type t, bool stores) {
   }
 }
 template <Space kSpace>
-Run run_for(Type t, int n, bool stores) {
+OpFunction run_for(Type t, int n, bool stores) {
   return n == 1   ? run_for<1, kSpace>(t, stores)
          : n == 2 ? run_for<2, kSpace>(t, stores)
          : n == 4 ? run_for<4, kSpace>(t, stores)
                   : run_for<8, kSpace>(t, stores);
 }
-Run run_for(Space space, Type t, int n, bool stores) {
+OpFunction run_for(Space space, Type t, int n, bool stores) {
   switch (space) {
     case Space::Global:
     case Space::Const: return run_for<Space::Global>(t, n, stores);
@@ -86,7 +86,7 @@ Run run_for(Space space, Type t, int n, bool stores) {
   }
 }
 
-void load_parameter(Builder& b, Type t, int n) {
+void load_parameter(CodeBuilder& b, Type t, int n) {
   const Operand& from = b.operand(1);
   const Variable* p = from.kind == Operand::Address && from.reg < 0 ? b.find_parameter(from.name) : nullptr;
   if (!p) b.throw_error("its address is not a parameter of the kernel");
@@ -94,29 +94,29 @@ void load_parameter(Builder& b, Type t, int n) {
   if (at > p->bytes || bytes * uint64_t(n) > p->bytes - at)
     b.throw_error("it reads beyond the parameter '" + std::string(p->name) + "'");
   if (t == Type::S8) b.throw_error("parameters of type .s8 are not supported");
-  std::vector<uint32_t> to = n == 1 ? std::vector{b.destination(0, t, Width::Wider)}
-                                    : b.destinations(b.operand(0), size_t(n), t, Width::Wider);
+  std::vector<uint32_t> to = n == 1 ? std::vector{b.output_register(0, t, Width::Wider)}
+                                    : b.output_registers(b.operand(0), size_t(n), t, Width::Wider);
   for (size_t k = 0; k < size_t(n); k++) {
     uint32_t value = b.parameter(uint32_t(p->offset + at + k * bytes), unsigned(bytes));
-    b.emit({.run = narrowing_run(register_bits(t), register_bits(t)), .d = to[k], .a = value});
+    b.emit_op({.run = narrowing_handler(register_bits(t), register_bits(t)), .d = to[k], .a = value});
   }
 }
 
 // Memory ordering and caching have no effect, because caches are not emulated.
-void take_hints(Builder& b) {
-  while (b.accept_one_of({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
+void take_hints(CodeBuilder& b) {
+  while (b.accept_any_modifier({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
                         "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
                         "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
                         "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B"}) >= 0) {
   }
 }
 
-void access(Builder& b, bool stores) {
+void access(CodeBuilder& b, bool stores) {
   take_hints(b);
   Space space = parse_space(b);
   take_hints(b);
   static constexpr int kCounts[] = {1, 2, 4, 8};
-  int n = kCounts[b.accept_one_of({"v2", "v4", "v8"}) + 1];
+  int n = kCounts[b.accept_any_modifier({"v2", "v4", "v8"}) + 1];
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
@@ -132,29 +132,29 @@ void access(Builder& b, bool stores) {
   set_address(b, b.operand(stores ? 0 : 1), space, op);
   if (n == 1) {
     if (stores) op.b = b.source(1, t, Width::Wider);
-    else op.d = b.destination(0, t, Width::Wider);
-    return b.emit(op);
+    else op.d = b.output_register(0, t, Width::Wider);
+    return b.emit_op(op);
   }
-  if (stores) b.emit(op, {}, b.sources(b.operand(1), size_t(n), t, Width::Wider));
-  else b.emit(op, b.destinations(b.operand(0), size_t(n), t, Width::Wider), {});
+  if (stores) b.emit_op(op, {}, b.sources(b.operand(1), size_t(n), t, Width::Wider));
+  else b.emit_op(op, b.output_registers(b.operand(0), size_t(n), t, Width::Wider), {});
 }
 
 constexpr OpcodeRow kRows[] = {
-    {"ld", [](Builder& b) { access(b, false); }},
-    {"ldu", [](Builder& b) { access(b, false); }},
-    {"st", [](Builder& b) { access(b, true); }},
+    {"ld", [](CodeBuilder& b) { access(b, false); }},
+    {"ldu", [](CodeBuilder& b) { access(b, false); }},
+    {"st", [](CodeBuilder& b) { access(b, true); }},
 };
 
 }  // namespace
 
-Space parse_space(Builder& b) {
-  int n = b.accept_one_of({"global", "const", "shared", "local", "param", "shared::cta"});
+Space parse_space(CodeBuilder& b) {
+  int n = b.accept_any_modifier({"global", "const", "shared", "local", "param", "shared::cta"});
   static constexpr Space kSpaces[] = {Space::Generic, Space::Global, Space::Const, Space::Shared,
                                       Space::Local,   Space::Param,  Space::Shared};
   return kSpaces[n + 1];
 }
 
-void set_address(Builder& b, const Operand& o, Space space, Op& op) {
+void set_address(CodeBuilder& b, const Operand& o, Space space, Op& op) {
   if (o.kind != Operand::Address) b.throw_error("an operand is no address", "[...]");
   op.immediate = int64_t(o.bits);
   if (o.reg >= 0) {
@@ -167,10 +167,10 @@ void set_address(Builder& b, const Operand& o, Space space, Op& op) {
     if (space == Space::Generic) b.throw_error("a generic address of 32 bits");
     uint32_t narrow = b.source(r, Type::B32);
     op.a = b.temporary_register(64);
-    return b.emit({.run = widening_run(32, 64, false), .d = op.a, .a = narrow});
+    return b.emit_op({.run = widening_handler(32, 64, false), .d = op.a, .a = narrow});
   }
   if (!o.name.empty()) {
-    Builder::VariablePlace place = b.variable(o.name);
+    CodeBuilder::VariableAddress place = b.variable(o.name);
     bool fits = place.space == space || (space == Space::Const && place.space == Space::Global);
     if (!fits && space != Space::Generic) b.throw_error("'" + std::string(o.name) + "' lies in another space");
     op.immediate += int64_t(place.address);
@@ -182,6 +182,6 @@ void set_address(Builder& b, const Operand& o, Space space, Op& op) {
   op.a = b.constant(0, 64);
 }
 
-std::span<const OpcodeRow> memory_rows() { return kRows; }
+std::span<const OpcodeRow> memory_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -34,8 +34,8 @@ double element(Type t, uint32_t word, int e) {
     case Type::F16: return half_to_float(uint16_t(word >> (16 * e)));
     case Type::BF16: return bf16_to_float(uint16_t(word >> (16 * e)));
     case Type::TF32: return std::bit_cast<float>(word & ~0x1fffu);
-    case Type::E4M3: return decode(word >> (8 * e) & 255, kE4m3);
-    case Type::E5M2: return decode(word >> (8 * e) & 255, kE5m2);
+    case Type::E4M3: return decode_float(word >> (8 * e) & 255, kE4m3);
+    case Type::E5M2: return decode_float(word >> (8 * e) & 255, kE5m2);
     case Type::S8: return int8_t(word >> (8 * e));
     default: return uint8_t(word >> (8 * e));
   }
@@ -77,14 +77,14 @@ void mma(Warp& w, const Op& o) {
       double x = c[row_of_c(lane, e)][column_of_c(lane, e)];
       uint32_t* d = reg<uint32_t>(w, pd[s.c == Type::F16 ? e / 2 : e]) + lane;
       if (s.c == Type::F32) *d = x != x ? 0x7fffffffu : std::bit_cast<uint32_t>(float(x));
-      else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode(x, kHalfLayout) << (16 * (e % 2));
+      else if (s.c == Type::F16) *d = (e % 2 ? *d & 0xffff : 0) | encode_float(x, kHalfLayout) << (16 * (e % 2));
       else *d = uint32_t(int64_t(x));
     }
 }
 
-void translate_mma(Builder& b) {
+void translate_mma(CodeBuilder& b) {
   if (!b.accept_modifier("sync") || !b.accept_modifier("aligned")) b.throw_error("only mma.sync.aligned is supported");
-  int size = b.accept_one_of({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
+  int size = b.accept_any_modifier({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16"});
   static constexpr int kSizes[][2] = {{16, 4}, {16, 8}, {16, 16}, {16, 32}, {8, 16}};
   if (size < 0) b.throw_error("its shape is not supported");
   if (!b.accept_modifier("row") || !b.accept_modifier("col")) b.throw_error("only .row.col is supported");
@@ -101,9 +101,9 @@ void translate_mma(Builder& b) {
     add(1, size_t(s.m * s.k / 32 / s.per_register), Type::B32);
     add(2, size_t(s.n * s.k / 32 / s.per_register), Type::B32);
     add(3, registers_c, Type::B32);
-    std::vector<uint32_t> outs = b.destinations(b.operand(0), registers_c, Type::B32);
+    std::vector<uint32_t> outs = b.output_registers(b.operand(0), registers_c, Type::B32);
     b.code().is_lane_independent = false;
-    return b.emit({.run = mma, .immediate = &s - kShapes}, outs, ins);
+    return b.emit_op({.run = mma, .immediate = &s - kShapes}, outs, ins);
   }
   b.throw_error("its types are not supported in this shape");
 }
@@ -116,7 +116,7 @@ void ldmatrix(Warp& w, const Op& o) {
     throw_fault(w, o, std::countr_zero(~w.active_lanes), kLaunchFailed,
                 "does not take part in loading a matrix of its warp");
   uint32_t matrices = o.num_more_operands - 1;
-  Addresses at;
+  LaneAddresses at;
   find_addresses<Space::Shared>(w, o, 16, Access::Load, at, ldmatrix<kTransposed>);
   for (uint32_t m = 0; m < matrices; m++) {
     uint32_t* d = reg<uint32_t>(w, w.operands[o.more_operands + m]);
@@ -131,10 +131,10 @@ void ldmatrix(Warp& w, const Op& o) {
   }
 }
 
-void translate_ldmatrix(Builder& b) {
+void translate_ldmatrix(CodeBuilder& b) {
   if (!b.accept_modifier("sync") || !b.accept_modifier("aligned") || !b.accept_modifier("m8n8"))
     b.throw_error("only ldmatrix.sync.aligned.m8n8 is supported");
-  int n = b.accept_one_of({"x1", "x2", "x4"});
+  int n = b.accept_any_modifier({"x1", "x2", "x4"});
   bool transposed = b.accept_modifier("trans");
   Space space = parse_space(b);
   Type t = b.expect_type();
@@ -146,13 +146,13 @@ void translate_ldmatrix(Builder& b) {
   set_address(b, b.operand(1), space, op);
   b.code().is_lane_independent = false;
   uint32_t address[] = {op.a};
-  b.emit(op, b.destinations(b.operand(0), size_t(1) << n, Type::B32), address);
+  b.emit_op(op, b.output_registers(b.operand(0), size_t(1) << n, Type::B32), address);
 }
 
 constexpr OpcodeRow kRows[] = {{"mma", translate_mma}, {"ldmatrix", translate_ldmatrix}};
 
 }  // namespace
 
-std::span<const OpcodeRow> mma_rows() { return kRows; }
+std::span<const OpcodeRow> mma_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

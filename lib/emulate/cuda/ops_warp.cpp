@@ -7,7 +7,7 @@ namespace {
 
 // Throws a Fault unless the membermask of each active lane contains that lane and no live lane that is inactive.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
-  each_active_lane(w, [&](int i) {
+  for_each_active_lane(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive_lanes & ~w.active_lanes;
     if (missing || !(mask[i] >> i & 1))
       throw_fault(w, o, missing ? std::countr_zero(missing) : i, kLaunchFailed,
@@ -23,7 +23,7 @@ void shuffle(Warp& w, const Op& o) {
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
   std::memcpy(d, reg<uint32_t>(w, more[0]), sizeof d);
   const uint32_t *bs = reg<uint32_t>(w, more[3]), *cs = reg<uint32_t>(w, more[4]);
-  each_active_lane(w, [&](int lane) {
+  for_each_active_lane(w, [&](int lane) {
     int b = int(bs[lane] & 31), c = int(cs[lane] & 31), segment = int(cs[lane] >> 8 & 31);
     int most = (lane & segment) | (c & ~segment), least = lane & segment;
     int from = kMode == 0 ? lane - b : kMode == 1 ? lane + b : kMode == 2 ? lane ^ b : least | (b & ~segment);
@@ -36,21 +36,21 @@ void shuffle(Warp& w, const Op& o) {
   uint32_t& p = *reg<uint32_t>(w, more[1]);
   p = (p & ~w.active_lanes) | (valid & w.active_lanes);
 }
-void shfl(Builder& b) {
+void shfl(CodeBuilder& b) {
   if (!b.accept_modifier("sync")) b.throw_error("only shfl.sync is supported");
-  int mode = b.accept_one_of({"up", "down", "bfly", "idx"});
+  int mode = b.accept_any_modifier({"up", "down", "bfly", "idx"});
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(5);
   if (mode < 0 || t != Type::B32)
     b.throw_error("its mode or type is not supported", ".up, .down, .bfly or .idx, then .b32");
-  constexpr Run kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
+  constexpr OpFunction kRuns[] = {shuffle<0>, shuffle<1>, shuffle<2>, shuffle<3>};
   uint32_t ins[] = {b.source(1, t), b.source(2, t), b.source(3, t), b.source(4, t)};
   Operand d = b.operand(0), p{.kind = Operand::Reg, .reg = d.second_register};
-  uint32_t outs[] = {b.destination(d, t),
-                     d.second_register < 0 ? b.temporary_register(1) : b.destination(p, Type::Pred)};
+  uint32_t outs[] = {b.output_register(d, t),
+                     d.second_register < 0 ? b.temporary_register(1) : b.output_register(p, Type::Pred)};
   b.code().is_lane_independent = false;
-  b.emit({.run = kRuns[mode]}, outs, ins);
+  b.emit_op({.run = kRuns[mode]}, outs, ins);
 }
 
 template <int kMode>
@@ -58,37 +58,37 @@ void vote(Warp& w, const Op& o) {
   const uint32_t* mask = reg<uint32_t>(w, o.b);
   check_members(w, o, mask);
   uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.immediate), set = p & w.active_lanes;
-  if (kMode == 3) return write<uint32_t>(w, o.d, [&](int) { return set; });
+  if (kMode == 3) return write_lanes<uint32_t>(w, o.d, [&](int) { return set; });
   bool result = kMode == 0 ? set == w.active_lanes : kMode == 1 ? set != 0 : set == 0 || set == w.active_lanes;
   uint32_t& d = *reg<uint32_t>(w, o.d);
   d = result ? d | w.active_lanes : d & ~w.active_lanes;
 }
-void translate_vote(Builder& b) {
+void translate_vote(CodeBuilder& b) {
   if (!b.accept_modifier("sync")) b.throw_error("only vote.sync is supported");
-  int mode = b.accept_one_of({"all", "any", "uni", "ballot"});
+  int mode = b.accept_any_modifier({"all", "any", "uni", "ballot"});
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(3);
   if (mode < 0 || t != (mode == 3 ? Type::B32 : Type::Pred)) b.throw_error("its mode or type is not supported");
-  constexpr Run kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
+  constexpr OpFunction kRuns[] = {vote<0>, vote<1>, vote<2>, vote<3>};
   Op op{.run = kRuns[mode],
         .a = b.source(1, Type::Pred),
         .b = b.source(2, Type::B32),
         .immediate = b.operand(1).is_negated ? int64_t(UINT32_MAX) : 0};
-  op.d = b.destination(0, t);
+  op.d = b.output_register(0, t);
   b.code().is_lane_independent = false;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 void active_mask(Warp& w, const Op& o) {
-  write<uint32_t>(w, o.d, [&](int) { return w.active_lanes; });
+  write_lanes<uint32_t>(w, o.d, [&](int) { return w.active_lanes; });
 }
-void translate_active_mask(Builder& b) {
+void translate_active_mask(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(1);
   b.code().is_lane_independent = false;
-  b.emit({.run = active_mask, .d = b.destination(0, t == Type::B32 ? t : Type::U32)});
+  b.emit_op({.run = active_mask, .d = b.output_register(0, t == Type::B32 ? t : Type::U32)});
 }
 
 template <class T, int kWhat>
@@ -97,7 +97,7 @@ void reduce(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   T r = a[std::countr_zero(w.active_lanes)];
   bool first = true;
-  each_active_lane(w, [&](int i) {
+  for_each_active_lane(w, [&](int i) {
     if (std::exchange(first, false)) return;
     if (kWhat == 0) r = T(uint32_t(r) + uint32_t(a[i]));
     if (kWhat == 1) r = std::min(r, a[i]);
@@ -106,16 +106,16 @@ void reduce(Warp& w, const Op& o) {
     if (kWhat == 4) r |= a[i];
     if (kWhat == 5) r ^= a[i];
   });
-  write<T>(w, o.d, [&](int) { return r; });
+  write_lanes<T>(w, o.d, [&](int) { return r; });
 }
-void redux(Builder& b) {
+void redux(CodeBuilder& b) {
   if (!b.accept_modifier("sync")) b.throw_error("only redux.sync is supported");
-  int what = b.accept_one_of({"add", "min", "max", "and", "or", "xor"});
+  int what = b.accept_any_modifier({"add", "min", "max", "and", "or", "xor"});
   Type t = b.expect_type();
   if (what < 0 || bits(t) != 32 || !is_integer(t)) b.throw_error("its operation or type is not supported");
-  constexpr Run kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
+  constexpr OpFunction kSigned[] = {reduce<int32_t, 0>, reduce<int32_t, 1>, reduce<int32_t, 2>,
                              reduce<int32_t, 3>, reduce<int32_t, 4>, reduce<int32_t, 5>};
-  constexpr Run kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
+  constexpr OpFunction kUnsigned[] = {reduce<uint32_t, 0>, reduce<uint32_t, 1>, reduce<uint32_t, 2>,
                                reduce<uint32_t, 3>, reduce<uint32_t, 4>, reduce<uint32_t, 5>};
   b.code().is_lane_independent = false;
   b.emit_value({.run = (is_signed(t) ? kSigned : kUnsigned)[what]}, t, {t, Type::B32});
@@ -126,6 +126,6 @@ constexpr OpcodeRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpcodeRow> warp_rows() { return kRows; }
+std::span<const OpcodeRow> warp_opcode_rows() { return kRows; }
 
 }  // namespace tgc::ptx

@@ -448,7 +448,7 @@ class Parser {
   }
 
   Module& m_;
-  Lexer lex_;
+  PtxLexer lex_;
   Function* f_ = nullptr;
   std::vector<Scope> scopes_;
   uint32_t source_line_ = 0;

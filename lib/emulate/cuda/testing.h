@@ -24,8 +24,8 @@ inline std::string kernel_text(int pointers, const std::string& body) {
 }
 
 struct KernelRun {
-  std::string error;  // message of LoadedModule::load() or of the fault; empty on success
-  std::optional<Fault> fault;
+  std::string error;  // message of LoadedModule::load_code() or of the fault; empty on success
+  std::optional<KernelFault> fault;
   uint64_t num_executed = 0;
 };
 
@@ -37,8 +37,8 @@ struct RunOptions {
 // Runs kernel 'k' on device copies of the arrays, then copies the results back into them.
 template <class... T>
 KernelRun run_kernel_text(const std::string& text, RunOptions options, std::vector<T>&... arrays) {
-  Memory memory(1 << 26);
-  auto module = LoadedModule::load(text, memory);
+  GpuMemory memory(1 << 26);
+  auto module = LoadedModule::load_code(text, memory);
   if (!module) return {module.diag().text(), {}, 0};
   std::vector<uint64_t> addresses;
   auto place = [&](auto& a) {
@@ -47,7 +47,7 @@ KernelRun run_kernel_text(const std::string& text, RunOptions options, std::vect
     std::memcpy(reinterpret_cast<void*>(addresses.back()), a.data(), bytes);
   };
   (place(arrays), ...);
-  Launch launch{.code = (*module)->kernel("k"),
+  KernelLaunch launch{.code = (*module)->kernel("k"),
                 .grid = options.grid,
                 .block = options.block,
                 .memory_ranges = memory.ranges(),

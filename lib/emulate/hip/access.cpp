@@ -11,12 +11,12 @@ std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
   return location_text(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
 }
 
-void compute(const Wave& w, const Op& o, Addresses& to) {
+void compute(const Wave& w, const Op& o, LaneAddresses& to) {
   uint64_t base = (uint64_t(w.s[o.c.place]) | (o.has_narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
   for (int half = 0; half < int(w.num_halves); half++) {
     uint64_t* at = to.host + half * kNumLanes;
-    Lanes<uint32_t> room;
+    LaneArray<uint32_t> room;
     const uint32_t* low = words(w, o.a, half, 0, room);
     if (o.has_wide_address) {
       const uint32_t* high = w.vector(o.a.place + 1, uint32_t(half));
@@ -27,7 +27,7 @@ void compute(const Wave& w, const Op& o, Addresses& to) {
   }
 }
 
-Range bounds(const Wave& w, const Addresses& to) {
+MemoryRange bounds(const Wave& w, const LaneAddresses& to) {
   uint64_t low = UINT64_MAX, high = 0;
   for (int half = 0; half < int(w.num_halves); half++) {
     const uint64_t* at = to.host + half * kNumLanes;
@@ -41,10 +41,10 @@ Range bounds(const Wave& w, const Addresses& to) {
   return {low, high};
 }
 
-void check_global(Wave& w, const Op& o, Access access, const Addresses& to) {
+void check_global(Wave& w, const Op& o, Access access, const LaneAddresses& to) {
   auto [low, high] = bounds(w, to);
   if (high + o.bytes > high && find_range(w, o, low, high + o.bytes)) return;
-  each_active_lane(w, [&](uint32_t lane) {
+  for_each_active_lane(w, [&](uint32_t lane) {
     uint64_t from = to.host[lane], end = from + o.bytes;
     if (end < from || !find_range(w, o, from, end))
       throw_fault(w, o, lane, kIllegalAddress,
@@ -86,20 +86,22 @@ void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t 
   auto race = w.group->race_detector->note_access(
       address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});
   if (race)
-    throw_fault(w, o, lane, kLaunchFailed,
-                race->text(thread_text(*w.group, race->other.thread), w.code->describe(race->other.instruction)));
+    throw_fault(
+        w, o, lane, kLaunchFailed,
+        race->text(thread_text(*w.group, race->other.thread), w.code->instruction_text(race->other.instruction)));
 }
 
 template <Space kSpace>
-void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
+void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to) {
   compute(w, o, to);
   if constexpr (kSpace == Space::Global) {
     check_global(w, o, access, to);
   } else if constexpr (kSpace == Space::Flat) {
     bool is_global = true;
-    each_active_lane(w, [&](uint32_t lane) {
+    for_each_active_lane(w, [&](uint32_t lane) {
       uint64_t& at = to.host[lane];
-      bool is_group = at - kGroupWindowAddress < kWindowBytes, is_private = at - kPrivateWindowAddress < kWindowBytes;
+      bool is_group = at - kGroupWindowAddress < kMemoryWindowBytes,
+           is_private = at - kPrivateWindowAddress < kMemoryWindowBytes;
       if (is_group || is_private)
         is_global = false, at -= is_group ? kGroupWindowAddress : kPrivateWindowAddress,
         check_lane(w, o, access, lane, at, is_private);
@@ -113,9 +115,9 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     uint64_t high = bounds(w, to).end;
     if (high <= size && size - high >= o.bytes)
       for (uint32_t lane = 0; lane < w.num_halves * kNumLanes; lane++) to.host[lane] += base + lane * size;
-    else each_active_lane(w, [&](uint32_t lane) { check_lane(w, o, access, lane, to.host[lane], true); });
+    else for_each_active_lane(w, [&](uint32_t lane) { check_lane(w, o, access, lane, to.host[lane], true); });
   } else {
-    each_active_lane(w, [&](uint32_t lane) {
+    for_each_active_lane(w, [&](uint32_t lane) {
       to.host[lane] &= UINT32_MAX;
       check_lane(w, o, access, lane, to.host[lane], false);
     });
@@ -130,10 +132,10 @@ void find_addresses(Wave& w, const Op& o, Access access, Addresses& to) {
     to.is_contiguous = off_row == 0;
   }
   if (w.group->race_detector && kSpace != Space::Private)
-    each_active_lane(w, [&](uint32_t lane) { check_race(w, o, lane, to.host[lane], o.bytes, access); });
+    for_each_active_lane(w, [&](uint32_t lane) { check_race(w, o, lane, to.host[lane], o.bytes, access); });
 }
 
-void allow_memory_modifiers(const Builder& b) {
+void allow_memory_modifiers(const CodeBuilder& b) {
   b.allow_modifiers({"offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "gds"});
 }
 
@@ -144,21 +146,22 @@ Space space_of_name(std::string_view name) {
                                         : Space::Lds;
 }
 
-void set_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
+void set_address(CodeBuilder& b, Op& op, Space space, const Operand& vector, const Operand* scalar) {
   op.offset = int32_t(b.instruction->value("offset"));
   bool has_scalar = scalar && scalar->kind == Operand::Scalar;
-  op.c = has_scalar ? Source{.place = b.scalar_register(*scalar, space == Space::Private ? 1 : 2)} : b.constant(0, 2);
+  op.c = has_scalar ? SourceOperand{.place = b.scalar_register(*scalar, space == Space::Private ? 1 : 2)}
+                    : b.constant(0, 2);
   bool is_wide = (space == Space::Global && !has_scalar) || space == Space::Flat;
   if (vector.kind == Operand::Vector)
-    op.a = Source{.place = b.vector_register(vector, is_wide ? 2 : 1), .is_vector = true};
+    op.a = SourceOperand{.place = b.vector_register(vector, is_wide ? 2 : 1), .is_vector = true};
   else op.a = b.constant(0, 2);
   op.has_wide_address = is_wide && op.a.is_vector;
   op.has_narrow_base = has_scalar && space == Space::Private;
 }
 
-template void find_addresses<Space::Global>(Wave&, const Op&, Access, Addresses&);
-template void find_addresses<Space::Flat>(Wave&, const Op&, Access, Addresses&);
-template void find_addresses<Space::Private>(Wave&, const Op&, Access, Addresses&);
-template void find_addresses<Space::Lds>(Wave&, const Op&, Access, Addresses&);
+template void find_addresses<Space::Global>(Wave&, const Op&, Access, LaneAddresses&);
+template void find_addresses<Space::Flat>(Wave&, const Op&, Access, LaneAddresses&);
+template void find_addresses<Space::Private>(Wave&, const Op&, Access, LaneAddresses&);
+template void find_addresses<Space::Lds>(Wave&, const Op&, Access, LaneAddresses&);
 
 }  // namespace tgc::hip

@@ -8,13 +8,13 @@ namespace tgc::hip {
 
 enum class Space : uint8_t { Global, Flat, Private, Lds };
 
-struct Addresses {
+struct LaneAddresses {
   alignas(64) uint64_t host[2 * kNumLanes];  // valid for active lanes
   bool is_contiguous = false;  // true only if all lanes are active and, in each half, addresses increase by 4
 };
 
 // Returns the accessible range that contains [from, to), or null.
-inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
+inline const MemoryRange* find_range(const Wave& w, const Op& o, uint64_t from, uint64_t to) {
   return w.group->recent_ranges.find(w.group->launch->memory_ranges, o.instruction, from, to);
 }
 [[noreturn]] void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from);
@@ -23,16 +23,16 @@ inline const Range* find_range(const Wave& w, const Op& o, uint64_t from, uint64
 // accesses memory out of bounds, reads LDS bytes that were never stored, or races. Does not check flat accesses for
 // races if one of the lanes accesses LDS or private memory.
 template <Space kSpace>
-void find_addresses(Wave& w, const Op& o, Access access, Addresses& to);
+void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to);
 
 // Records an access to host memory in the race detector, which must exist. Throws a Fault if it races.
 void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t bytes, Access access);
 
 // Throws Failure if the instruction has a modifier other than those of memory access: offset, cache policy and gds.
-void allow_memory_modifiers(const Builder& b);
+void allow_memory_modifiers(const CodeBuilder& b);
 // `name` begins with "global_", "flat_", "scratch_" or "ds_".
 Space space_of_name(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.
-void set_address(Builder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);
+void set_address(CodeBuilder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);
 
 }  // namespace tgc::hip

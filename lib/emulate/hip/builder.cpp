@@ -15,14 +15,14 @@ struct NamedConstant {
 };
 constexpr NamedConstant kNamedConstants[] = {
     {"src_shared_base", kGroupWindowAddress},
-    {"src_shared_limit", kGroupWindowAddress + kWindowBytes - 1},
+    {"src_shared_limit", kGroupWindowAddress + kMemoryWindowBytes - 1},
     {"src_private_base", kPrivateWindowAddress},
-    {"src_private_limit", kPrivateWindowAddress + kWindowBytes - 1},
+    {"src_private_limit", kPrivateWindowAddress + kMemoryWindowBytes - 1},
 };
 
 uint64_t float_bits(double value, Type type) {
-  if (num_words_of(type) == 2) return std::bit_cast<uint64_t>(value);
-  if (is_16_bit(type)) return encode(value, kHalfLayout);
+  if (num_words_of_type(type) == 2) return std::bit_cast<uint64_t>(value);
+  if (is_16_bit(type)) return encode_float(value, kHalfLayout);
   return std::bit_cast<uint32_t>(float(value));
 }
 
@@ -39,7 +39,7 @@ Part part_named(std::string_view word) {
 }
 
 bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool otherwise) {
-  const Modifier* m = i.modifier(modifier);
+  const OpcodeModifier* m = i.modifier(modifier);
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
@@ -50,7 +50,7 @@ void place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
   uint32_t shift = kShift[size_t(o.result_part)], mask = o.result_part >= Part::Word0 ? 0xffff : 0xff;
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<uint32_t> room;
+    LaneArray<uint32_t> room;
     const uint32_t *a = words(w, o.a, half, 0, room), *before = w.vector(o.to, uint32_t(half));
     uint32_t keep = kKeeps ? ~(mask << shift) : 0;
     write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & keep) | (a[i] & mask) << shift; });
@@ -59,8 +59,8 @@ void place_part(Wave& w, const Op& o) {
 
 }  // namespace
 
-void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to) {
-  Lanes<uint32_t> room;
+void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to) {
+  LaneArray<uint32_t> room;
   const uint32_t* all = words(w, from, half, 0, room);
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
   uint32_t bits = from.part == Part::Whole ? 32 : from.part >= Part::Word0 ? 16 : 8, shift = kShift[size_t(from.part)];
@@ -72,7 +72,7 @@ void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t si
   if (from.is_absolute || from.is_negative) TGC_LANES to.at[i] = (to.at[i] & keep) ^ flip;
 }
 
-void add_row(Table& to, std::string_view names, Row row) {
+void add_row(Table& to, std::string_view names, OpcodeRow row) {
   while (!names.empty()) {
     size_t blank = std::min(names.find(' '), names.size());
     to[std::string(names.substr(0, blank))] = row;
@@ -93,55 +93,55 @@ const Table& opcode_table() {
   return table;
 }
 
-void Builder::refuse(const std::string& why) const {
+void CodeBuilder::refuse(const std::string& why) const {
   throw Failure("instruction at " + hex_text(instruction->address) + " of kernel '" + code.name + "' ('" +
                 std::string(instruction->text) + "'): " + why);
 }
 
-const Operand& Builder::operand(size_t n) const {
-  if (n >= operand_count()) refuse("an operand is missing");
+const Operand& CodeBuilder::operand(size_t n) const {
+  if (n >= num_operands()) refuse("an operand is missing");
   return instruction->operands[n];
 }
 
-uint16_t Builder::vector_register(const Operand& o, uint32_t words) const {
+uint16_t CodeBuilder::vector_register(const Operand& o, uint32_t words) const {
   if (o.kind != Operand::Vector || o.count != words)
     refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " vector registers");
   return uint16_t(o.place);
 }
 
-uint16_t Builder::scalar_register(const Operand& o, uint32_t words) const {
+uint16_t CodeBuilder::scalar_register(const Operand& o, uint32_t words) const {
   if (o.kind == Operand::Null) return kDiscardRegister;
   if (o.kind != Operand::Scalar || o.count != words)
     refuse("'" + std::string(o.text) + "', expected " + std::to_string(words) + " scalar registers");
   return uint16_t(o.place);
 }
 
-Source Builder::constant(uint64_t value, uint32_t words) {
+SourceOperand CodeBuilder::constant(uint64_t value, uint32_t words) {
   std::vector<uint32_t>& pool = code.constants;
   uint32_t wanted[] = {uint32_t(value), uint32_t(value >> 32)};
   auto found = std::search(pool.begin(), pool.end(), wanted, wanted + words);
   uint32_t place = kConstants + uint32_t(found - pool.begin());
   if (found == pool.end()) pool.insert(pool.end(), wanted, wanted + words);
   if (pool.size() > 60000) refuse("the kernel has too many constants");
-  return Source{.place = uint16_t(place)};
+  return SourceOperand{.place = uint16_t(place)};
 }
 
-Source Builder::source(const Operand& o, Type type) {
-  Source s;
+SourceOperand CodeBuilder::source(const Operand& o, Type type) {
+  SourceOperand s;
   switch (o.kind) {
     case Operand::Vector:
     case Operand::Scalar:
-      if (o.count != num_words_of(type))
-        refuse("'" + std::string(o.text) + "', expected " + std::to_string(num_words_of(type)) + " registers");
+      if (o.count != num_words_of_type(type))
+        refuse("'" + std::string(o.text) + "', expected " + std::to_string(num_words_of_type(type)) + " registers");
       s.place = uint16_t(o.place), s.is_vector = o.kind == Operand::Vector;
       break;
-    case Operand::Integer: s = constant(integer_bits(o, type), num_words_of(type)); break;
-    case Operand::Float: s = constant(float_bits(o.float_value, type), num_words_of(type)); break;
-    case Operand::Null: s = constant(0, num_words_of(type)); break;
+    case Operand::Integer: s = constant(integer_bits(o, type), num_words_of_type(type)); break;
+    case Operand::Float: s = constant(float_bits(o.float_value, type), num_words_of_type(type)); break;
+    case Operand::Null: s = constant(0, num_words_of_type(type)); break;
     default: {
       auto named = std::ranges::find(kNamedConstants, o.text, &NamedConstant::name);
       if (named == std::end(kNamedConstants)) refuse("unknown operand '" + std::string(o.text) + "'");
-      s = num_words_of(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
+      s = num_words_of_type(type) == 2 ? constant(named->value, 2) : constant(named->value >> 32, 1);
     }
   }
   s.is_negative = o.is_negative, s.is_absolute = o.is_absolute;
@@ -149,11 +149,11 @@ Source Builder::source(const Operand& o, Type type) {
   return s;
 }
 
-Source Builder::scratch_source(uint32_t n, Part part) const {
-  return Source{.place = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
+SourceOperand CodeBuilder::scratch_source(uint32_t n, Part part) const {
+  return SourceOperand{.place = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
 }
 
-Op Builder::begin_op(Run run, bool is_vector) const {
+Op CodeBuilder::begin_op(OpFunction run, bool is_vector) const {
   Op op{.run = run, .is_vector = is_vector};
   op.instruction = instruction_number_;
   op.clamps_result = instruction->has_modifier("clamp");
@@ -162,13 +162,13 @@ Op Builder::begin_op(Run run, bool is_vector) const {
   return op;
 }
 
-void Builder::allow_modifiers(std::initializer_list<std::string_view> modifiers) const {
-  for (const Modifier& m : instruction->modifiers)
+void CodeBuilder::allow_modifiers(std::initializer_list<std::string_view> modifiers) const {
+  for (const OpcodeModifier& m : instruction->modifiers)
     if (std::ranges::find(modifiers, m.name) == modifiers.end())
       refuse("the modifier '" + std::string(m.name) + "' is not known here");
 }
 
-void Builder::build_by_types() {
+void CodeBuilder::build_by_types() {
   allow_modifiers({"clamp", "mul", "div", "op_sel", "byte_sel", "dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   Op op = begin_op(row->run_op, row->is_vector);
   if (op.clamps_result && row->is_vector && !is_float(row->to)) refuse("clamp of an integer is not supported");
@@ -176,12 +176,12 @@ void Builder::build_by_types() {
   bool is_scalar = !row->is_vector;
   if (row->to == Type::Mask && !is_scalar) op.to = mask_register(operand(next++));
   else if (row->to != Type::None && row->to != Type::Scc)
-    op.to = is_scalar ? scalar_register(operand(next), num_words_of(row->to))
-                      : vector_register(operand(next), num_words_of(row->to)),
+    op.to = is_scalar ? scalar_register(operand(next), num_words_of_type(row->to))
+                      : vector_register(operand(next), num_words_of_type(row->to)),
     next++;
-  Source* from[] = {&op.a, &op.b, &op.c};
-  if (operand_count() != next + row->count)
-    refuse(std::to_string(operand_count()) + " operands, expected " + std::to_string(next + row->count));
+  SourceOperand* from[] = {&op.a, &op.b, &op.c};
+  if (num_operands() != next + row->count)
+    refuse(std::to_string(num_operands()) + " operands, expected " + std::to_string(next + row->count));
   for (size_t n = 0; n < row->count; n++) {
     *from[n] = source(operand(next + n), row->from[n]);
     if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");
@@ -196,30 +196,30 @@ void Builder::build_by_types() {
     else if (instruction->has_modifier("op_sel")) op.result_part = Part::Word0;
   }
   if (instruction->opcode.ends_with("_sdwa")) add_sub_dword(op, row->to);
-  else emit(op);
+  else emit_op(op);
 }
 
 // Applies the SDWA modifiers. A partial result is computed in a scratch register and then copied into its part.
-void Builder::add_sub_dword(Op& op, Type to) {
-  Source* from[] = {&op.a, &op.b};
+void CodeBuilder::add_sub_dword(Op& op, Type to) {
+  SourceOperand* from[] = {&op.a, &op.b};
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
   for (size_t n = 0; n < 2 && n < row->count; n++) {
-    const Modifier* m = instruction->modifier(kNames[n]);
+    const OpcodeModifier* m = instruction->modifier(kNames[n]);
     if (m) from[n]->part = part_named(m->text_value);
     size_t first = row->to == Type::None ? 0 : 1;
     from[n]->is_signed = operand(first + n).is_sign_extended;
   }
-  const Modifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
+  const OpcodeModifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
   Part result_part = part ? part_named(part->text_value) : Part::Whole;
-  if (result_part == Part::Whole || to == Type::Mask) return emit(op);
+  if (result_part == Part::Whole || to == Type::Mask) return emit_op(op);
   Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
   if (unused && unused->text_value == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
   place.to = op.to, place.result_part = result_part, place.a = scratch_source(0);
   op.to = scratch_source(0).place, op.result_part = Part::Whole;
-  emit(op), emit(place);
+  emit_op(op), emit_op(place);
 }
 
-void Builder::build_instruction() {
+void CodeBuilder::build_instruction() {
   if (instruction->opcode.ends_with("_dpp")) return build_dpp();
   name = instruction->opcode;
   for (std::string_view suffix : {"_e32", "_e64", "_sdwa"})
@@ -236,7 +236,7 @@ void Builder::build_instruction() {
 
 // Builds a dual-issue pair. Both instructions read before either writes, so an instruction that reads the result of the
 // other one is emitted first. If each reads the other's result, the first one's result stays in scratch until the end.
-void Builder::build_pair(uint32_t first) {
+void CodeBuilder::build_pair(uint32_t first) {
   auto build_at = [&](uint32_t n) { go_to_instruction(n), build_instruction(); };
   auto reads = [&](uint32_t reader, uint32_t writer) {
     const Instruction &r = code.instructions[reader], &w = code.instructions[writer];
@@ -257,12 +257,12 @@ void Builder::build_pair(uint32_t first) {
   uint16_t to = std::exchange(code.ops.back().to, uint16_t(kFirstScratch));
   build_at(first + 1);
   go_to_instruction(first);
-  Op move = Builder::begin_op(opcode_table().at("v_mov_b32").run_op);
+  Op move = CodeBuilder::begin_op(opcode_table().at("v_mov_b32").run_op);
   move.to = to, move.a = scratch_source(0);
-  emit(move);
+  emit_op(move);
 }
 
-void Builder::build_ops() {
+void CodeBuilder::build_ops() {
   if (code.instructions.empty()) throw Failure("the kernel '" + code.name + "' has no code");
   std::vector<uint32_t> first_op(code.instructions.size());
   for (uint32_t n = 0; n < code.instructions.size(); n++) {
@@ -285,10 +285,10 @@ void Builder::build_ops() {
       [](Wave& w, const Op& o) { throw_fault(w, o, 0, kIllegalInstruction, "runs beyond the end of the code"); },
       false);
   end.instruction = uint32_t(code.instructions.size() - 1);
-  emit(end);
+  emit_op(end);
 }
 
-std::string TranslatedKernel::describe(uint32_t n) const {
+std::string TranslatedKernel::instruction_text(uint32_t n) const {
   const Instruction& i = instructions[n];
   std::string out = "kernel '" + name + "', instruction at " + hex_text(i.address) + " ('" + std::string(i.text) + "')";
   if (i.source_line) out += ", line " + std::to_string(i.source_line) + " of the source";

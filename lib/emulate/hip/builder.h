@@ -15,10 +15,10 @@ using i32 = int32_t;
 using u64 = uint64_t;
 using i64 = int64_t;
 
-struct Half {  // a value of type half, stored as float
+struct HalfFloat {  // a value of type half, stored as float
   float value;
-  Half() = default;
-  Half(float v) : value(v) {}
+  HalfFloat() = default;
+  HalfFloat(float v) : value(v) {}
   operator float() const { return value; }
 };
 
@@ -28,35 +28,35 @@ template <class T>
 constexpr Type type_of() {
   if constexpr (std::is_same_v<T, void>) return Type::None;
   else if constexpr (std::is_same_v<T, bool>) return Type::Mask;
-  else if constexpr (std::is_same_v<T, Half>) return Type::F16;
+  else if constexpr (std::is_same_v<T, HalfFloat>) return Type::F16;
   else if constexpr (std::is_same_v<T, float>) return Type::F32;
   else if constexpr (std::is_same_v<T, double>) return Type::F64;
   else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? Type::I16 : Type::U16;
   else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Type::I32 : Type::U32;
   else return std::is_signed_v<T> ? Type::I64 : Type::U64;
 }
-constexpr uint32_t num_words_of(Type t) { return t >= Type::U64 ? 2 : 1; }
+constexpr uint32_t num_words_of_type(Type t) { return t >= Type::U64 ? 2 : 1; }
 constexpr bool is_16_bit(Type t) { return t >= Type::U16 && t <= Type::F16; }
 constexpr bool is_float(Type t) { return t == Type::F16 || t == Type::F32 || t == Type::F64; }
 
-class Builder;
-using Build = void (*)(Builder&);
+class CodeBuilder;
+using BuildFunction = void (*)(CodeBuilder&);
 
 // A row of the opcode table: how an instruction is translated to operations.
-struct Row {
-  Run run_op = nullptr;
+struct OpcodeRow {
+  OpFunction run_op = nullptr;
   Type to = Type::None;
   Type from[4] = {};
   // number of operands in `from`, or a parameter of `build_ops`
   uint8_t count = 0;
   bool is_vector = false;
-  Build build_ops = nullptr;    // builds the operations instead of build_by_types
+  BuildFunction build_ops = nullptr;  // builds the operations instead of build_by_types
 };
-using Table = std::unordered_map<std::string, Row>;
+using Table = std::unordered_map<std::string, OpcodeRow>;
 
 // Returns the table of all opcodes. add_row adds `row` under each of `names`, which blanks separate.
 const Table& opcode_table();
-void add_row(Table& to, std::string_view names, Row row);
+void add_row(Table& to, std::string_view names, OpcodeRow row);
 void add_scalar_rows(Table& to);
 void add_scalar_float_rows(Table& to);
 void add_integer_rows(Table& to);
@@ -72,19 +72,19 @@ void add_control_rows(Table& to);
 void add_atomic_rows(Table& to);
 void add_permutation_rows(Table& to);
 
-class Builder {
+class CodeBuilder {
  public:
-  explicit Builder(TranslatedKernel& code) : code(code) {}
+  explicit CodeBuilder(TranslatedKernel& code) : code(code) {}
   void build_ops();
 
   // ---- members for the `build_ops` functions of rows
   TranslatedKernel& code;
   const Instruction* instruction = nullptr;
   std::string_view name;  // name of `row`: "v_add_f32" for the opcode "v_add_f32_e32"
-  const Row* row = nullptr;
+  const OpcodeRow* row = nullptr;
 
   [[noreturn]] void refuse(const std::string& why) const;
-  size_t operand_count() const { return instruction->operands.size(); }
+  size_t num_operands() const { return instruction->operands.size(); }
   const Operand& operand(size_t n) const;
   // Returns the register file index of an operand of `words` registers; throws Failure for another operand.
   // scalar_register() returns kDiscardRegister for the operand `null`. A lane mask has one register per half of the
@@ -92,13 +92,13 @@ class Builder {
   uint16_t vector_register(const Operand& o, uint32_t words) const;
   uint16_t scalar_register(const Operand& o, uint32_t words) const;
   uint16_t mask_register(const Operand& o) const { return scalar_register(o, code.num_halves); }
-  Source source(const Operand& o, Type type);
-  Source constant(uint64_t value, uint32_t words);
-  Source scratch_source(uint32_t n, Part part = Part::Whole) const;
+  SourceOperand source(const Operand& o, Type type);
+  SourceOperand constant(uint64_t value, uint32_t words);
+  SourceOperand scratch_source(uint32_t n, Part part = Part::Whole) const;
 
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
-  Op begin_op(Run run, bool is_vector = true) const;
-  void emit(const Op& op) { code.ops.push_back(op); }
+  Op begin_op(OpFunction run, bool is_vector = true) const;
+  void emit_op(const Op& op) { code.ops.push_back(op); }
   void build_by_types();
   void allow_modifiers(std::initializer_list<std::string_view> modifiers) const;
 

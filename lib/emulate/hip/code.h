@@ -19,11 +19,11 @@ using namespace emulate;
 inline constexpr int kNumLanes = 32;
 // Flat addresses of LDS and of private memory start here, outside the host's address space.
 inline constexpr uint64_t kGroupWindowAddress = uint64_t(1) << 60, kPrivateWindowAddress = uint64_t(1) << 61;
-inline constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
+inline constexpr uint64_t kMemoryWindowBytes = uint64_t(1) << 32;
 
 struct Wave;
 struct Op;
-using Run = void (*)(Wave&, const Op&);
+using OpFunction = void (*)(Wave&, const Op&);
 
 // The hardware counter by which a program waits for a memory operation.
 enum class Counter : uint8_t { None, Load, Store, Lds, Scalar };
@@ -32,7 +32,7 @@ enum class Counter : uint8_t { None, Load, Store, Lds, Scalar };
 enum class Part : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
 
 // A vector register (one value per lane), or a scalar register or constant (one value for all lanes).
-struct Source {
+struct SourceOperand {
   uint16_t place = 0;
   bool is_vector = false;
   Part part = Part::Whole;
@@ -44,8 +44,8 @@ struct Source {
 };
 
 struct Op {
-  Run run = nullptr;
-  Source a, b, c;
+  OpFunction run = nullptr;
+  SourceOperand a, b, c;
   uint16_t to = kDiscardRegister;
   uint16_t second_destination = kDiscardRegister;
   bool is_vector = false;  // counts once per active lane in Wave::num_executed
@@ -65,7 +65,7 @@ struct Op {
 
 struct TranslatedKernel {
   std::string name;
-  Descriptor descriptor;
+  KernelDescriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
   Family family = Family::Gfx11;
   uint32_t num_halves = 1;
@@ -79,11 +79,11 @@ struct TranslatedKernel {
   uint32_t num_scalars() const { return kConstants + uint32_t(constants.size()); }
   // Returns a text such as "kernel 'r_4', instruction at 0x1654 ('global_load_b32 v1, v[2:3], off'), line 12 of the
   // source".
-  std::string describe(uint32_t instruction) const;
+  std::string instruction_text(uint32_t instruction) const;
 };
 
-struct Group;
-class Waits;
+struct WorkGroup;
+class WaitChecker;
 
 struct Wave {
   uint32_t* s = nullptr;
@@ -91,7 +91,7 @@ struct Wave {
   uint32_t num_halves = 1;
   uint32_t pc = 0;
   enum State : uint8_t { Running, AtBarrier, Done } state = Running;
-  Group* group = nullptr;
+  WorkGroup* group = nullptr;
   const TranslatedKernel* code = nullptr;
   uint32_t first_thread = 0;
   std::byte* private_memory = nullptr;  // private memory of the wave's threads, one after another
@@ -100,7 +100,7 @@ struct Wave {
   uint64_t num_executed = 0;        // executed operations; a vector operation counts once per active lane
   uint64_t num_jumps_left = UINT64_MAX;
   uint32_t float_mode = 0xf0;
-  Waits* pending_waits = nullptr;  // outstanding memory operations; null without --race
+  WaitChecker* pending_waits = nullptr;  // outstanding memory operations; null without --race
   uint32_t num_started = 0;        // operations started so far; counted only with --race
 
   uint32_t exec(uint32_t half) const { return s[kExec + half]; }
@@ -110,7 +110,7 @@ struct Wave {
 };
 
 template <class F>
-inline void each_active_lane(const Wave& w, F f) {
+inline void for_each_active_lane(const Wave& w, F f) {
   for (uint64_t rest = w.exec(); rest; rest &= rest - 1) f(uint32_t(std::countr_zero(rest)));
 }
 

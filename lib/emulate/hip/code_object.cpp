@@ -8,7 +8,7 @@
 namespace tgc::hip {
 namespace {
 
-constexpr Processor kProcessors[] = {
+constexpr GpuProcessor kProcessors[] = {
     {"gfx942", 0x4c, Family::Gfx9},   {"gfx1100", 0x41, Family::Gfx11}, {"gfx1101", 0x46, Family::Gfx11},
     {"gfx1102", 0x47, Family::Gfx11}, {"gfx1103", 0x44, Family::Gfx11}, {"gfx1150", 0x43, Family::Gfx11},
     {"gfx1151", 0x4a, Family::Gfx11}, {"gfx1200", 0x48, Family::Gfx12}, {"gfx1201", 0x4e, Family::Gfx12},
@@ -52,9 +52,9 @@ bool is_elf64(const Elf64_Ehdr& header) {
          header.e_ident[EI_DATA] == ELFDATA2LSB;
 }
 
-const Processor& processor_of(const Elf64_Ehdr& header) {
+const GpuProcessor& processor_of(const Elf64_Ehdr& header) {
   uint32_t number = header.e_flags & 0xff;
-  for (const Processor& p : kProcessors)
+  for (const GpuProcessor& p : kProcessors)
     if (p.elf_number == number) return p;
   std::string name = "number " + std::to_string(number);
   for (const NamedNumber& other : kOthers)
@@ -77,9 +77,9 @@ std::string image_of(const Reader& file, const Elf64_Ehdr& header) {
   return image;
 }
 
-Descriptor descriptor_at(const std::string& image, uint64_t address) {
+KernelDescriptor descriptor_at(const std::string& image, uint64_t address) {
   Reader memory(image);
-  Descriptor d;
+  KernelDescriptor d;
   d.group_bytes = memory.at<uint32_t>(address);
   d.private_bytes = memory.at<uint32_t>(address + 4);
   d.kernarg_bytes = memory.at<uint32_t>(address + 8);
@@ -93,8 +93,8 @@ Descriptor descriptor_at(const std::string& image, uint64_t address) {
 
 }  // namespace
 
-const Processor* find_processor(std::string_view name) {
-  for (const Processor& p : kProcessors)
+const GpuProcessor* find_processor(std::string_view name) {
+  for (const GpuProcessor& p : kProcessors)
     if (p.name == name) return &p;
   return nullptr;
 }

@@ -46,22 +46,22 @@ void add_hidden_arguments(Launch& launch, uint64_t own) {
 
 }  // namespace
 
-Gpu& Gpu::get_gpu() {
-  static Gpu* gpu = new Gpu;  // never destroyed: Python frees modules after static destructors have run
+EmulatedGpu& EmulatedGpu::get_gpu() {
+  static EmulatedGpu* gpu = new EmulatedGpu;  // never destroyed: Python frees modules after static destructors have run
   return *gpu;
 }
 
-Gpu::Gpu() : Driver("TGC_HIP_EMULATOR", kErrors) {
+EmulatedGpu::EmulatedGpu() : EmulatedDriver("TGC_HIP_EMULATOR", kErrors) {
   if (const char* arch = setting_value("_ARCH"))
     if (find_processor(arch)) architecture_ = arch;
   if (const char* address = std::getenv(kTraceLogVariable))
     trace_log_ = reinterpret_cast<TraceLog*>(std::strtoull(address, nullptr, 16));
 }
 
-int Gpu::load(const void* image, LoadedModule*& module) {
+int EmulatedGpu::load_code(const void* image, LoadedModule*& module) {
   uint64_t bytes = elf_bytes(image);
   if (!bytes) return set_error(kInvalidImage, "the image is not an ELF file");
-  auto loaded = LoadedModule::load({static_cast<const char*>(image), bytes}, memory(), checks_races());
+  auto loaded = LoadedModule::load_code({static_cast<const char*>(image), bytes}, memory(), checks_races());
   if (!loaded) return set_error(kInvalidImage, loaded.diag().text());
   module = modules_.add(std::move(*loaded));
   if (trace_log_)
@@ -69,14 +69,14 @@ int Gpu::load(const void* image, LoadedModule*& module) {
   return kSuccess;
 }
 
-int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
-                void** extra) {
+int EmulatedGpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes,
+                        void** parameters, void** extra) {
   if (!modules_.contains(kernel)) return kInvalidHandle;
   if (parameters) return set_error(kNotSupported, "arguments one by one, expected them as one block in `extra`");
   ArgumentBlock given;
   if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const TranslatedKernel& code = *kernel->code;
-  const Descriptor& d = code.descriptor;
+  const KernelDescriptor& d = code.descriptor;
   // hidden arguments begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
     return set_error(kInvalidValue,
@@ -99,7 +99,7 @@ int Gpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, u
   launch.arguments.resize((std::max<size_t>(bytes, d.kernarg_bytes) + 63) / 64 * 64 + 64);
   std::memcpy(launch.arguments.data(), given.data ? given.data : "", bytes);
   if (d.kernarg_bytes > bytes) add_hidden_arguments(launch, bytes);
-  return run_kernel(code.name, volume(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
+  return run_kernel(code.name, num_positions(block), [&](uint64_t& executed) { return run_launch(launch, executed); });
 }
 
 namespace {
@@ -107,7 +107,7 @@ namespace {
 constexpr uint32_t kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
 void check(const KernelEntry& k) {
-  const Descriptor& d = k.descriptor;
+  const KernelDescriptor& d = k.descriptor;
   if (d.group_bytes > kMostGroupBytes || d.private_bytes > kMostPrivateBytes || d.kernarg_bytes > kMostKernargBytes)
     throw Failure("the kernel '" + k.name + "' asks for more memory than a GPU has");
   if (d.kernarg_preload) throw Failure("the kernel '" + k.name + "' wants its arguments preloaded in registers");
@@ -115,13 +115,13 @@ void check(const KernelEntry& k) {
 
 }  // namespace
 
-Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes, Memory& memory, bool watches) {
+Result<std::unique_ptr<LoadedModule>> LoadedModule::load_code(std::string_view bytes, GpuMemory& memory, bool watches) {
   return catch_failures([&] {
     CodeObject object = CodeObject::read(bytes).value_or_throw();
-    const Processor& processor = object.processor();
+    const GpuProcessor& processor = object.processor();
     auto engine = llvm_engine().value_or_throw();
-    auto made =
-        engine->disassemble(bytes, {.triple = "amdgcn-amd-amdhsa", .cpu = processor.name, .features = "+cumode"});
+    auto made = engine->disassemble_object(
+        bytes, {.triple = "amdgcn-amd-amdhsa", .cpu = processor.name, .cpu_features = "+cumode"});
     if (!made.ok) throw Failure("LLVM does not disassemble the code object: " + made.compiler_error.message);
     std::unique_ptr<LoadedModule> out(new LoadedModule(memory));
     out->listing_ = std::move(made.value);
@@ -138,7 +138,7 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load(std::string_view bytes,
       if (processor.family == Family::Gfx9 && code->num_halves == 1)
         throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
       code->instructions = read_listing(out->listing_, entry.begin, entry.end);
-      Builder(*code).build_ops();
+      CodeBuilder(*code).build_ops();
       out->kernels_.push_back(std::move(code));
     }
     if (out->kernels_.empty()) throw Failure("the code object has no kernel");
@@ -170,22 +170,22 @@ class Runner {
     group_.launch = &launch;
     group_.lds_memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
     group_.is_stored.resize(group_.lds_memory.size());
-    if (launch.checks_races) group_.race_detector = std::make_unique<Races>(lanes_);
+    if (launch.checks_races) group_.race_detector = std::make_unique<RaceDetector>(lanes_);
     for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
-      storage_.push_back({allocate_zeroed<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
-                          allocate_zeroed<uint32_t>(size_t(kVectorFileSize) * lanes_ * sizeof(uint32_t)),
-                          allocate_zeroed<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
+      storage_.push_back({allocate_zeroed_bytes<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
+                          allocate_zeroed_bytes<uint32_t>(size_t(kVectorFileSize) * lanes_ * sizeof(uint32_t)),
+                          allocate_zeroed_bytes<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
     for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
     if (launch.checks_races) waits_.resize(storage_.size());
     set_float_mode(code_.descriptor.float_mode());
   }
   ~Runner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
 
-  uint64_t groups() const { return volume(launch_.grid); }
+  uint64_t groups() const { return num_positions(launch_.grid); }
   uint64_t executed() const { return executed_; }
 
   void run(uint64_t number) {
-    group_.id = position_of(number, launch_.grid);
+    group_.group_id = position_of_number(number, launch_.grid);
     std::ranges::fill(group_.is_stored, uint8_t(0));
     if (group_.race_detector) group_.race_detector->forget_accesses();
     if (code_.has_barrier) return run_together();
@@ -205,20 +205,20 @@ class Runner {
     w.first_thread = number * lanes_;
     w.num_jumps_left = launch_.max_jumps;
     w.float_mode = code_.descriptor.float_mode();
-    if (launch_.checks_races) w.pending_waits = &(waits_[index] = Waits());
+    if (launch_.checks_races) w.pending_waits = &(waits_[index] = WaitChecker());
     uint32_t threads = std::min(lanes_, launch_.num_block_threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
     std::fill_n(w.s, kConstants, 0);
     w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
     set_scalars(w);
     set_thread_ids(w);
-    if (launch_.trace_log) launch_.trace_log->add_event(trace_event(TraceEvent::Started, number, 0));
+    if (launch_.trace_log) launch_.trace_log->add_event(encode_trace_event(TraceEvent::Started, number, 0));
     return w;
   }
 
   // Sets the scalar registers that the descriptor enables, in the descriptor's order, and the group's position.
   void set_scalars(Wave& w) {
-    const Descriptor& d = code_.descriptor;
+    const KernelDescriptor& d = code_.descriptor;
     uint32_t next = 0;
     auto put = [&](uint32_t value) {
       if (next < kVcc) w.s[next++] = value;
@@ -233,16 +233,16 @@ class Runner {
     if (d.properties & 64) put(d.private_bytes);
     next = std::max(next, d.num_user_registers());
     if (code_.family == Family::Gfx12) {
-      w.s[kTtmp + 9] = group_.id[0];
-      w.s[kTtmp + 7] = group_.id[1] | group_.id[2] << 16;
+      w.s[kTtmp + 9] = group_.group_id[0];
+      w.s[kTtmp + 7] = group_.group_id[1] | group_.group_id[2] << 16;
       return;
     }
     for (int n = 0; n < 3; n++)
-      if (d.has_group_id(n)) put(group_.id[size_t(n)]);
+      if (d.has_group_id(n)) put(group_.group_id[size_t(n)]);
   }
 
   void set_thread_ids(Wave& w) {
-    int last = code_.descriptor.thread_ids();
+    int last = code_.descriptor.num_extra_thread_ids();
     const auto& [x, y, z] = launch_.block;
     for (uint32_t lane = 0; lane < lanes_; lane++) {
       uint32_t thread = w.first_thread + lane;
@@ -254,7 +254,7 @@ class Runner {
   void run_together() {
     std::vector<Wave> waves;
     for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
-    run_in_turn(
+    run_warps_in_turn(
         waves, run_wave,
         [&](const Wave& done, const Wave& waiting) {
           throw_fault(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
@@ -269,9 +269,9 @@ class Runner {
   const Launch& launch_;
   const TranslatedKernel& code_;
   uint32_t lanes_ = 32, waves_ = 1;
-  Group group_;
+  WorkGroup group_;
   std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
-  std::vector<Waits> waits_;          // pending operations of each element of storage_; empty without --race
+  std::vector<WaitChecker> waits_;    // pending operations of each element of storage_; empty without --race
   uint64_t executed_ = 0;
 };
 
@@ -299,11 +299,11 @@ void run_logged(Wave& w, TraceLog& log) {
     ops[n].run(w, ops[n]);
     w.num_executed += ops[n].is_vector ? uint32_t(std::popcount(w.exec())) : 1;
     if (n > 0 && address(n - 1) == address(n)) continue;  // not the first operation of its instruction
-    if (lanes != logged_lanes) log.add_event(active_lanes_event(wave, *(logged_lanes = lanes)));
+    if (lanes != logged_lanes) log.add_event(encode_lanes_event(wave, *(logged_lanes = lanes)));
     TraceEvent type = w.state == Wave::Done ? TraceEvent::Ended
                       : w.pc != n + 1       ? TraceEvent::Jumped
                                             : TraceEvent::Executed;
-    log.add_event(trace_event(type, wave, address(n)));
+    log.add_event(encode_trace_event(type, wave, address(n)));
   }
 }
 
@@ -316,19 +316,20 @@ void run_wave(Wave& w) {
   else run_until_stop<false>(w);
 }
 
-std::string thread_text(const Group& group, uint32_t thread) {
-  return emulate::thread_text(thread, group.launch->block, group.id);
+std::string thread_text(const WorkGroup& group, uint32_t thread) {
+  return emulate::thread_text(thread, group.launch->block, group.group_id);
 }
 
 void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what) {
-  throw Fault{code, w.code->describe(o.instruction) + ": " + thread_text(*w.group, w.first_thread + lane) + " " + what};
+  throw KernelFault{
+      code, w.code->instruction_text(o.instruction) + ": " + thread_text(*w.group, w.first_thread + lane) + " " + what};
 }
 
-std::optional<Fault> run_launch(const Launch& asked, uint64_t& executed) {
+std::optional<KernelFault> run_launch(const Launch& asked, uint64_t& executed) {
   Launch launch = asked;
   uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
   launch.memory_ranges.push_back({begin, begin + launch.arguments.size()});
-  std::ranges::sort(launch.memory_ranges, {}, &Range::begin);
+  std::ranges::sort(launch.memory_ranges, {}, &MemoryRange::begin);
   return run_blocks<Runner>(launch, executed);
 }
 

@@ -20,27 +20,27 @@ struct Launch {
   Triple grid{1, 1, 1}, block{1, 1, 1};
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
-  std::vector<Range> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
+  std::vector<MemoryRange> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
   bool checks_races = false;
   unsigned num_host_threads = 1;
   uint64_t max_jumps = UINT64_MAX;
   TraceLog* trace_log = nullptr;    // log of executed instructions, or null; with a log, num_host_threads is 1
 
-  uint32_t num_block_threads() const { return uint32_t(volume(block)); }
+  uint32_t num_block_threads() const { return uint32_t(num_positions(block)); }
 };
 
-struct Group {
+struct WorkGroup {
   const Launch* launch = nullptr;
-  Triple id{};
+  Triple group_id{};
   std::vector<std::byte> lds_memory;
   std::vector<uint8_t> is_stored;        // by byte of `lds_memory`: 1 if a thread has stored it
-  std::unique_ptr<Races> race_detector;
+  std::unique_ptr<RaceDetector> race_detector;
   RecentRanges recent_ranges;
 };
 
 // Returns the fault of the lowest numbered failing group; if none fails, `executed` is the sum of
 // Wave::num_executed.
-std::optional<Fault> run_launch(const Launch& launch, uint64_t& executed);
+std::optional<KernelFault> run_launch(const Launch& launch, uint64_t& executed);
 
 // Runs a wave until it ends or reaches a barrier. Throws Fault.
 void run_wave(Wave& w);
@@ -49,7 +49,7 @@ void run_wave(Wave& w);
 // The host has one mode for all types, so the fields for f16 and f64 are ignored.
 void set_float_mode(uint32_t mode);
 
-std::string thread_text(const Group& group, uint32_t thread);
+std::string thread_text(const WorkGroup& group, uint32_t thread);
 // Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
@@ -57,7 +57,7 @@ class LoadedModule {
  public:
   // Disassembles a code object with LLVM, translates its kernels, and copies its image into `memory`, which must
   // outlive the module. With `watches`, wait instructions are checked (waits.h).
-  static Result<std::unique_ptr<LoadedModule>> load(std::string_view bytes, Memory& memory, bool watches);
+  static Result<std::unique_ptr<LoadedModule>> load_code(std::string_view bytes, GpuMemory& memory, bool watches);
   ~LoadedModule();
 
   const TranslatedKernel* kernel(std::string_view name) const;  // null if there is none
@@ -65,31 +65,31 @@ class LoadedModule {
   uint64_t image_address() const { return image_address_; }  // host address of the image
 
  private:
-  explicit LoadedModule(Memory& memory) : memory_(memory) {}
+  explicit LoadedModule(GpuMemory& memory) : memory_(memory) {}
 
-  Memory& memory_;
+  GpuMemory& memory_;
   uint64_t image_address_ = 0;
   std::string listing_;
   std::vector<std::unique_ptr<TranslatedKernel>> kernels_;
 };
 
-using LoadedModules = Modules<LoadedModule, TranslatedKernel>;
+using LoadedModules = ModuleTable<LoadedModule, TranslatedKernel>;
 using Kernel = LoadedModules::Kernel;
 
-class Gpu : public Driver {
+class EmulatedGpu : public EmulatedDriver {
  public:
-  static Gpu& get_gpu();
+  static EmulatedGpu& get_gpu();
 
   const std::string& architecture() const { return architecture_; }
   LoadedModules& modules() { return modules_; }
 
-  int load(const void* image, LoadedModule*& module);
+  int load_code(const void* image, LoadedModule*& module);
   // Launches a kernel. The arguments must be one block in hipModuleLaunchKernel's `extra`; `parameters` must be null.
   int launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
              void** extra);
 
  private:
-  Gpu();
+  EmulatedGpu();
 
   std::string architecture_ = "gfx1100";
   TraceLog* trace_log_ = nullptr;

@@ -29,8 +29,8 @@ struct Ran {
 };
 Ran run_object(const std::string& object, uint32_t elements, uint32_t threads, bool races = false,
                uint64_t most_jumps = UINT64_MAX, uint32_t groups = 1) {
-  Memory memory(1 << 26);
-  auto module = LoadedModule::load(object, memory, races);
+  GpuMemory memory(1 << 26);
+  auto module = LoadedModule::load_code(object, memory, races);
   if (!module) return {module.diag().text(), {}};
   const TranslatedKernel* code = (*module)->kernel("k");
   if (!code) return {"no kernel k", {}};
@@ -136,7 +136,7 @@ TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers tha
           "%x = load i32, ptr addrspace(3) %q\n"
           "%o = getelementptr i32, ptr addrspace(1) %out, i32 %i\nstore i32 %x, ptr addrspace(1) %o";
   auto made = [&](const std::string& body) {
-    CompileJob job = compile_job("AMD", "LLVM", "gfx1100").value_or_throw();
+    CompileJob job = make_compile_job("AMD", "LLVM", "gfx1100").value_or_throw();
     job.source =
         "@s = internal addrspace(3) global [64 x i32] undef\ndeclare i32 @llvm.amdgcn.workitem.id.x()\n"
         "declare void @llvm.amdgcn.s.barrier()\n"

@@ -16,7 +16,7 @@ struct Event {
 };
 
 int the_stream;
-Gpu& gpu() { return Gpu::get_gpu(); }
+EmulatedGpu& gpu() { return EmulatedGpu::get_gpu(); }
 
 uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -31,7 +31,7 @@ EXPORT const char* hipGetErrorName(int code) {
   return name ? name : "hipErrorUnknown";
 }
 EXPORT const char* hipGetErrorString(int code) {
-  const char* text = gpu().text_of(code);
+  const char* text = gpu().text_of_error(code);
   return text ? text : "unknown error";
 }
 EXPORT int hipGetDeviceCount(int* count) { return *count = 1, kSuccess; }
@@ -74,7 +74,7 @@ EXPORT int hipMemset(void* to, int value, size_t bytes) {
 EXPORT int hipModuleLoadData(void** module, const void* image) {
   if (!module || !image) return kInvalidValue;
   LoadedModule* loaded = nullptr;
-  int code = gpu().load(image, loaded);
+  int code = gpu().load_code(image, loaded);
   *module = loaded;
   return code;
 }

@@ -80,8 +80,8 @@ Operand parse_operand(std::string_view text) {
 }
 
 // Parses "offset:16", "op_sel:[0,1]", "dst_sel:BYTE_1" or "clamp".
-Modifier parse_modifier(std::string_view text) {
-  Modifier m;
+OpcodeModifier parse_modifier(std::string_view text) {
+  OpcodeModifier m;
   size_t colon = text.find(':');
   m.name = text.substr(0, colon);
   if (colon == text.npos) return m;
@@ -90,7 +90,7 @@ Modifier parse_modifier(std::string_view text) {
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
   while (!rest.empty()) {
     size_t comma = std::min(rest.find(','), rest.size());
-    Operand value = parse_operand(trimmed(rest.substr(0, comma)));
+    Operand value = parse_operand(trimmed_line(rest.substr(0, comma)));
     if (value.kind == Operand::Integer) m.values.push_back(value.integer);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
@@ -106,7 +106,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
     if (i < text.size() && (text[i] == '[' || text[i] == '(')) depth++;
     if (i < text.size() && (text[i] == ']' || text[i] == ')')) depth--;
     if (i < text.size() && (text[i] != separator || depth > 0)) continue;
-    std::string_view part = trimmed(text.substr(begin, i - begin));
+    std::string_view part = trimmed_line(text.substr(begin, i - begin));
     if (!part.empty()) out.push_back(part);
     begin = i + 1;
   }
@@ -115,19 +115,19 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 }  // namespace
 
-const Modifier* Instruction::modifier(std::string_view name) const {
-  auto found = std::ranges::find(modifiers, name, &Modifier::name);
+const OpcodeModifier* Instruction::modifier(std::string_view name) const {
+  auto found = std::ranges::find(modifiers, name, &OpcodeModifier::name);
   return found == modifiers.end() ? nullptr : &*found;
 }
 
 int64_t Instruction::value(std::string_view name, int64_t otherwise) const {
-  const Modifier* m = modifier(name);
+  const OpcodeModifier* m = modifier(name);
   return m && !m->values.empty() ? m->values[0] : otherwise;
 }
 
 Instruction parse_instruction(std::string_view text) {
   Instruction out;
-  out.text = text = trimmed(text);
+  out.text = text = trimmed_line(text);
   size_t space = std::min(text.find(' '), text.size());
   out.opcode = text.substr(0, space);
   if (out.opcode.empty()) throw Failure("an empty instruction");
@@ -152,11 +152,12 @@ std::vector<Instruction> read_listing(std::string_view listing, uint64_t begin, 
     // a line of the listing: "  1614: 000046d600053d00      \tv_lshl_add_u32 v0, v0, 2, s15"
     size_t tab = line.find('\t'), colon = line.find(':');
     if (tab == line.npos || colon > tab) continue;
-    std::string_view place = trimmed(line.substr(0, colon)), hex = trimmed(line.substr(colon + 1, tab - colon - 1));
+    std::string_view place = trimmed_line(line.substr(0, colon)),
+                     hex = trimmed_line(line.substr(colon + 1, tab - colon - 1));
     uint64_t address = 0;
     if (std::from_chars(place.data(), place.data() + place.size(), address, 16).ec != std::errc()) continue;
     if (address < begin || address >= end) continue;
-    std::string_view text = trimmed(line.substr(tab + 1));
+    std::string_view text = trimmed_line(line.substr(tab + 1));
     if (text.starts_with(".byte"))
       throw Failure("the bytes " + std::string(hex) + " at 0x" + std::string(place) + " are not an instruction");
     std::vector<Instruction> issued;

@@ -26,7 +26,7 @@ struct Operand {
   bool is_register() const { return kind == Vector || kind == Scalar; }
 };
 
-struct Modifier {
+struct OpcodeModifier {
   std::string_view name;
   std::vector<int64_t> values;  // two numbers for "op_sel:[0,1]", one for "offset:16", none for "clamp"
   std::string_view text_value;  // such as "BYTE_1" of "dst_sel:BYTE_1"
@@ -39,9 +39,9 @@ struct Instruction {
   std::string_view text;
   std::string_view opcode;
   std::vector<Operand> operands;
-  std::vector<Modifier> modifiers;
+  std::vector<OpcodeModifier> modifiers;
 
-  const Modifier* modifier(std::string_view name) const;
+  const OpcodeModifier* modifier(std::string_view name) const;
   int64_t value(std::string_view name, int64_t otherwise = 0) const;  // returns the modifier's first number, else
                                                                       // `otherwise`
   bool has_modifier(std::string_view name) const { return modifier(name) != nullptr; }

@@ -11,17 +11,18 @@
 namespace tgc::hip {
 
 template <class T>
-struct Lanes {
+struct LaneArray {
   alignas(64) T at[kNumLanes];
-  Lanes() {}
+  LaneArray() {}
 };
 
-// Reads an operand for which Source::is_plain() is false: extends its part to 32 bits, converts half to float if
-// Source::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's type.
-void read_operand_parts(const Wave& w, const Source& from, int half, uint32_t sign, Lanes<uint32_t>& to);
+// Reads an operand for which SourceOperand::is_plain() is false: extends its part to 32 bits, converts half to float if
+// SourceOperand::is_half, and applies absolute value and negation. `sign` is the sign bit of the value's type.
+void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
-inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32_t which, Lanes<uint32_t>& room) {
+inline const uint32_t* words(const Wave& w, const SourceOperand& from, int half, uint32_t which,
+                             LaneArray<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];
   TGC_LANES room.at[i] = value;
@@ -31,15 +32,15 @@ inline const uint32_t* words(const Wave& w, const Source& from, int half, uint32
 // read_words(), read_converted_lanes() and write_converted_lanes() are not inlined, because each of some thousand
 // operations would contain a copy.
 
-[[gnu::noinline]] inline void read_words(const Wave& w, const Source& from, int half, Lanes<uint32_t>& to) {
+[[gnu::noinline]] inline void read_words(const Wave& w, const SourceOperand& from, int half, LaneArray<uint32_t>& to) {
   if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];
   TGC_LANES to.at[i] = value;
 }
 template <class T>
-[[gnu::noinline]] void read_converted_lanes(const Wave& w, const Source& from, int half, Lanes<T>& to) {
+[[gnu::noinline]] void read_converted_lanes(const Wave& w, const SourceOperand& from, int half, LaneArray<T>& to) {
   if constexpr (sizeof(T) == 8) {
-    Lanes<uint32_t> low_room, high_room;
+    LaneArray<uint32_t> low_room, high_room;
     const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
     TGC_LANES to.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
     if constexpr (std::is_same_v<T, double>) {
@@ -47,19 +48,20 @@ template <class T>
       if (from.is_negative) TGC_LANES to.at[i] = -to.at[i];
     }
   } else {
-    Lanes<uint32_t> word_room;
+    LaneArray<uint32_t> word_room;
     const uint32_t* word;
     if (from.is_plain()) word = words(w, from, half, 0, word_room);
     else read_operand_parts(w, from, half, 0x8000, word_room), word = word_room.at;
-    if constexpr (std::is_same_v<T, Half>) TGC_LANES to.at[i] = Half(half_to_float(uint16_t(word[i])));
+    if constexpr (std::is_same_v<T, HalfFloat>) TGC_LANES to.at[i] = HalfFloat(half_to_float(uint16_t(word[i])));
     else TGC_LANES to.at[i] = T(word[i]);
   }
 }
 template <class T>
-[[gnu::always_inline]] inline const T* read(const Wave& w, const Source& from, int half, Lanes<T>& room) {
-  if constexpr (sizeof(T) == 4 && !std::is_same_v<T, Half>) {
+[[gnu::always_inline]] inline const T* read_lanes(const Wave& w, const SourceOperand& from, int half,
+                                                  LaneArray<T>& room) {
+  if constexpr (sizeof(T) == 4 && !std::is_same_v<T, HalfFloat>) {
     if (from.is_plain() && from.is_vector) return reinterpret_cast<const T*>(w.vector(from.place, uint32_t(half)));
-    read_words(w, from, half, reinterpret_cast<Lanes<uint32_t>&>(room));
+    read_words(w, from, half, reinterpret_cast<LaneArray<uint32_t>&>(room));
   } else {
     read_converted_lanes(w, from, half, room);
   }
@@ -82,7 +84,7 @@ template <class T, class F>
     TGC_LANES d[i] = value(i);
     return;
   }
-  Lanes<T> t;
+  LaneArray<T> t;
   TGC_LANES t.at[i] = value(i);
   TGC_LANES d[i] = active >> i & 1 ? t.at[i] : d[i];
 }
@@ -98,7 +100,7 @@ inline T apply_output_modifiers(const Op& o, T x) {
   return T(o.clamps_result ? (v > 0 ? (v < 1 ? v : 1.0f) : 0.0f) : v);
 }
 
-inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>& bits) {
+inline void write_16_bits(Wave& w, const Op& o, int half, const LaneArray<uint32_t>& bits) {
   const uint32_t* before = w.vector(o.to, uint32_t(half));
   if (o.result_part == Part::Word1)
     write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff) | bits.at[i] << 16; });
@@ -108,10 +110,10 @@ inline void write_16_bits(Wave& w, const Op& o, int half, const Lanes<uint32_t>&
 }
 
 template <class T>
-[[gnu::noinline]] void write_converted_lanes(Wave& w, const Op& o, int half, const Lanes<T>& t) {
+[[gnu::noinline]] void write_converted_lanes(Wave& w, const Op& o, int half, const LaneArray<T>& t) {
   bool has_modifiers = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
   if constexpr (sizeof(T) == 8) {
-    Lanes<uint64_t> bits;
+    LaneArray<uint64_t> bits;
     TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
     if constexpr (std::is_same_v<T, double>)
       if (has_modifiers)
@@ -119,7 +121,7 @@ template <class T>
     write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.at[i]); });
     write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.at[i] >> 32); });
   } else {
-    Lanes<uint32_t> bits;
+    LaneArray<uint32_t> bits;
     if constexpr (std::is_same_v<T, float>) {
       if (has_modifiers)
         for (int i = 0; i < kNumLanes; i++) bits.at[i] = float_to_half(apply_output_modifiers(o, t.at[i]));
@@ -137,14 +139,14 @@ template <class T, class F>
     uint32_t mask = 0;
     TGC_LANES mask |= uint32_t(value(i)) << i;
     write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));
-  } else if constexpr (sizeof(T) != 4 || std::is_same_v<T, Half>) {
-    Lanes<std::conditional_t<std::is_same_v<T, Half>, float, T>> t;
+  } else if constexpr (sizeof(T) != 4 || std::is_same_v<T, HalfFloat>) {
+    LaneArray<std::conditional_t<std::is_same_v<T, HalfFloat>, float, T>> t;
     TGC_LANES t.at[i] = value(i);
     write_converted_lanes(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
       if (o.clamps_result || o.scale_exponent) {
-        Lanes<float> t;
+        LaneArray<float> t;
         TGC_LANES t.at[i] = value(i);
         for (float& x : t.at) x = apply_output_modifiers(o, x);
         return write_words<float>(w, o.to, half, [&](int i) { return t.at[i]; });
@@ -154,39 +156,39 @@ template <class T, class F>
 }
 
 template <class T>
-struct Signature;
+struct LambdaSignature;
 template <class L, class R, class... A>
-struct Signature<R (L::*)(A...) const> {
-  static constexpr Row row(Run run, bool is_vector) {
-    Row r{.run_op = run, .to = type_of<R>(), .count = sizeof...(A), .is_vector = is_vector};
+struct LambdaSignature<R (L::*)(A...) const> {
+  static constexpr OpcodeRow row(OpFunction run, bool is_vector) {
+    OpcodeRow r{.run_op = run, .to = type_of<R>(), .count = sizeof...(A), .is_vector = is_vector};
     Type types[] = {type_of<A>()..., Type::None};
     for (size_t n = 0; n < sizeof...(A); n++) r.from[n] = types[n];
     return r;
   }
 };
 template <auto F>
-using SignatureOf = Signature<decltype(&decltype(F)::operator())>;
+using SignatureOf = LambdaSignature<decltype(&decltype(F)::operator())>;
 
 // Computes F, a function of one lane with result R and parameters A, on the operands a, b and c.
 template <auto F, class R, class... A>
-void vector_run(Wave& w, const Op& o) {
-  const Source* from[] = {&o.a, &o.b, &o.c};
+void run_vector_op(Wave& w, const Op& o) {
+  const SourceOperand* from[] = {&o.a, &o.b, &o.c};
   for (int half = 0; half < int(w.num_halves); half++) {
-    std::tuple<Lanes<A>...> rooms;
+    std::tuple<LaneArray<A>...> rooms;
     auto compute = [&](const A*... lanes) { write<R>(w, o, half, [&](int i) { return F(lanes[i]...); }); };
     [&]<size_t... I>(std::index_sequence<I...>) {
-      compute(read(w, *from[I], half, std::get<I>(rooms))...);
+      compute(read_lanes(w, *from[I], half, std::get<I>(rooms))...);
     }(std::index_sequence_for<A...>());
   }
 }
 template <auto F, class L, class R, class... A>
-constexpr Row vector_row_of(R (L::*)(A...) const) {
-  return SignatureOf<F>::row(vector_run<F, R, A...>, true);
+constexpr OpcodeRow vector_row_of_lambda(R (L::*)(A...) const) {
+  return SignatureOf<F>::row(run_vector_op<F, R, A...>, true);
 }
 // Makes the row of a vector instruction from F, a function of one lane, whose parameter types are the operand types.
 template <auto F>
-constexpr Row vector_row() {
-  return vector_row_of<F>(&decltype(F)::operator());
+constexpr OpcodeRow vector_row() {
+  return vector_row_of_lambda<F>(&decltype(F)::operator());
 }
 
 }  // namespace tgc::hip

@@ -10,14 +10,14 @@ using enum AtomicOp;
 template <AtomicOp kOp, class T, Space kSpace>
 void atomic_run(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
-  Addresses at;
+  LaneAddresses at;
   find_addresses<kSpace>(w, o, Access::Atomic, at);
   auto value = [&](u32 place, u32 lane) {
     BitsOf<T> out = w.lane(place, lane);
     if constexpr (sizeof(T) == 8) out |= uint64_t(w.lane(place + 1, lane)) << 32;
     return out;
   };
-  each_active_lane(w, [&](u32 lane) {
+  for_each_active_lane(w, [&](u32 lane) {
     if (at.host[lane] % sizeof(T))
       throw_fault(w, o, lane, kIllegalAddress,
                   "changes " + hex_text(at.host[lane]) + ", which is no multiple of " + std::to_string(sizeof(T)));
@@ -33,33 +33,33 @@ void atomic_run(Wave& w, const Op& o) {
 // Builds "global_atomic_add_u32 v0, v1, v2, s[0:1]" or "ds_add_rtn_u32 v0, v1, v2". v0, which may be missing, gets the
 // old value; v1 is the address and v2 the operand. For compare-and-swap, the operand of a global instruction is the new
 // and the expected value in consecutive registers; an LDS instruction has two operands, whose order changed in gfx11.
-void build_atomic(Builder& b) {
+void build_atomic(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Space space = space_of_name(b.name);
   bool is_lds = space == Space::Lds, swaps = b.name.find("cmp") != b.name.npos;
   Op op = b.begin_op(b.row->run_op);
   op.bytes = b.row->count, op.num_words = uint8_t(op.bytes / 4);
   size_t least = is_lds ? (swaps ? 3 : 2) : space == Space::Global ? 3 : 2;
-  op.is_load = b.operand_count() > least;
+  op.is_load = b.num_operands() > least;
   size_t next = 0;
   if (op.is_load) op.to = b.vector_register(b.operand(next++), op.num_words);
   const Operand &address = b.operand(next), &data = b.operand(next + 1);
   set_address(b, op, space, address, space == Space::Global ? &b.operand(next + 2) : nullptr);
-  op.b =
-      Source{.place = b.vector_register(data, swaps && !is_lds ? 2u * op.num_words : op.num_words), .is_vector = true};
+  op.b = SourceOperand{.place = b.vector_register(data, swaps && !is_lds ? 2u * op.num_words : op.num_words),
+                       .is_vector = true};
   op.second_destination = uint16_t(op.b.place + op.num_words);
   if (swaps && is_lds) {
     op.second_destination = b.vector_register(b.operand(next + 2), op.num_words);
     if (b.code.family == Family::Gfx9) std::swap(op.b.place, op.second_destination);
   }
   op.counter = is_lds ? Counter::Lds : !op.is_load && b.code.family != Family::Gfx9 ? Counter::Store : Counter::Load;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 // `names` are without the prefix "global_atomic_", "flat_atomic_" or "ds_".
 template <AtomicOp kOp, class T>
 void add(Table& t, std::initializer_list<const char*> names) {
-  Row row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build_ops = build_atomic};
+  OpcodeRow row{.to = Type::U32, .count = sizeof(T), .is_vector = true, .build_ops = build_atomic};
   for (std::string name : names) {
     row.run_op = atomic_run<kOp, T, Space::Global>, add_row(t, "global_atomic_" + name, row);
     row.run_op = atomic_run<kOp, T, Space::Flat>, add_row(t, "flat_atomic_" + name, row);
@@ -91,7 +91,7 @@ void add_atomic_rows(Table& t) {
   add<Add, float>(t, {"add_f32"}), add<Add, double>(t, {"add_f64"});
   add<Min, float>(t, {"min_f32", "min_num_f32"}), add<Max, float>(t, {"max_f32", "max_num_f32"});
   add<Min, double>(t, {"min_f64"}), add<Max, double>(t, {"max_f64"});
-  add<Add, PairOf<AtomicHalf>>(t, {"pk_add_f16"}), add<Add, PairOf<AtomicBfloat>>(t, {"pk_add_bf16"});
+  add<Add, HalfPair<AtomicHalf>>(t, {"pk_add_f16"}), add<Add, HalfPair<AtomicBfloat>>(t, {"pk_add_bf16"});
 }
 
 }  // namespace tgc::hip

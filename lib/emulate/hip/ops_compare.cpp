@@ -4,23 +4,23 @@ namespace tgc::hip {
 namespace {
 
 // v_cmpx_... writes its result to EXEC; on gfx9 also to a mask operand.
-void build_compare(Builder& b) {
+void build_compare(CodeBuilder& b) {
   bool changes_exec = b.name.starts_with("v_cmpx_");
   if (!changes_exec) return b.build_by_types();
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
-  bool has_result = b.operand_count() == 3;
+  bool has_result = b.num_operands() == 3;
   size_t first = has_result ? 1 : 0;
   op.to = uint16_t(kExec);
   op.a = b.source(b.operand(first), b.row->from[0]), op.b = b.source(b.operand(first + 1), b.row->from[1]);
-  b.emit(op);
+  b.emit_op(op);
   if (!has_result) return;
   Op copy = b.begin_op(opcode_table().at(b.code.num_halves == 2 ? "s_mov_b64" : "s_mov_b32").run_op, false);
-  copy.a = Source{.place = uint16_t(kExec)}, copy.to = b.mask_register(b.operand(0));
-  b.emit(copy);
+  copy.a = SourceOperand{.place = uint16_t(kExec)}, copy.to = b.mask_register(b.operand(0));
+  b.emit_op(copy);
 }
 
-void add_compare_row(Table& t, const char* condition, const char* type, Row row) {
+void add_compare_row(Table& t, const char* condition, const char* type, OpcodeRow row) {
   row.build_ops = build_compare;
   std::string name = std::string(condition) + "_" + type;
   add_row(t, "v_cmp_" + name + " v_cmpx_" + name, row);
@@ -81,7 +81,7 @@ bool is_in_class(Bits x, uint32_t classes) {
 
 template <class T, class Bits, int kMantissa>
 void add_class(Table& t, const char* type) {
-  Row row = vector_row<[](T a, uint32_t classes) -> bool {
+  OpcodeRow row = vector_row<[](T a, uint32_t classes) -> bool {
     Bits bits;
     if constexpr (sizeof(Bits) == 2) bits = a != a ? Bits(0x7e00) : Bits(float_to_half(a));
     else bits = std::bit_cast<Bits>(a);
@@ -95,8 +95,8 @@ void add_class(Table& t, const char* type) {
 void add_compare_rows(Table& t) {
   add_integers<uint16_t>(t, "u16"), add_integers<int16_t>(t, "i16"), add_integers<uint32_t>(t, "u32");
   add_integers<int32_t>(t, "i32"), add_integers<uint64_t>(t, "u64"), add_integers<int64_t>(t, "i64");
-  add_floats<Half>(t, "f16"), add_floats<float>(t, "f32"), add_floats<double>(t, "f64");
-  add_class<Half, uint16_t, 10>(t, "f16"), add_class<float, uint32_t, 23>(t, "f32");
+  add_floats<HalfFloat>(t, "f16"), add_floats<float>(t, "f32"), add_floats<double>(t, "f64");
+  add_class<HalfFloat, uint16_t, 10>(t, "f16"), add_class<float, uint32_t, 23>(t, "f32");
   add_class<double, uint64_t, 52>(t, "f64");
 }
 

@@ -20,15 +20,15 @@ void branch_run(Wave& w, const Op& o) {
 uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.num_halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
 
 // Builds a jump. Its operand is a signed 16-bit distance, printed unsigned, in 4-byte words from the next instruction.
-void build_branch(Builder& b) {
+void build_branch(CodeBuilder& b) {
   b.allow_modifiers({});
   const Operand& o = b.operand(0);
   if (o.kind != Operand::Integer) b.refuse("the jump distance is not a number");
   Op op = b.begin_op(b.row->run_op, false);
   uint64_t to = b.instruction->address + 4 + uint64_t(int64_t(int16_t(o.integer)) * 4);
   if (to == 0 || to > UINT32_MAX) b.refuse("jumps out of the code");
-  op.target = uint32_t(to);  // still an address: Builder::build_ops replaces it by the index of an operation
-  b.emit(op);
+  op.target = uint32_t(to);  // still an address: CodeBuilder::build_ops replaces it by the index of an operation
+  b.emit_op(op);
 }
 
 void end_run(Wave& w, const Op&) { w.state = Wave::Done; }
@@ -36,20 +36,20 @@ void barrier_run(Wave& w, const Op& o) {
   if (w.pending_waits) w.pending_waits->check_barrier(w, o);
   w.state = Wave::AtBarrier;
 }
-void build_barrier(Builder& b) {
+void build_barrier(CodeBuilder& b) {
   b.code.has_barrier = true;
   Op op = b.begin_op(b.row->run_op, false);
-  b.emit(op);
+  b.emit_op(op);
 }
 
-void build_nothing(Builder&) {}
+void build_nothing(CodeBuilder&) {}
 
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
-void add_wait(Builder& b, Counter counter, int64_t open) {
+void add_wait(CodeBuilder& b, Counter counter, int64_t open) {
   if (!b.code.has_waits) return;
-  Op op = b.begin_op(wait_run(), false);
+  Op op = b.begin_op(wait_handler(), false);
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
-  b.emit(op);
+  b.emit_op(op);
 }
 int64_t number_in(std::string_view text) {  // returns 3 for "vmcnt(3)"
   size_t open = text.find('(');
@@ -57,7 +57,7 @@ int64_t number_in(std::string_view text) {  // returns 3 for "vmcnt(3)"
   if (open != text.npos) std::from_chars(text.data() + open + 1, text.data() + text.size(), value);
   return value;
 }
-void build_waitcnt(Builder& b) {
+void build_waitcnt(CodeBuilder& b) {
   auto wait = [&](std::string_view text) {
     if (text.starts_with("vmcnt(")) {
       add_wait(b, Counter::Load, number_in(text));
@@ -70,10 +70,10 @@ void build_waitcnt(Builder& b) {
       for (std::string_view all : {"vmcnt(0)", "lgkmcnt(0)"}) wait(all);
     wait(o.text);
   }
-  for (const Modifier& m : b.instruction->modifiers) wait(m.name);
+  for (const OpcodeModifier& m : b.instruction->modifiers) wait(m.name);
 }
 template <Counter kFirst, Counter kSecond = Counter::None>
-void build_wait_for(Builder& b) {
+void build_wait_for(CodeBuilder& b) {
   const Operand& o = b.operand(0);
   if (o.kind != Operand::Integer) b.refuse("the counter value is not a number");
   add_wait(b, kFirst, o.integer);
@@ -81,11 +81,11 @@ void build_wait_for(Builder& b) {
 }
 
 // Builds s_getpc, which writes the host address of the next instruction.
-void build_get_pc(Builder& b) {
+void build_get_pc(CodeBuilder& b) {
   Op op = b.begin_op(opcode_table().at("s_mov_b64").run_op, false);
   op.to = b.scalar_register(b.operand(0), 2);
   op.a = b.constant(b.code.image_address + b.instruction->address + b.instruction->bytes, 2);
-  b.emit(op);
+  b.emit_op(op);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void set_float_mode(uint32_t mode) {
 }
 
 void add_control_rows(Table& t) {
-  auto branch = [&](const char* name, Run run) { add_row(t, name, {.run_op = run, .build_ops = build_branch}); };
+  auto branch = [&](const char* name, OpFunction run) { add_row(t, name, {.run_op = run, .build_ops = build_branch}); };
   branch("s_branch", branch_run<[](const Wave&) { return true; }>);
   branch("s_cbranch_scc0", branch_run<[](const Wave& w) { return w.s[kScc] == 0; }>);
   branch("s_cbranch_scc1", branch_run<[](const Wave& w) { return w.s[kScc] != 0; }>);
@@ -112,13 +112,13 @@ void add_control_rows(Table& t) {
   branch("s_cbranch_execz", branch_run<[](const Wave& w) { return w.exec() == 0; }>);
   branch("s_cbranch_execnz", branch_run<[](const Wave& w) { return w.exec() != 0; }>);
   add_row(t, "s_endpgm",
-          {.run_op = end_run, .build_ops = [](Builder& b) { b.emit(b.begin_op(b.row->run_op, false)); }});
+          {.run_op = end_run, .build_ops = [](CodeBuilder& b) { b.emit_op(b.begin_op(b.row->run_op, false)); }});
   add_row(t, "s_barrier s_barrier_wait", {.run_op = barrier_run, .build_ops = build_barrier});
   add_row(t, "s_waitcnt", {.build_ops = build_waitcnt});
   add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<Counter::Load>});
   add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<Counter::Lds>});
   add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<Counter::Scalar>});
-  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](Builder& b) {  // operand: loads in the upper byte, LDS in the
+  add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](CodeBuilder& b) {  // operand: loads in the upper byte, LDS in the
                                                                      // lower
             add_wait(b, Counter::Load, b.operand(0).integer >> 8),
                 add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
@@ -140,11 +140,11 @@ void add_control_rows(Table& t) {
                  set_float_mode(w.float_mode);
                },
            .build_ops =
-               [](Builder& b) {
+               [](CodeBuilder& b) {
                  Op op = b.begin_op(b.row->run_op, false);
                  if (b.operand(0).kind != Operand::Integer) b.refuse("the mode is not a number");
                  op.num_words = b.name == "s_denorm_mode", op.offset = int32_t(b.operand(0).integer & 15);
-                 b.emit(op);
+                 b.emit_op(op);
                }});
 }
 

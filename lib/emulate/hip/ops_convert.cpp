@@ -14,18 +14,18 @@ To saturated(From x) {
 template <int kByte>
 constexpr auto byte_to_float = [](u32 a) { return float(a >> (8 * kByte) & 0xff); };
 
-u32 toward_zero(float x) { return x != x ? 0x7fff : encode(x, kHalfLayout, Rounding::Zero); }
+u32 toward_zero(float x) { return x != x ? 0x7fff : encode_float(x, kHalfLayout, Rounding::Zero); }
 
 template <const FloatLayout& kLayout>
 float of_fp8(u32 a) {
-  return float(decode(a & 0xff, kLayout));
+  return float(decode_float(a & 0xff, kLayout));
 }
 template <const FloatLayout& kLayout>
 u16 two_fp8(float a, float b) {
-  return u16(encode(a, kLayout) | encode(b, kLayout) << 8);
+  return u16(encode_float(a, kLayout) | encode_float(b, kLayout) << 8);
 }
 // Builds a conversion to two fp8 values in one half of a register, whose other half keeps its value.
-void build_two_fp8(Builder& b) {
+void build_two_fp8(CodeBuilder& b) {
   b.build_by_types();
   Op& op = b.code.ops.back();
   if (op.result_part == Part::Whole) op.result_part = Part::Word0;
@@ -38,7 +38,7 @@ void add_fp8(Table& t, const std::string& prefix, const std::string& type) {
             u32 low = std::bit_cast<u32>(of_fp8<kLayout>(a)), high = std::bit_cast<u32>(of_fp8<kLayout>(a >> 8));
             return uint64_t(low) | uint64_t(high) << 32;
           }>());
-  Row row = vector_row<[](float a, float b) { return two_fp8<kLayout>(a, b); }>();
+  OpcodeRow row = vector_row<[](float a, float b) { return two_fp8<kLayout>(a, b); }>();
   row.build_ops = build_two_fp8;
   add_row(t, prefix + "v_cvt_pk_" + type + "_f32", row);
 }
@@ -48,7 +48,7 @@ void add_fp8(Table& t, const std::string& prefix, const std::string& type) {
 void add_convert_rows(Table& t) {
   add_row(t, "v_cvt_f32_i32", vector_row<[](i32 a) { return float(a); }>());
   add_row(t, "v_cvt_f32_u32", vector_row<[](u32 a) { return float(a); }>());
-  add_row(t, "v_cvt_f32_f16", vector_row<[](Half a) { return float(a); }>());
+  add_row(t, "v_cvt_f32_f16", vector_row<[](HalfFloat a) { return float(a); }>());
   add_row(t, "v_cvt_f32_f64", vector_row<[](double a) { return float(a); }>());
   add_row(t, "v_cvt_f32_ubyte0", vector_row<byte_to_float<0>>());
   add_row(t, "v_cvt_f32_ubyte1", vector_row<byte_to_float<1>>());
@@ -57,15 +57,15 @@ void add_convert_rows(Table& t) {
   add_row(t, "v_cvt_f64_i32", vector_row<[](i32 a) { return double(a); }>());
   add_row(t, "v_cvt_f64_u32", vector_row<[](u32 a) { return double(a); }>());
   add_row(t, "v_cvt_f64_f32", vector_row<[](float a) { return double(a); }>());
-  add_row(t, "v_cvt_f16_f32", vector_row<[](float a) -> Half { return a; }>());
-  add_row(t, "v_cvt_f16_u16", vector_row<[](u16 a) -> Half { return float(a); }>());
-  add_row(t, "v_cvt_f16_i16", vector_row<[](i16 a) -> Half { return float(a); }>());
+  add_row(t, "v_cvt_f16_f32", vector_row<[](float a) -> HalfFloat { return a; }>());
+  add_row(t, "v_cvt_f16_u16", vector_row<[](u16 a) -> HalfFloat { return float(a); }>());
+  add_row(t, "v_cvt_f16_i16", vector_row<[](i16 a) -> HalfFloat { return float(a); }>());
   add_row(t, "v_cvt_i32_f32", vector_row<[](float a) { return saturated<i32>(double(a)); }>());
   add_row(t, "v_cvt_u32_f32", vector_row<[](float a) { return saturated<u32>(double(a)); }>());
   add_row(t, "v_cvt_i32_f64", vector_row<[](double a) { return saturated<i32>(a); }>());
   add_row(t, "v_cvt_u32_f64", vector_row<[](double a) { return saturated<u32>(a); }>());
-  add_row(t, "v_cvt_i16_f16", vector_row<[](Half a) { return saturated<i16>(float(a)); }>());
-  add_row(t, "v_cvt_u16_f16", vector_row<[](Half a) { return saturated<u16>(float(a)); }>());
+  add_row(t, "v_cvt_i16_f16", vector_row<[](HalfFloat a) { return saturated<i16>(float(a)); }>());
+  add_row(t, "v_cvt_u16_f16", vector_row<[](HalfFloat a) { return saturated<u16>(float(a)); }>());
   add_row(t, "v_cvt_i32_i16", vector_row<[](i16 a) { return i32(a); }>());
   add_row(t, "v_cvt_u32_u16", vector_row<[](u16 a) { return u32(a); }>());
   add_row(t, "v_cvt_floor_i32_f32 v_cvt_flr_i32_f32",

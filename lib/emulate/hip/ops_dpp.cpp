@@ -83,29 +83,29 @@ void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec +
 // ds_bpermute_b32: each lane reads from lane (a + offset) / 4; inactive source lanes give 0.
 void backward_run(Wave& w, const Op& o) {
   u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes];
-  each_active_lane(w, [&](u32 lane) {
+  for_each_active_lane(w, [&](u32 lane) {
     u32 from = (w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes;
     given[lane] = w.exec() >> from & 1 ? w.lane(o.b.place, from) : 0;
   });
-  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  for_each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
 // ds_permute_b32: each lane writes to lane (a + offset) / 4. The highest numbered writer wins; a lane without a writer
 // gets 0.
 void forward_run(Wave& w, const Op& o) {
   u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes] = {};
-  each_active_lane(
+  for_each_active_lane(
       w, [&](u32 lane) { given[(w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes] = w.lane(o.b.place, lane); });
-  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  for_each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
-void build_permutation(Builder& b) {
+void build_permutation(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
-  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
-  op.b = Source{.place = b.vector_register(b.operand(2), 1), .is_vector = true};
+  op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
+  op.b = SourceOperand{.place = b.vector_register(b.operand(2), 1), .is_vector = true};
   op.offset = int32_t(b.instruction->value("offset"));
   op.num_words = 1, op.counter = Counter::Lds, op.is_load = true;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 // v_permlane16_b32: lane n of a row reads from the lane of that row whose number is 4-bit field n of the scalars b and
@@ -114,31 +114,31 @@ template <bool kOther>
 void within_rows_run(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
   u32 given[2 * kNumLanes];
-  each_active_lane(w, [&](u32 lane) {
+  for_each_active_lane(w, [&](u32 lane) {
     u32 from = lane / kRow * kRow + u32(names >> (4 * (lane % kRow)) & 15);
     if (kOther) from ^= kRow;
     bool is_given = (w.exec() >> from & 1) || (o.num_words & kFromInactive);
     given[lane] = is_given ? w.lane(o.a.place, from) : (o.num_words & kZeroWhereNone) ? 0 : w.lane(o.to, lane);
   });
-  each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
+  for_each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
-void build_within_rows(Builder& b) {
+void build_within_rows(CodeBuilder& b) {
   b.allow_modifiers({"op_sel"});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
-  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
+  op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32), op.c = b.source(b.operand(3), Type::U32);
   if (op.b.is_vector || op.c.is_vector) b.refuse("the lanes are named in a vector register");
-  const Modifier* flags = b.instruction->modifier("op_sel");
+  const OpcodeModifier* flags = b.instruction->modifier("op_sel");
   auto flag = [&](size_t n) { return flags && n < flags->values.size() && flags->values[n]; };
   op.num_words = uint8_t((flag(0) ? kFromInactive : 0) | (flag(1) ? kZeroWhereNone : 0));
-  b.emit(op);
+  b.emit_op(op);
 }
 
 }  // namespace
 
 // Builds a DPP instruction in three steps: permute the first source, run the instruction, restore EXEC.
-void Builder::build_dpp() {
+void CodeBuilder::build_dpp() {
   const Instruction& whole = *instruction;
   Op permute = begin_op(permute_run, false), restore = begin_op(restore_run, false);
   permute.clamps_result = false, permute.bytes = 0xff, permute.num_words = 0, permute.to = scratch_source(3).place;
@@ -147,7 +147,7 @@ void Builder::build_dpp() {
     if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());
   plain.modifiers.clear();
   const Control* control = nullptr;
-  for (const Modifier& m : whole.modifiers) {
+  for (const OpcodeModifier& m : whole.modifiers) {
     auto value = [&](size_t n) { return n < m.values.size() ? u32(m.values[n]) : 0; };
     auto found = std::ranges::find(kControls, m.name, &Control::name);
     if (found != std::end(kControls)) {
@@ -166,13 +166,13 @@ void Builder::build_dpp() {
   auto first = std::ranges::find(plain.operands.begin() + !plain.operands.empty(), plain.operands.end(),
                                  Operand::Vector, &Operand::kind);
   if (first == plain.operands.end() || first->count != 1) refuse("its first source is no vector register");
-  permute.a = Source{.place = vector_register(*first, 1), .is_vector = true};
+  permute.a = SourceOperand{.place = vector_register(*first, 1), .is_vector = true};
   first->place = permute.to;
-  emit(permute);
+  emit_op(permute);
   instruction = &plain;
   build_instruction();
   instruction = &whole;
-  emit(restore);
+  emit_op(restore);
 }
 
 void add_permutation_rows(Table& t) {
@@ -196,38 +196,38 @@ void write_lane_run(Wave& w, const Op& o) {
 }
 
 // Starts an operation that runs once, independent of EXEC.
-Op begin_scalar(Builder& b) {
+Op begin_scalar(CodeBuilder& b) {
   b.allow_modifiers({});
   return b.begin_op(b.row->run_op, false);
 }
-void build_read_first(Builder& b) {
+void build_read_first(CodeBuilder& b) {
   Op op = begin_scalar(b);
   op.to = b.scalar_register(b.operand(0), 1);
-  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
-  b.emit(op);
+  op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
+  b.emit_op(op);
 }
-void build_read_lane(Builder& b) {
+void build_read_lane(CodeBuilder& b) {
   Op op = begin_scalar(b);
   op.to = b.scalar_register(b.operand(0), 1);
-  op.a = Source{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
+  op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32);
   if (op.b.is_vector) b.refuse("the lane is in a vector register");
-  b.emit(op);
+  b.emit_op(op);
 }
-void build_write_lane(Builder& b) {
+void build_write_lane(CodeBuilder& b) {
   Op op = begin_scalar(b);
   op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   if (op.a.is_vector || op.b.is_vector) b.refuse("an operand in a vector register");
-  b.emit(op);
+  b.emit_op(op);
 }
 
 // v_mbcnt: d = b + number of set bits below this lane in the lower or, if kUpper, upper 32 bits of the mask.
 template <bool kUpper>
 void count_below_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<u32> ra, rb;
-    const u32 *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
+    LaneArray<u32> ra, rb;
+    const u32 *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
     write_words<u32>(w, o.to, half, [&](int i) {
       u32 below = half == int(kUpper) ? (1u << i) - 1 : half > int(kUpper) ? ~0u : 0;
       return u32(std::popcount(a[i] & below)) + b[i];
@@ -241,7 +241,7 @@ void add_lane_rows(Table& t) {
   add_row(t, "v_readfirstlane_b32", {.run_op = read_first_run, .build_ops = build_read_first});
   add_row(t, "v_readlane_b32", {.run_op = read_lane_run, .build_ops = build_read_lane});
   add_row(t, "v_writelane_b32", {.run_op = write_lane_run, .build_ops = build_write_lane});
-  Row count = vector_row<[](u32 a, u32 b) { return a + b; }>();
+  OpcodeRow count = vector_row<[](u32 a, u32 b) { return a + b; }>();
   count.run_op = count_below_run<false>;
   add_row(t, "v_mbcnt_lo_u32_b32", count);
   count.run_op = count_below_run<true>;

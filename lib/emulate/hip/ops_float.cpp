@@ -8,9 +8,9 @@ namespace {
 
 template <class T>
 T fused(T a, T b, T c) {
-  if constexpr (std::is_same_v<T, Half>) {
-    double sum = add_to_odd(double(a) * double(b), double(c));
-    return Half(half_to_float(uint16_t(encode(sum, kHalfLayout))));
+  if constexpr (std::is_same_v<T, HalfFloat>) {
+    double sum = add_round_to_odd(double(a) * double(b), double(c));
+    return HalfFloat(half_to_float(uint16_t(encode_float(sum, kHalfLayout))));
   } else {
     return std::fma(a, b, c);
   }
@@ -28,16 +28,16 @@ constexpr auto median = [](T a, T b, T c) -> T {
 
 // The text of fmac names the destination and two sources; the third source is the old value of the destination.
 template <auto F>
-Row accumulating_row() {
-  Row row = vector_row<F>();
-  row.build_ops = [](Builder& b) {
+OpcodeRow accumulating_row() {
+  OpcodeRow row = vector_row<F>();
+  row.build_ops = [](CodeBuilder& b) {
     b.allow_modifiers({"clamp", "mul", "div"});
     Op op = b.begin_op(b.row->run_op);
-    op.to = b.vector_register(b.operand(0), num_words_of(b.row->to));
+    op.to = b.vector_register(b.operand(0), num_words_of_type(b.row->to));
     op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
     op.c = b.source(b.operand(0), b.row->to);
     if (is_16_bit(b.row->to) && b.code.family != Family::Gfx9) op.result_part = Part::Word0;
-    b.emit(op);
+    b.emit_op(op);
   };
   return row;
 }
@@ -158,8 +158,8 @@ T scaled(T value, T denominator, T numerator, bool& scales) {
 template <class T>
 void div_scale_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<T> ra, rb, rc, out;
-    const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
+    LaneArray<T> ra, rb, rc, out;
+    const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb), *c = read_lanes(w, o.c, half, rc);
     u32 mask = 0;
     for (int i = 0; i < kNumLanes; i++) {
       bool scales;
@@ -173,8 +173,8 @@ void div_scale_run(Wave& w, const Op& o) {
 template <class T>
 void div_fmas_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<T> ra, rb, rc;
-    const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb), *c = read(w, o.c, half, rc);
+    LaneArray<T> ra, rb, rc;
+    const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb), *c = read_lanes(w, o.c, half, rc);
     u32 mask = w.s[kVcc + half];
     write<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
@@ -202,65 +202,66 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
 
 template <class T>
 void add_division(Table& t, const std::string& type) {
-  Row scale{.run_op = div_scale_run<T>, .is_vector = true, .build_ops = [](Builder& b) {
+  OpcodeRow scale{.run_op = div_scale_run<T>, .is_vector = true, .build_ops = [](CodeBuilder& b) {
               b.allow_modifiers({});
               Op op = b.begin_op(b.row->run_op);
-              op.to = b.vector_register(b.operand(0), num_words_of(type_of<T>())),
+              op.to = b.vector_register(b.operand(0), num_words_of_type(type_of<T>())),
               op.second_destination = b.mask_register(b.operand(1));
               op.a = b.source(b.operand(2), type_of<T>()), op.b = b.source(b.operand(3), type_of<T>());
               op.c = b.source(b.operand(4), type_of<T>());
-              b.emit(op);
+              b.emit_op(op);
             }};
   add_row(t, "v_div_scale_" + type, scale);
-  Row fmas = vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>();
+  OpcodeRow fmas = vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>();
   fmas.run_op = div_fmas_run<T>;
   add_row(t, "v_div_fmas_" + type, fmas);
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
-void build_mix(Builder& b) {
+void build_mix(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
-  Source* from[] = {&op.a, &op.b, &op.c};
+  SourceOperand* from[] = {&op.a, &op.b, &op.c};
   auto bit = [&](const char* name, size_t n) {
-    const Modifier* m = b.instruction->modifier(name);
+    const OpcodeModifier* m = b.instruction->modifier(name);
     return m && n < m->values.size() && m->values[n];
   };
   for (size_t n = 0; n < 3; n++) {
     bool is_half = bit("op_sel_hi", n);
     *from[n] = b.source(b.operand(n + 1), Type::F32);
     if (is_half && b.operand(n + 1).kind == Operand::Float)
-      *from[n] = b.constant(encode(b.operand(n + 1).float_value, kHalfLayout), 1),
+      *from[n] = b.constant(encode_float(b.operand(n + 1).float_value, kHalfLayout), 1),
       from[n]->is_negative = b.operand(n + 1).is_negative;
     from[n]->is_half = is_half;
     if (is_half) from[n]->part = bit("op_sel", n) ? Part::Word1 : Part::Word0;
   }
   if (b.name != "v_fma_mix_f32") op.result_part = b.name == "v_fma_mixhi_f16" ? Part::Word1 : Part::Word0;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 }  // namespace
 
 void add_float_rows(Table& t) {
-  add_arithmetic<Half>(t, "f16"), add_arithmetic<float>(t, "f32"), add_arithmetic<double>(t, "f64");
-  add_transcendental<Half>(t, "f16"), add_transcendental<float>(t, "f32");
+  add_arithmetic<HalfFloat>(t, "f16"), add_arithmetic<float>(t, "f32"), add_arithmetic<double>(t, "f64");
+  add_transcendental<HalfFloat>(t, "f16"), add_transcendental<float>(t, "f32");
   add_division<float>(t, "f32"), add_division<double>(t, "f64");
-  add_row(t, "v_div_fixup_f16", vector_row<[](Half, Half b, Half c) -> Half { return float(c) / float(b); }>());
+  add_row(t, "v_div_fixup_f16",
+          vector_row<[](HalfFloat, HalfFloat b, HalfFloat c) -> HalfFloat { return float(c) / float(b); }>());
   add_row(t, "v_mul_dx9_zero_f32 v_mul_legacy_f32",
           vector_row<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>());
   add_row(t, "v_ldexp_f32", vector_row<[](float a, i32 b) { return std::ldexp(a, b); }>());
   add_row(t, "v_trig_preop_f64", vector_row<bits_of_two_over_pi>());
   add_row(t, "v_ldexp_f64", vector_row<[](double a, i32 b) { return std::ldexp(a, b); }>());
-  add_row(t, "v_ldexp_f16", vector_row<[](Half a, i16 b) -> Half { return std::ldexp(float(a), b); }>());
+  add_row(t, "v_ldexp_f16", vector_row<[](HalfFloat a, i16 b) -> HalfFloat { return std::ldexp(float(a), b); }>());
   add_row(t, "v_frexp_exp_i32_f32", vector_row<exponent_of<float>>());
   add_row(t, "v_frexp_exp_i32_f64", vector_row<exponent_of<double>>());
-  add_row(t, "v_frexp_exp_i16_f16", vector_row<[](Half a) { return (i16(exponent_of<Half>(a))); }>());
-  Row mix = vector_row<[](float a, float b, float c) { return std::fma(a, b, c); }>();
+  add_row(t, "v_frexp_exp_i16_f16", vector_row<[](HalfFloat a) { return (i16(exponent_of<HalfFloat>(a))); }>());
+  OpcodeRow mix = vector_row<[](float a, float b, float c) { return std::fma(a, b, c); }>();
   mix.build_ops = build_mix;
   add_row(t, "v_fma_mix_f32", mix);
-  Row mix_half = vector_row<[](float a, float b, float c) -> Half { return std::fma(a, b, c); }>();
+  OpcodeRow mix_half = vector_row<[](float a, float b, float c) -> HalfFloat { return std::fma(a, b, c); }>();
   mix_half.build_ops = build_mix;
   add_row(t, "v_fma_mixlo_f16 v_fma_mixhi_f16", mix_half);
 }

@@ -30,8 +30,8 @@ void add_order(Table& t, const std::string& type) {
 template <auto F, bool kTakesCarry>
 void carry_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<u32> ra, rb, out;
-    const u32 *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
+    LaneArray<u32> ra, rb, out;
+    const u32 *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
     u32 in = kTakesCarry ? w.s[o.c.place + half] : 0, carry = 0;
     TGC_LANES {
       u64 sum = F(u64(a[i]), u64(b[i]), u64(in >> i & 1));
@@ -43,13 +43,13 @@ void carry_run(Wave& w, const Op& o) {
   }
 }
 // Builds "v_add_co_u32 v0, vcc_lo, v1, v2" and, with carry in, "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo".
-void build_carry(Builder& b) {
+void build_carry(CodeBuilder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1), op.second_destination = b.mask_register(b.operand(1));
   op.a = b.source(b.operand(2), Type::U32), op.b = b.source(b.operand(3), Type::U32);
-  if (b.row->count == 3) op.c = Source{.place = b.mask_register(b.operand(4))};
-  b.emit(op);
+  if (b.row->count == 3) op.c = SourceOperand{.place = b.mask_register(b.operand(4))};
+  b.emit_op(op);
 }
 template <auto F>
 void add_carries(Table& t, std::string_view plain, std::string_view carried) {
@@ -64,10 +64,10 @@ constexpr auto kSubReversed = [](u64 a, u64 b, u64 c) { return b - a - c; };
 template <class T>
 void wide_mad_run(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
-    Lanes<T> ra, rb;
-    Lanes<u64> rc, out;
-    const T *a = read(w, o.a, half, ra), *b = read(w, o.b, half, rb);
-    const u64* c = read(w, o.c, half, rc);
+    LaneArray<T> ra, rb;
+    LaneArray<u64> rc, out;
+    const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
+    const u64* c = read_lanes(w, o.c, half, rc);
     u32 carry = 0;
     TGC_LANES {
       u64 product = std::is_signed_v<T> ? u64(i64(a[i]) * i64(b[i])) : u64(a[i]) * u64(b[i]);
@@ -78,14 +78,14 @@ void wide_mad_run(Wave& w, const Op& o) {
     write<u64>(w, o, half, [&](int i) { return out.at[i]; });
   }
 }
-void build_wide_mad(Builder& b) {
+void build_wide_mad(CodeBuilder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 2), op.second_destination = b.mask_register(b.operand(1));
   Type type = b.row->from[0];
   op.a = b.source(b.operand(2), type), op.b = b.source(b.operand(3), type);
   op.c = b.source(b.operand(4), Type::I64 == type ? Type::I64 : Type::U64);
-  b.emit(op);
+  b.emit_op(op);
 }
 
 void add_sums(Table& t) {

@@ -37,10 +37,10 @@ float element_of(const Wave& w, uint32_t place, uint32_t lane, uint32_t n, Eleme
   auto byte = uint8_t(w.lane(place + n / 4, lane) >> (8 * (n & 3)));
   switch (type) {
     case Element::I8: return int8_t(byte);
-    case Element::Fp8: return float(decode(byte, kE4m3));
-    case Element::Bf8: return float(decode(byte, kE5m2));
-    case Element::Fp8Fnuz: return float(decode(byte, kE4m3Fnuz));
-    case Element::Bf8Fnuz: return float(decode(byte, kE5m2Fnuz));
+    case Element::Fp8: return float(decode_float(byte, kE4m3));
+    case Element::Bf8: return float(decode_float(byte, kE5m2));
+    case Element::Fp8Fnuz: return float(decode_float(byte, kE4m3Fnuz));
+    case Element::Bf8Fnuz: return float(decode_float(byte, kE5m2Fnuz));
     default: return byte;
   }
 }
@@ -92,7 +92,8 @@ void matrix_run(Wave& w, const Op& o) {
     if (shape.is_integer) to = u32(int64_t(from));
     else if (!is_half) to = std::bit_cast<u32>(float(from));
     else
-      to = (to & ~(0xffffu << shift)) | encode(from, shape.to == Element::F16 ? kHalfLayout : kBfloatLayout) << shift;
+      to = (to & ~(0xffffu << shift)) | encode_float(from, shape.to == Element::F16 ? kHalfLayout : kBfloatLayout)
+                                            << shift;
   });
 }
 
@@ -107,7 +108,7 @@ bool take_shape(std::string_view text, Layout& to) {
   return true;
 }
 
-void build_matrix(Builder& b) {
+void build_matrix(CodeBuilder& b) {
   b.allow_modifiers({});
   const Shape& shape = shapes()[b.row->count];
   const Layout& l = shape.layout;
@@ -118,12 +119,12 @@ void build_matrix(Builder& b) {
   Op op = b.begin_op(b.row->run_op);
   op.num_words = b.row->count;
   op.to = b.vector_register(b.operand(0), to);
-  op.a = Source{.place = b.vector_register(b.operand(1), from), .is_vector = true};
-  op.b = Source{.place = b.vector_register(b.operand(2), from), .is_vector = true};
+  op.a = SourceOperand{.place = b.vector_register(b.operand(1), from), .is_vector = true};
+  op.b = SourceOperand{.place = b.vector_register(b.operand(2), from), .is_vector = true};
   if (b.operand(3).kind == Operand::Vector)
-    op.c = Source{.place = b.vector_register(b.operand(3), to), .is_vector = true};
+    op.c = SourceOperand{.place = b.vector_register(b.operand(3), to), .is_vector = true};
   else op.c = b.source(b.operand(3), Type::F32);
-  b.emit(op);
+  b.emit_op(op);
 }
 
 void add_shape(Table& t, const std::string& name, Shape shape) {

@@ -32,7 +32,7 @@ u32 extended(const std::byte* from, Form form, u32 before) {
 template <Space kSpace, Form kForm>
 void load_run(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
-  Addresses at;
+  LaneAddresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
   if constexpr (kForm == Form::Words) {
     if (at.is_contiguous && o.num_words == 1) {
@@ -48,7 +48,7 @@ void load_run(Wave& w, const Op& o) {
           if (active >> i & 1) std::memcpy(to + i, reinterpret_cast<std::byte*>(from[i]) + 4 * word, 4);
       }
   } else {
-    each_active_lane(w, [&](u32 lane) {
+    for_each_active_lane(w, [&](u32 lane) {
       u32& to = w.lane(o.to, lane);
       to = extended(reinterpret_cast<std::byte*>(at.host[lane]), kForm, to);
     });
@@ -58,7 +58,7 @@ void load_run(Wave& w, const Op& o) {
 template <Space kSpace, bool kHigh>
 void store_run(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
-  Addresses at;
+  LaneAddresses at;
   find_addresses<kSpace>(w, o, Access::Store, at);
   if (at.is_contiguous && o.bytes == 4) {
     for (u32 half = 0; half < w.num_halves; half++)
@@ -66,7 +66,7 @@ void store_run(Wave& w, const Op& o) {
                   kNumLanes * sizeof(u32));
     return;
   }
-  each_active_lane(w, [&](u32 lane) {
+  for_each_active_lane(w, [&](u32 lane) {
     std::byte* to = reinterpret_cast<std::byte*>(at.host[lane]);
     if (o.bytes < 4) {
       u32 value = w.lane(o.b.place, lane) >> (kHigh ? 16 : 0);
@@ -77,7 +77,7 @@ void store_run(Wave& w, const Op& o) {
   });
 }
 
-void build_access(Builder& b) {
+void build_access(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Space space = space_of_name(b.name);
   bool stores = b.row->to == Type::None;
@@ -86,19 +86,19 @@ void build_access(Builder& b) {
   bool has_scalar = space == Space::Global || space == Space::Private;
   size_t address = stores ? 0 : 1, last = 2;
   set_address(b, op, space, b.operand(address), has_scalar ? &b.operand(last) : nullptr);
-  if (stores) op.b = Source{.place = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
+  if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
   else op.to = b.vector_register(b.operand(0), op.num_words);
   // since gfx10, stores have a counter of their own; gfx9 counts them with the loads
   op.counter = space == Space::Lds                       ? Counter::Lds
                : stores && b.code.family != Family::Gfx9 ? Counter::Store
                                                          : Counter::Load;
   op.is_load = !stores;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 // Builds the two accesses of "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3" or "ds_store_2addr_b32 v0, v1, v2". The
 // offsets count elements (with st64, units of 64 elements).
-void build_two(Builder& b) {
+void build_two(CodeBuilder& b) {
   b.allow_modifiers({"offset0", "offset1", "gds"});
   bool stores = b.row->to == Type::None;
   int scale = b.row->count * ((b.name.find("st64") != b.name.npos || b.name.find("stride64") != b.name.npos) ? 64 : 1);
@@ -110,10 +110,10 @@ void build_two(Builder& b) {
     op.bytes = b.row->count, op.num_words = uint8_t(words);
     set_address(b, op, Space::Lds, b.operand(stores ? 0 : 1), nullptr);
     op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
-    if (stores) op.b = Source{.place = b.vector_register(b.operand(1 + n), words), .is_vector = true};
+    if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1 + n), words), .is_vector = true};
     else op.to = uint16_t(to + n * words);
     op.counter = Counter::Lds, op.is_load = !stores;
-    b.emit(op);
+    b.emit_op(op);
   }
   // swap the two loads if the first one would overwrite the address register of the second one
   Op &one = b.code.ops[first], &two = b.code.ops[first + 1];
@@ -122,7 +122,7 @@ void build_two(Builder& b) {
 
 template <Space kSpace>
 void add_space(Table& t, const std::string& prefix, const char* load, const char* store) {
-  auto row = [&](const std::string& names, Run run, Type to, uint8_t bytes) {
+  auto row = [&](const std::string& names, OpFunction run, Type to, uint8_t bytes) {
     std::string all;
     for (size_t at = 0; at < names.size();) {
       size_t blank = std::min(names.find(' ', at), names.size());
@@ -132,8 +132,8 @@ void add_space(Table& t, const std::string& prefix, const char* load, const char
     all.pop_back();
     add_row(t, all, {.run_op = run, .to = to, .count = bytes, .is_vector = true, .build_ops = build_access});
   };
-  auto loads = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::U32, bytes); };
-  auto stores = [&](const std::string& names, Run run, uint8_t bytes) { row(names, run, Type::None, bytes); };
+  auto loads = [&](const std::string& names, OpFunction run, uint8_t bytes) { row(names, run, Type::U32, bytes); };
+  auto stores = [&](const std::string& names, OpFunction run, uint8_t bytes) { row(names, run, Type::None, bytes); };
   std::string l = load, s = store;
   auto both = [](const std::string& verb, const std::string& a, const std::string& b) {
     return verb + a + " " + verb + b;
@@ -185,7 +185,7 @@ void scalar_load_run(Wave& w, const Op& o) {
   uint64_t from =
       (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
   from &= ~uint64_t(3);
-  const Range* range = find_range(w, o, from, from + 4);
+  const MemoryRange* range = find_range(w, o, from, from + 4);
   if (!range) refuse_scalar_load(w, o, from);
   // a compiler may widen a load beyond the end of an allocation, so the words beyond the end read as 0
   uint64_t there = std::min<uint64_t>(4u * o.num_words, range->end - from);
@@ -193,19 +193,19 @@ void scalar_load_run(Wave& w, const Op& o) {
   std::memcpy(w.s + o.to, reinterpret_cast<void*>(from), there);
   if (w.group->race_detector) check_race(w, o, 0, from, u32(there), Access::Load);
 }
-void build_scalar_load(Builder& b) {
+void build_scalar_load(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Op op = b.begin_op(b.row->run_op, false);
   op.num_words = b.row->count;
   op.to = b.scalar_register(b.operand(0), op.num_words);
-  op.a = Source{.place = b.scalar_register(b.operand(1), 2)};
+  op.a = SourceOperand{.place = b.scalar_register(b.operand(1), 2)};
   op.b = b.constant(0, 1);
   const Operand& offset = b.operand(2);
-  if (offset.kind == Operand::Scalar) op.b = Source{.place = b.scalar_register(offset, 1)};
+  if (offset.kind == Operand::Scalar) op.b = SourceOperand{.place = b.scalar_register(offset, 1)};
   else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
   op.offset += int32_t(b.instruction->value("offset"));
   op.counter = Counter::Scalar, op.is_load = true;
-  b.emit(op);
+  b.emit_op(op);
 }
 
 }  // namespace

@@ -5,17 +5,17 @@
 namespace tgc::hip {
 namespace {
 
-bool bit(const Builder& b, const char* name, size_t n, bool otherwise) {
-  const Modifier* m = b.instruction->modifier(name);
+bool bit(const CodeBuilder& b, const char* name, size_t n, bool otherwise) {
+  const OpcodeModifier* m = b.instruction->modifier(name);
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
 // Returns the n-th operand for the lower or, if `upper`, the upper of the two operations.
-Source part_of(Builder& b, size_t n, Type type, bool upper) {
+SourceOperand part_of(CodeBuilder& b, size_t n, Type type, bool upper) {
   Operand o = b.operand(n + 1);
   bool second = upper ? bit(b, "op_sel_hi", n, true) : bit(b, "op_sel", n, false);
   bool negative = bit(b, upper ? "neg_hi" : "neg_lo", n, false);
-  Source s;
+  SourceOperand s;
   if (type == Type::F32) {
     if (o.is_register()) {
       if (o.count != 2) b.refuse("'" + std::string(o.text) + "', expected 2 registers");
@@ -30,53 +30,53 @@ Source part_of(Builder& b, size_t n, Type type, bool upper) {
   return s;
 }
 
-void build_packed(Builder& b) {
+void build_packed(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   std::string single = "v_" + std::string(b.name.substr(5));
   if (auto end = single.find("_u16");
       end != single.npos && (single.starts_with("v_add_") || single.starts_with("v_sub_")))
     single.insert(5, "_nc");
-  const Row& row = opcode_table().at(single);
+  const OpcodeRow& row = opcode_table().at(single);
   Type type = row.to;
   bool accumulates = single.starts_with("v_fmac");
   if (accumulates) b.refuse("packed fmac is not supported");
-  if (b.operand_count() != row.count + 1u) b.refuse("a wrong number of operands");
+  if (b.num_operands() != row.count + 1u) b.refuse("a wrong number of operands");
   for (bool upper : {false, true}) {
     Op op = b.begin_op(row.run_op);
     op.to = uint16_t(kFirstScratch + upper);
-    Source* from[] = {&op.a, &op.b, &op.c};
+    SourceOperand* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < row.count; n++) *from[n] = part_of(b, n, type, upper);
-    b.emit(op);
+    b.emit_op(op);
   }
   if (type == Type::F32) {
     uint16_t to = b.vector_register(b.operand(0), 2);
     for (uint16_t n = 0; n < 2; n++) {
       Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
       move.clamps_result = false, move.a = b.scratch_source(n), move.to = uint16_t(to + n);
-      b.emit(move);
+      b.emit_op(move);
     }
     return;
   }
   Op pack = b.begin_op(opcode_table().at("v_pack_b32_f16").run_op);
   pack.clamps_result = false, pack.to = b.vector_register(b.operand(0), 1), pack.a = b.scratch_source(0),
   pack.b = b.scratch_source(1);
-  b.emit(pack);
+  b.emit_op(pack);
 }
 
 // Builds "v_pk_mov_b32 v[0:1], v[2:3], v[4:5] op_sel:[1,0]", which takes one register of each operand.
-void build_packed_move(Builder& b) {
+void build_packed_move(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
     Operand o = b.operand(n + 1);
     if (o.is_register()) o.place += bit(b, "op_sel", n, n == 1), o.count = 1;
     Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
     move.a = b.source(o, Type::F32), move.to = uint16_t(kFirstScratch + n);
-    b.emit(move);
+    b.emit_op(move);
   }
   for (uint16_t n = 0; n < 2; n++) {
     Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
     move.a = b.scratch_source(n), move.to = uint16_t(b.vector_register(b.operand(0), 2) + n);
-    b.emit(move);
+    b.emit_op(move);
   }
 }
 
@@ -86,15 +86,15 @@ constexpr auto dot4 = [](uint32_t a, uint32_t b, uint32_t c) {
   for (int n = 0; n < 32; n += 8) sum += int32_t(A(a >> n)) * int32_t(B(b >> n));
   return uint32_t(sum) + c;
 };
-void build_dot4(Builder& b) {  // neg_lo says which operands are signed
+void build_dot4(CodeBuilder& b) {  // neg_lo says which operands are signed
   b.allow_modifiers({"neg_lo"});
-  static constexpr Row kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
+  static constexpr OpcodeRow kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
   Op op = b.begin_op(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run_op);
   op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   op.c = b.source(b.operand(3), Type::U32);
-  b.emit(op);
+  b.emit_op(op);
 }
 constexpr auto dot2 = [](uint32_t a, uint32_t b, float c) {
   double sum = c;

@@ -48,7 +48,7 @@ constexpr auto bit_field = [](Wave& w, T a, u32 field) {
 // Returns the old EXEC and sets EXEC to F(operand, old EXEC), and SCC to 1 if the new EXEC is not 0.
 template <class T, auto F>
 constexpr auto save_exec = [](Wave& w, T a) {
-  Source exec{.place = kExec};
+  SourceOperand exec{.place = kExec};
   T before = read_scalar<T>(w, exec);
   write_scalar(w, kExec, tested(w, T(F(a, before))));
   return before;
@@ -78,7 +78,7 @@ void add_logic(Table& t, const std::string& name, const std::string& other, cons
 }
 
 // Builds s_addk_i32 and the like: operand 0 is destination and source, operand 1 a 16-bit immediate, printed unsigned.
-void build_k(Builder& b) {
+void build_k(CodeBuilder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op, false);
   bool compares = b.row->to == Type::Scc;
@@ -89,9 +89,9 @@ void build_k(Builder& b) {
   op.b = b.constant(is_unsigned ? u32(uint16_t(value.integer)) : u32(i32(int16_t(value.integer))), 1);
   if (!compares) op.to = b.scalar_register(to, 1);
   if (b.name == "s_movk_i32") op.a = op.b;
-  b.emit(op);
+  b.emit_op(op);
 }
-Row k_row(Row row) {
+OpcodeRow k_row(OpcodeRow row) {
   row.build_ops = build_k;
   return row;
 }

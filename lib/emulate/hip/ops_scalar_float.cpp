@@ -58,7 +58,7 @@ constexpr auto saturated = [](Wave&, float a) -> To {
 }  // namespace
 
 void add_scalar_float_rows(Table& t) {
-  add_type<float>(t, "f32"), add_type<Half>(t, "f16");
+  add_type<float>(t, "f32"), add_type<HalfFloat>(t, "f16");
   add_row(t, "s_fmaak_f32 s_fmamk_f32",
           scalar_row<[](Wave&, float a, float b, float c) { return std::fma(a, b, c); }>());
   add_row(t, "s_fmac_f32",
@@ -67,9 +67,9 @@ void add_scalar_float_rows(Table& t) {
   add_row(t, "s_cvt_f32_u32", scalar_row<[](Wave&, u32 a) { return float(a); }>());
   add_row(t, "s_cvt_i32_f32", scalar_row<saturated<i32>>());
   add_row(t, "s_cvt_u32_f32", scalar_row<saturated<u32>>());
-  add_row(t, "s_cvt_f32_f16", scalar_row<[](Wave&, Half a) { return float(a); }>());
+  add_row(t, "s_cvt_f32_f16", scalar_row<[](Wave&, HalfFloat a) { return float(a); }>());
   add_row(t, "s_cvt_hi_f32_f16", scalar_row<[](Wave&, u32 a) { return half_to_float(uint16_t(a >> 16)); }>());
-  add_row(t, "s_cvt_f16_f32", scalar_row<[](Wave&, float a) -> Half { return a; }>());
+  add_row(t, "s_cvt_f16_f32", scalar_row<[](Wave&, float a) -> HalfFloat { return a; }>());
 }
 
 }  // namespace tgc::hip

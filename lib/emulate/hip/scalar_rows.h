@@ -9,10 +9,10 @@
 namespace tgc::hip {
 
 template <class T>
-inline T read_scalar(const Wave& w, const Source& from) {
+inline T read_scalar(const Wave& w, const SourceOperand& from) {
   const uint32_t* at = w.s + from.place;
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, float>) {
-    float value = std::is_same_v<T, Half> ? half_to_float(uint16_t(*at)) : std::bit_cast<float>(*at);
+  if constexpr (std::is_same_v<T, HalfFloat> || std::is_same_v<T, float>) {
+    float value = std::is_same_v<T, HalfFloat> ? half_to_float(uint16_t(*at)) : std::bit_cast<float>(*at);
     if (from.is_absolute) value = std::fabs(value);
     return from.is_negative ? -value : value;
   } else if constexpr (sizeof(T) == 8) {
@@ -25,7 +25,7 @@ template <class T>
 inline void write_scalar(Wave& w, uint32_t place, T value) {
   if constexpr (std::is_same_v<T, bool>) {
     w.s[kScc] = value;
-  } else if constexpr (std::is_same_v<T, Half>) {
+  } else if constexpr (std::is_same_v<T, HalfFloat>) {
     w.s[place] = float_to_half(value);
   } else if constexpr (sizeof(T) == 8) {
     uint64_t bits = std::bit_cast<uint64_t>(value);
@@ -36,9 +36,9 @@ inline void write_scalar(Wave& w, uint32_t place, T value) {
 }
 
 template <auto F, class L, class R, class... A>
-constexpr Row scalar_row_of(R (L::*)(Wave&, A...) const) {
-  Row r{.run_op = [](Wave& w, const Op& o) {
-    const Source* from[] = {&o.a, &o.b, &o.c};
+constexpr OpcodeRow scalar_row_of_lambda(R (L::*)(Wave&, A...) const) {
+  OpcodeRow r{.run_op = [](Wave& w, const Op& o) {
+    const SourceOperand* from[] = {&o.a, &o.b, &o.c};
     auto call = [&]<size_t... I>(std::index_sequence<I...>) { return F(w, read_scalar<A>(w, *from[I])...); };
     if constexpr (std::is_void_v<R>) call(std::index_sequence_for<A...>());
     else write_scalar(w, o.to, call(std::index_sequence_for<A...>()));
@@ -50,24 +50,24 @@ constexpr Row scalar_row_of(R (L::*)(Wave&, A...) const) {
   return r;
 }
 template <auto F>
-constexpr Row scalar_row() {
-  return scalar_row_of<F>(&decltype(F)::operator());
+constexpr OpcodeRow scalar_row() {
+  return scalar_row_of_lambda<F>(&decltype(F)::operator());
 }
 
 // Like scalar_row, for instructions whose destination is also the first source operand and is printed once.
 template <auto F>
-constexpr Row read_modify_write_row() {
-  Row row = scalar_row<F>();
-  row.build_ops = [](Builder& b) {
+constexpr OpcodeRow read_modify_write_row() {
+  OpcodeRow row = scalar_row<F>();
+  row.build_ops = [](CodeBuilder& b) {
     b.allow_modifiers({});
     Op op = b.begin_op(b.row->run_op, false);
-    op.to = b.scalar_register(b.operand(0), num_words_of(b.row->to));
-    Source* from[] = {&op.a, &op.b, &op.c};
+    op.to = b.scalar_register(b.operand(0), num_words_of_type(b.row->to));
+    SourceOperand* from[] = {&op.a, &op.b, &op.c};
     for (size_t n = 0; n < b.row->count; n++) {
       *from[n] = b.source(b.operand(n), b.row->from[n]);
       if (from[n]->is_vector) b.refuse("a vector register in a scalar instruction");
     }
-    b.emit(op);
+    b.emit_op(op);
   };
   return row;
 }

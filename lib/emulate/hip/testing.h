@@ -21,7 +21,7 @@ class TestWave {
     code.name = "k", code.family = family, code.num_halves = num_halves;
     code.descriptor.private_bytes = 64;
     for (std::string_view line : lines_of(assembly_)) {
-      if (trimmed(line).empty()) continue;
+      if (trimmed_line(line).empty()) continue;
       size_t from = code.instructions.size();
       for (size_t next; !line.empty(); line = next == line.npos ? std::string_view() : line.substr(next + 4))
         code.instructions.push_back(parse_instruction(line.substr(0, next = line.find(" :: "))));
@@ -30,26 +30,26 @@ class TestWave {
       address_ += 4;
     }
     code.has_waits = true;
-    Builder(code).build_ops();
-    scalar_.resize(code.num_scalars()), vector_.resize(size_t(kVectorFileSize) * num_halves * kNumLanes),
+    CodeBuilder(code).build_ops();
+    scalar_file_.resize(code.num_scalars()), vector_file_.resize(size_t(kVectorFileSize) * num_halves * kNumLanes),
         own_memory_.resize(64 * 64);
-    std::ranges::copy(code.constants, scalar_.begin() + kConstants);
+    std::ranges::copy(code.constants, scalar_file_.begin() + kConstants);
     launch.code = &code;
     launch.block = {num_halves * kNumLanes, 1, 1};
     group.launch = &launch;
     group.lds_memory.resize(1024), group.is_stored.resize(1024, 1);
-    wave.s = scalar_.data(), wave.v = vector_.data(), wave.num_halves = num_halves;
+    wave.s = scalar_file_.data(), wave.v = vector_file_.data(), wave.num_halves = num_halves;
     wave.group = &group, wave.code = &code, wave.private_memory = own_memory_.data();
     wave.s[kExec] = UINT32_MAX, wave.s[kExec + 1] = num_halves == 2 ? UINT32_MAX : 0;
   }
 
   // Returns the fault's text, or "". With `watches`, checks wait instructions as --race does.
   std::string run(bool watches = false) {
-    Waits waits;
+    WaitChecker waits;
     if (watches) wave.pending_waits = &waits;
     try {
       run_wave(wave);
-    } catch (const Fault& fault) { return fault.text; }
+    } catch (const KernelFault& fault) { return fault.text; }
     return "";
   }
   void set(uint32_t place, uint32_t value) {
@@ -60,19 +60,19 @@ class TestWave {
 
   TranslatedKernel code;
   Launch launch;
-  Group group;
+  WorkGroup group;
   Wave wave;
 
  private:
   std::string assembly_;
   uint64_t address_ = 0x100;
-  std::vector<uint32_t> scalar_, vector_;
+  std::vector<uint32_t> scalar_file_, vector_file_;
   std::vector<std::byte> own_memory_;
 };
 
 // Compiles a kernel 'k' with this LLVM IR body, with the compiler of the AMD:LLVM device.
 inline std::string code_object(const std::string& parameters, const std::string& body, const char* arch = "gfx1100") {
-  CompileJob job = compile_job("AMD", "LLVM", arch).value_or_throw();
+  CompileJob job = make_compile_job("AMD", "LLVM", arch).value_or_throw();
   job.source =
       "declare i32 @llvm.amdgcn.workitem.id.x()\ndeclare i32 @llvm.amdgcn.workgroup.id.x()\n"
       "declare void @llvm.amdgcn.s.barrier()\n"

@@ -69,11 +69,11 @@ struct TraceLog {
 // number of lanes in which the wave's next instructions run.
 enum class TraceEvent : uint32_t { Executed, Jumped, Started, Ended, ActiveLanes };
 inline constexpr uint32_t kTraceAddressBits = 24, kTraceWaveBits = 5;
-constexpr uint32_t trace_event(TraceEvent type, uint32_t wave, uint64_t address) {
+constexpr uint32_t encode_trace_event(TraceEvent type, uint32_t wave, uint64_t address) {
   return uint32_t(type) << (kTraceAddressBits + kTraceWaveBits) | wave << kTraceAddressBits | uint32_t(address / 4);
 }
-constexpr uint32_t active_lanes_event(uint32_t wave, uint32_t lanes) {
-  return trace_event(TraceEvent::ActiveLanes, wave, uint64_t(4) * lanes);
+constexpr uint32_t encode_lanes_event(uint32_t wave, uint32_t lanes) {
+  return encode_trace_event(TraceEvent::ActiveLanes, wave, uint64_t(4) * lanes);
 }
 
 }  // namespace tgc::hip

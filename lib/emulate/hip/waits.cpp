@@ -11,9 +11,9 @@ void run_wait(Wave& w, const Op& o) {
 
 }  // namespace
 
-Run wait_run() { return run_wait; }
+OpFunction wait_handler() { return run_wait; }
 
-void Waits::wait_for(Counter counter, uint64_t open, bool is_shared) {
+void WaitChecker::wait_for(Counter counter, uint64_t open, bool is_shared) {
   size_t n = size_t(counter);
   if (counter == Counter::Scalar && open > 0) return;  // scalar loads complete in any order
   // if LDS operations and scalar loads share a counter, outstanding scalar loads make the order of completion unknown
@@ -22,7 +22,7 @@ void Waits::wait_for(Counter counter, uint64_t open, bool is_shared) {
   if (!mixed && num_issued_[n] >= open) num_done_[n] = std::max(num_done_[n], num_issued_[n] - open);
 }
 
-void Waits::check_operands(Wave& w, const Op& o) {
+void WaitChecker::check_operands(Wave& w, const Op& o) {
   const Instruction& i = w.code->instructions[o.instruction];
   for (size_t n = 0; n < i.operands.size(); n++) {
     const Operand& operand = i.operands[n];
@@ -34,7 +34,7 @@ void Waits::check_operands(Wave& w, const Op& o) {
       if (is_pending(p) && !is_next)
         throw_fault(w, o, 0, kLaunchFailed,
                     "uses '" + std::string(operand.text) +
-                  "' before it waits for what fills it: " + w.code->describe(p.instruction));
+                  "' before it waits for what fills it: " + w.code->instruction_text(p.instruction));
     }
   }
   if (o.counter == Counter::None) return;
@@ -46,7 +46,7 @@ void Waits::check_operands(Wave& w, const Op& o) {
                                                                                        o.counter};
 }
 
-void Waits::check_barrier(Wave& w, const Op& o) const {
+void WaitChecker::check_barrier(Wave& w, const Op& o) const {
   if (last_store_number_ > num_done_[size_t(Counter::Lds)])
     throw_fault(w, o, 0, kLaunchFailed, "reaches a barrier before it waits for what it stored to shared memory");
 }

@@ -8,7 +8,7 @@
 namespace tgc::hip {
 
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
-class Waits {
+class WaitChecker {
  public:
   // Call before each operation. Throws a Fault if `o` uses a register whose load was not waited for, unless `o` loads
   // it again with the same counter (not Scalar). Records `o` if it is a memory operation.
@@ -34,6 +34,6 @@ class Waits {
 };
 
 // Returns the operation of a wait. Op::bytes is the Counter, Op::offset the number that may remain outstanding.
-Run wait_run();
+OpFunction wait_handler();
 
 }  // namespace tgc::hip

@@ -5,14 +5,14 @@
 
 namespace tgc::metal {
 
-void* Runner::threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at) {
-  void* made = memory_.threadgroup(number, bytes, name);
+void* GridRunner::threadgroup_array(uint32_t number, uint64_t bytes, const char* name, uint64_t at) {
+  void* made = memory_.threadgroup_array(number, bytes, name);
   if (!made)
     report_fault("declares more threadgroup memory than " + std::to_string(kMaxThreadgroupBytes) + " bytes", at);
   return made;
 }
 
-void Runner::watch_access(const Access& a, uint64_t at) {
+void GridRunner::watch_access(const Access& a, uint64_t at) {
   if (auto never = memory_.first_unstored_byte(a))
     report_fault("reads threadgroup memory that no thread of the group has stored, " + memory_.describe_address(*never),
                  at);
@@ -25,7 +25,7 @@ void Runner::watch_access(const Access& a, uint64_t at) {
                  at, entry + uint64_t(int32_t(race->other.instruction)));
 }
 
-void Runner::report_access_fault(const Access& a, uint64_t at) {
+void GridRunner::report_access_fault(const Access& a, uint64_t at) {
   std::string what = std::string(a.is_store ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
   bool inside = memory_.contains_access(a);
   report_fault(what + (inside ? "at an address that is no multiple of that"
@@ -39,28 +39,28 @@ namespace {
 
 template <uint32_t kBytes, bool kStores, bool kAligned>
 void check(uint64_t address) {
-  Runner::current_runner().check_access({address, kBytes, kStores}, kAligned, TGC_HERE);
+  GridRunner::current_runner().check_access({address, kBytes, kStores}, kAligned, TGC_HERE);
 }
 
 void* copy(void* to, const void* from, uint64_t bytes) {
   if (!bytes) return to;
-  Runner& r = Runner::current_runner();
+  GridRunner& r = GridRunner::current_runner();
   r.check_access({reinterpret_cast<uint64_t>(from), uint32_t(bytes), false}, false, TGC_HERE);
   r.check_access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
   return std::memmove(to, from, bytes);
 }
 void* set(void* to, int value, uint64_t bytes) {
   if (!bytes) return to;
-  Runner::current_runner().check_access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
+  GridRunner::current_runner().check_access({reinterpret_cast<uint64_t>(to), uint32_t(bytes), true}, false, TGC_HERE);
   return std::memset(to, value, bytes);
 }
 void nothing() {}
 
-void* threadgroup(uint32_t number, uint64_t bytes, const char* name) {
-  return Runner::current_runner().threadgroup(number, bytes, name, TGC_HERE);
+void* threadgroup_array(uint32_t number, uint64_t bytes, const char* name) {
+  return GridRunner::current_runner().threadgroup_array(number, bytes, name, TGC_HERE);
 }
-void barrier() { Runner::current_runner().wait(nullptr, TGC_HERE); }
-void multiply(Fragments* fragments) { Runner::current_runner().wait(fragments, TGC_HERE); }
+void barrier() { GridRunner::current_runner().wait(nullptr, TGC_HERE); }
+void multiply(MatrixFragments* fragments) { GridRunner::current_runner().wait(fragments, TGC_HERE); }
 
 template <uint32_t kBytes>
 void add_checks(std::map<std::string, void*, std::less<>>& to) {
@@ -81,7 +81,7 @@ std::map<std::string, void*, std::less<>> functions() {
       {"__tsan_memcpy", reinterpret_cast<void*>(copy)},
       {"__tsan_memmove", reinterpret_cast<void*>(copy)},
       {"__tsan_memset", reinterpret_cast<void*>(set)},
-      {"tgc_metal_threadgroup", reinterpret_cast<void*>(threadgroup)},
+      {"tgc_metal_threadgroup", reinterpret_cast<void*>(threadgroup_array)},
       {"tgc_metal_barrier", reinterpret_cast<void*>(barrier)},
       {"tgc_metal_multiply", reinterpret_cast<void*>(multiply)}};
   add_checks<1>(out), add_checks<2>(out), add_checks<4>(out), add_checks<8>(out), add_checks<16>(out);

@@ -75,20 +75,20 @@ namespace tgc::metal {
 
 namespace {
 
-thread_local Runner* running = nullptr;
+thread_local GridRunner* running = nullptr;
 
 }  // namespace
 
-Runner& Runner::current_runner() { return *running; }
+GridRunner& GridRunner::current_runner() { return *running; }
 
-Runner::Runner(const Grid& grid)
+GridRunner::GridRunner(const KernelGrid& grid)
     : grid_(grid),
       memory_(grid.memory, grid.checks_races),
       num_group_threads_(grid.threads[0] * grid.threads[1] * grid.threads[2]),
       waiting_threads_(num_group_threads_) {}
 
-std::optional<Fault> Runner::run() {
-  Runner* outer = std::exchange(running, this);
+std::optional<KernelFault> GridRunner::run() {
+  GridRunner* outer = std::exchange(running, this);
   auto [nx, ny, nz] = grid_.groups;
   for (uint32_t z = 0; z < nz && !first_fault_; z++)
     for (uint32_t y = 0; y < ny && !first_fault_; y++)
@@ -97,19 +97,19 @@ std::optional<Fault> Runner::run() {
   return std::move(first_fault_);
 }
 
-Position Runner::position_of_thread(uint32_t thread) const {
+ThreadPosition GridRunner::position_of_thread(uint32_t thread) const {
   auto [x, y, z] = grid_.threads;
   return {group_id_, grid_.groups, {thread % x, thread / x % y, thread / x / y}, grid_.threads};
 }
 
-void Runner::fiber_body() { current_runner().run_threads(); }
+void GridRunner::fiber_body() { current_runner().run_threads(); }
 
 // Runs on a fiber: starts threads until all threads of the group have started.
-void Runner::run_threads() {
+void GridRunner::run_threads() {
   for (;;) {
     for (; next_thread_ < num_group_threads_; num_ended_++) {
       running_thread_ = next_thread_++;
-      Position position = position_of_thread(running_thread_);
+      ThreadPosition position = position_of_thread(running_thread_);
       grid_.entry(grid_.arguments.data(), &position);
     }
     idle_fibers_.push_back(running_fiber_);
@@ -117,20 +117,20 @@ void Runner::run_threads() {
   }
 }
 
-void Runner::enter_fiber(Fiber* fiber) {
+void GridRunner::enter_fiber(Fiber* fiber) {
   running_fiber_ = fiber;
   running_stack_ = {.name = "", .begin = fiber->stack_begin(), .bytes = fiber->stack_bytes()};
   fiber->enter_fiber();
 }
 
-void Runner::resume_thread(uint32_t thread) {
+void GridRunner::resume_thread(uint32_t thread) {
   Fiber* fiber = waiting_threads_[thread].fiber;
   waiting_threads_[thread].fiber = nullptr;
   running_thread_ = thread;
   enter_fiber(fiber);
 }
 
-void Runner::run_group(const std::array<uint32_t, 3>& group) {
+void GridRunner::run_group(const std::array<uint32_t, 3>& group) {
   group_id_ = group, next_thread_ = 0, num_ended_ = 0;
   memory_.begin_group();
   do {
@@ -145,7 +145,7 @@ void Runner::run_group(const std::array<uint32_t, 3>& group) {
 
 // Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
 // Returns false, with a fault set, if no thread can continue or if a thread fails.
-bool Runner::resume_ready_threads() {
+bool GridRunner::resume_ready_threads() {
   bool multiplied = false;
   for (uint32_t first = 0; first + kSimdWidth <= num_group_threads_ && !first_fault_; first += kSimdWidth) {
     bool all = true;
@@ -153,7 +153,7 @@ bool Runner::resume_ready_threads() {
       all &= waiting_threads_[t].fiber && waiting_threads_[t].fragments;
     if (!all) continue;
     multiplied = true;
-    multiply(first);
+    multiply_matrices(first);
     for (uint32_t t = first; t < first + kSimdWidth && !first_fault_; t++) resume_thread(t);
   }
   if (multiplied || first_fault_) return !first_fault_;
@@ -181,7 +181,7 @@ bool Runner::resume_ready_threads() {
   return !first_fault_;
 }
 
-void Runner::wait(Fragments* fragments, uint64_t at) {
+void GridRunner::wait(MatrixFragments* fragments, uint64_t at) {
   uint32_t thread = running_thread_;
   waiting_threads_[thread] = {running_fiber_, fragments, at};
   running_fiber_->leave_fiber();
@@ -189,44 +189,44 @@ void Runner::wait(Fragments* fragments, uint64_t at) {
 
 // Multiplies the 8x8 matrices of the SIMD group that begins at thread `first`. A lane holds two elements of a row, in
 // adjacent columns; bits 0 and 3 of the lane number select the pair of columns, bits 1, 2 and 4 the row.
-void Runner::multiply(uint32_t first) {
+void GridRunner::multiply_matrices(uint32_t first) {
   auto lane_of = [](int row, int col) {
     return (col >> 1 & 1) | (row & 3) << 1 | (col >> 2 & 1) << 3 | (row >> 2) << 4;
   };
   float a[8][8], b[8][8];
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
-      const Fragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
+      const MatrixFragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
       a[row][col] = f.a[col & 1], b[row][col] = f.b[col & 1];
     }
   for (int row = 0; row < 8; row++)
     for (int col = 0; col < 8; col++) {
-      Fragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
+      MatrixFragments& f = *waiting_threads_[first + uint32_t(lane_of(row, col))].fragments;
       double sum = f.c[col & 1];
       for (int k = 0; k < 8; k++) sum += double(a[row][k]) * double(b[k][col]);
       f.d[col & 1] = float(sum);
     }
 }
 
-void Runner::report_thread_fault(uint32_t thread, std::string what) {
-  first_fault_ = Fault{std::move(what), waiting_threads_[thread].return_address, position_of_thread(thread)};
+void GridRunner::report_thread_fault(uint32_t thread, std::string what) {
+  first_fault_ = KernelFault{std::move(what), waiting_threads_[thread].return_address, position_of_thread(thread)};
 }
 
-void Runner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
-  first_fault_ = Fault{std::move(what), at, position_of_thread(running_thread_), other_at};
+void GridRunner::report_fault(std::string what, uint64_t at, uint64_t other_at) {
+  first_fault_ = KernelFault{std::move(what), at, position_of_thread(running_thread_), other_at};
   running_fiber_->leave_fiber();  // does not return: nothing resumes this fiber after a fault
 }
 
-std::optional<Fault> run_grid(const Grid& grid) { return Runner(grid).run(); }
+std::optional<KernelFault> run_grid(const KernelGrid& grid) { return GridRunner(grid).run(); }
 
 std::string coordinates_text(const std::array<uint32_t, 3>& n) {
   return "(" + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]) + ")";
 }
 
-std::string Fault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
+std::string KernelFault::text(const std::function<uint32_t(uint64_t)>& line_of) const {
   uint32_t line = line_of(return_address), other = other_return_address ? line_of(other_return_address) : 0;
-  return problem + (line ? ", line " + std::to_string(line) : "") + ", thread " + coordinates_text(position.thread) +
-         " of group " + coordinates_text(position.group) +
+  return problem_text + (line ? ", line " + std::to_string(line) : "") + ", thread " +
+         coordinates_text(position.thread) + " of group " + coordinates_text(position.group) +
          (other ? "; the other access is in line " + std::to_string(other) : "");
 }
 
@@ -246,14 +246,14 @@ Fiber::Fiber(void (*body)()) {
   }
   // lay out the stack as tgc_metal_switch leaves it, so that the first switch to the fiber returns into `body`
   void** at = reinterpret_cast<void**>(stack_address_ + kStack) - kBefore - kKept;
-  own_pointer_ = at;
+  fiber_stack_pointer_ = at;
   at[kReturn] = reinterpret_cast<void*>(body);
 }
 
 Fiber::~Fiber() { munmap(reinterpret_cast<void*>(stack_address_ - kGuard), kGuard + kStack); }
 
 uint64_t Fiber::stack_bytes() const { return kStack; }
-void Fiber::enter_fiber() { tgc_metal_switch(&host_pointer_, own_pointer_); }
-void Fiber::leave_fiber() { tgc_metal_switch(&own_pointer_, host_pointer_); }
+void Fiber::enter_fiber() { tgc_metal_switch(&host_stack_pointer_, fiber_stack_pointer_); }
+void Fiber::leave_fiber() { tgc_metal_switch(&fiber_stack_pointer_, host_stack_pointer_); }
 
 }  // namespace tgc::metal

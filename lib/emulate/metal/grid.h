@@ -13,28 +13,28 @@
 namespace tgc::metal {
 
 // The layout must match the declaration in lib/compile/metal/library.cpp.
-struct Position {
+struct ThreadPosition {
   std::array<uint32_t, 3> group, groups, thread, threads;
 };
-using Entry = void (*)(void* const* arguments, const Position* position);
+using Entry = void (*)(void* const* arguments, const ThreadPosition* position);
 
-struct Range {
+struct MemoryRange {
   std::string name;
   uint64_t begin = 0, bytes = 0;
 };
 
-struct Grid {
+struct KernelGrid {
   Entry entry = nullptr;
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
-  std::vector<Range> memory;
+  std::vector<MemoryRange> memory;
   bool checks_races = false;
 };
 
-struct Fault {
-  std::string problem;    // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
+struct KernelFault {
+  std::string problem_text;  // such as "reads 4 bytes out of bounds, 8 bytes after the end of data1 (32 bytes)"
   uint64_t return_address = 0;  // return address of the call that failed, such as a check
-  Position position;
+  ThreadPosition position;
   uint64_t other_return_address = 0;  // for a race: return address of the other access's check; else 0
   // Returns the message. `line_of` maps an address to a source line, 0 if unknown.
   std::string text(const std::function<uint32_t(uint64_t)>& line_of) const;
@@ -46,7 +46,7 @@ inline constexpr uint32_t kSimdWidth = 32, kMaxGroupThreads = 1024;
 inline constexpr uint64_t kMaxThreadgroupBytes = 32 << 10;   // Apple's limit
 
 // Runs all threads of the grid. Returns the first fault, if any. Throws std::bad_alloc.
-std::optional<Fault> run_grid(const Grid& grid);
+std::optional<KernelFault> run_grid(const KernelGrid& grid);
 
 // Returns the functions that compiled kernels call, by symbol name.
 std::map<std::string, void*, std::less<>> functions();
@@ -70,7 +70,8 @@ class Fiber {
 
  private:
   uint64_t stack_address_ = 0;
-  void *own_pointer_ = nullptr, *host_pointer_ = nullptr;  // saved stack pointers of the fiber and of the host
+  // saved stack pointers of the fiber and of the host
+  void *fiber_stack_pointer_ = nullptr, *host_stack_pointer_ = nullptr;
 };
 
 }  // namespace tgc::metal

@@ -6,12 +6,12 @@
 
 namespace tgc::metal {
 
-Memory::Memory(const std::vector<Range>& ranges, bool check_races) : checks_races_(check_races) {
-  for (const Range& r : ranges)
+GpuMemory::GpuMemory(const std::vector<MemoryRange>& ranges, bool check_races) : checks_races_(check_races) {
+  for (const MemoryRange& r : ranges)
     if (r.bytes) ranges_.push_back({.name = r.name, .begin = r.begin, .bytes = r.bytes});
 }
 
-void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
+void* GpuMemory::threadgroup_array(uint32_t number, uint64_t bytes, const char* name) {
   if (number >= threadgroup_ranges_.size()) threadgroup_ranges_.resize(number + 1);
   if (!threadgroup_ranges_[number]) {
     if (bytes > kMaxThreadgroupBytes - threadgroup_bytes_) return nullptr;
@@ -26,13 +26,13 @@ void* Memory::threadgroup(uint32_t number, uint64_t bytes, const char* name) {
   return reinterpret_cast<void*>(ranges_[threadgroup_ranges_[number] - 1].begin);
 }
 
-bool Memory::find(const Access& a) {
+bool GpuMemory::find(const Access& a) {
   for (size_t i = 0; i < ranges_.size(); i++)
     if (ranges_[i].contains_access(a)) return recent_range_ = i, true;
   return false;
 }
 
-std::optional<uint64_t> Memory::first_unstored_byte(const Access& a) {
+std::optional<uint64_t> GpuMemory::first_unstored_byte(const Access& a) {
   KnownRange& range = ranges_[recent_range_];
   if (!range.is_threadgroup) return {};
   auto first = range.storing_groups.begin() + long(a.address - range.begin), last = first + a.bytes;
@@ -41,18 +41,18 @@ std::optional<uint64_t> Memory::first_unstored_byte(const Access& a) {
   return never == last ? std::optional<uint64_t>() : a.address + uint64_t(never - first);
 }
 
-std::optional<Races::Race> Memory::race(const Access& a, uint32_t thread, uint32_t instruction) {
+std::optional<RaceDetector::DataRace> GpuMemory::race(const Access& a, uint32_t thread, uint32_t instruction) {
   if (!checks_races_) return {};
   auto access = a.is_store ? emulate::Access::Store : emulate::Access::Load;
-  return races_.note_access(a.address, a.bytes,
+  return race_detector_.note_access(a.address, a.bytes,
                             {.instruction = instruction, .thread = uint16_t(thread), .access = access});
 }
 
-std::string Memory::describe_address(uint64_t address) const {
+std::string GpuMemory::describe_address(uint64_t address) const {
   return ranges_[recent_range_].name + " at byte " + std::to_string(address - ranges_[recent_range_].begin);
 }
 
-std::string Memory::describe_out_of_range(const Access& a) const {
+std::string GpuMemory::describe_out_of_range(const Access& a) const {
   const KnownRange* nearest = nullptr;
   uint64_t distance = 0;
   bool is_before = false;

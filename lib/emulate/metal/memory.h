@@ -16,18 +16,18 @@ struct Access {
   uint32_t bytes = 0;
   bool is_store = false;
 };
-using emulate::Races;
+using emulate::RaceDetector;
 
-class Memory {
+class GpuMemory {
  public:
-  Memory(const std::vector<Range>& ranges, bool check_races);
+  GpuMemory(const std::vector<MemoryRange>& ranges, bool check_races);
 
   // Returns threadgroup array number `number`, aligned to 16 bytes and allocated on first use; null if the kernel's
   // arrays exceed kMaxThreadgroupBytes in total.
-  void* threadgroup(uint32_t number, uint64_t bytes, const char* name);
+  void* threadgroup_array(uint32_t number, uint64_t bytes, const char* name);
 
-  void begin_group() { group_number_++, races_.forget_accesses(); }
-  void pass_barrier() { races_.forget_accesses(); }
+  void begin_group() { group_number_++, race_detector_.forget_accesses(); }
+  void pass_barrier() { race_detector_.forget_accesses(); }
 
   // Returns true if one accessible range contains the whole access. is_watched(), first_unstored_byte() and
   // describe_address() then use this range.
@@ -41,7 +41,7 @@ class Memory {
   // no thread of the group has stored, if any.
   std::optional<uint64_t> first_unstored_byte(const Access& a);
   // Records the access and returns its race with an earlier one, if races are checked.
-  std::optional<Races::Race> race(const Access& a, uint32_t thread, uint32_t instruction);
+  std::optional<RaceDetector::DataRace> race(const Access& a, uint32_t thread, uint32_t instruction);
   std::string describe_address(uint64_t address) const;  // returns text such as "data1 at byte 8"
 
   // Describes an access that no range contains: "8 bytes after the end of data1 (32 bytes)".
@@ -67,7 +67,7 @@ class Memory {
   uint64_t threadgroup_bytes_ = 0;
   uint32_t group_number_ = 0;
   bool checks_races_;
-  Races races_;
+  RaceDetector race_detector_;
 };
 
 }  // namespace tgc::metal

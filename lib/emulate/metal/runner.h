@@ -8,33 +8,33 @@
 namespace tgc::metal {
 
 // One lane's elements of the 8x8 matrices in D = A * B + C. The layout must match lib/compile/metal/library.cpp.
-struct Fragments {
+struct MatrixFragments {
   float a[2], b[2], c[2], d[2];
 };
 
-class Runner {
+class GridRunner {
  public:
-  explicit Runner(const Grid& grid);
-  std::optional<Fault> run();
+  explicit GridRunner(const KernelGrid& grid);
+  std::optional<KernelFault> run();
 
   // The runner whose kernel executes on this host thread.
-  static Runner& current_runner();
+  static GridRunner& current_runner();
 
   // Called on the fiber of the running thread. `at` is the return address of the caller.
-  void check_access(const Access& a, bool aligned, uint64_t at) {
-    if (aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
+  void check_access(const Access& a, bool must_be_aligned, uint64_t at) {
+    if (must_be_aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
     if (!memory_.contains_access(a)) report_access_fault(a, at);
     if (memory_.is_watched()) watch_access(a, at);
   }
-  void* threadgroup(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
+  void* threadgroup_array(uint32_t number, uint64_t bytes, const char* name, uint64_t at);
   // Waits for all threads of the group. With `fragments`, waits for the SIMD group, whose matrices are then multiplied.
-  void wait(Fragments* fragments, uint64_t at);
+  void wait(MatrixFragments* fragments, uint64_t at);
 
  private:
   struct WaitingThread {
     Fiber* fiber = nullptr;  // null if the thread does not wait
-    Fragments* fragments = nullptr;
+    MatrixFragments* fragments = nullptr;
     uint64_t return_address = 0;
   };
   static void fiber_body();
@@ -43,15 +43,15 @@ class Runner {
   void enter_fiber(Fiber* fiber);
   void resume_thread(uint32_t thread);
   bool resume_ready_threads();
-  void multiply(uint32_t first);
+  void multiply_matrices(uint32_t first);
   void watch_access(const Access& a, uint64_t at);
   void report_access_fault(const Access& a, uint64_t at);
   void report_fault(std::string what, uint64_t at, uint64_t other_at = 0);
   void report_thread_fault(uint32_t thread, std::string what);
-  Position position_of_thread(uint32_t thread) const;
+  ThreadPosition position_of_thread(uint32_t thread) const;
 
-  const Grid& grid_;
-  Memory memory_;
+  const KernelGrid& grid_;
+  GpuMemory memory_;
   const uint32_t num_group_threads_;
   std::array<uint32_t, 3> group_id_{};
   // the running thread; the next one to start; number of finished threads
@@ -59,9 +59,9 @@ class Runner {
   std::deque<Fiber> fibers_;
   std::vector<Fiber*> idle_fibers_;
   Fiber* running_fiber_ = nullptr;
-  Range running_stack_;
+  MemoryRange running_stack_;
   std::vector<WaitingThread> waiting_threads_;
-  std::optional<Fault> first_fault_;
+  std::optional<KernelFault> first_fault_;
 };
 
 }  // namespace tgc::metal

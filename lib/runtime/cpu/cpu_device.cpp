@@ -45,11 +45,11 @@ class CpuDevice : public HostDevice {
   std::string description() const override;
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 
-  Threads& threads() { return threads_; }
+  ThreadPool& threads() { return threads_; }
 
  private:
   std::string renderer_;
-  Threads threads_;
+  ThreadPool threads_;
 };
 
 class CpuKernel : public Kernel {

@@ -28,7 +28,7 @@ TEST_CASE("CPU: buffers, views, variables and the thread number reach the kernel
                  c_kernel("int* out, int* in, int n, int m, int core_id", "out[core_id] = in[core_id] * n + m;"));
   std::vector<int32_t> in{1, 2, 3, 4, 5, 6}, out(6, -1);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.part_of(8, 16)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.buffer_part(8, 16)};
   std::vector<int64_t> variables{10, -7};
   for (int i = 0; i < 50; i++) REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {4, 1, 1}}}).ok());
   CHECK(a.read(*device, out) == std::vector<int32_t>{23, 33, 43, 53, -1, -1});
@@ -146,7 +146,7 @@ TEST_CASE("CPU: a launch on two threads adds less than 10 microseconds") {
   double bound = fast < 10 ? 10 : 5 * handing_over();
   MESSAGE("microseconds of a launch on two threads: " << fast << ", median " << each[each.size() / 2] << ", bound "
                                                       << bound);
-  if (!kSanitized) CHECK(fast < bound);
+  if (!kIsSanitized) CHECK(fast < bound);
 }
 
 size_t resident() {
@@ -156,7 +156,7 @@ size_t resident() {
 }
 
 TEST_CASE("CPU: running a thousand kernels leaks no memory") {
-  if (kSanitized) {
+  if (kIsSanitized) {
     MESSAGE("SKIPPED: AddressSanitizer keeps freed memory for a while");
     return;
   }
@@ -188,7 +188,7 @@ TEST_CASE("CPU: a source that does not compile and a missing function are errors
 }
 
 TEST_CASE("threads: each task runs once, in rounds of any size") {
-  Threads threads;
+  ThreadPool threads;
   for (size_t count : {4, 2, 7, 1, 7}) {
     std::vector<int> calls(count);
     threads.run_task(count, [&](size_t i) { calls[i]++; });

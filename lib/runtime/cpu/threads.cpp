@@ -24,7 +24,7 @@ void pause_briefly() {
 }  // namespace
 
 template <class Condition>
-bool Threads::spin_until(Condition&& holds) const {
+bool ThreadPool::spin_until(Condition&& holds) const {
   if (holds()) return true;
   // yields, because the thread that this thread waits for may need this processor
   for (auto begin = Clock::now(); !is_crowded_ && Clock::now() - begin < kSpinTime; std::this_thread::yield())
@@ -35,42 +35,42 @@ bool Threads::spin_until(Condition&& holds) const {
   return holds();
 }
 
-Threads::~Threads() {
+ThreadPool::~ThreadPool() {
   {
     std::lock_guard lock(mutex_);
     should_stop_ = true;
   }
   round_begun_.notify_all();
-  for (std::thread& t : threads_) t.join();
+  for (std::thread& t : worker_threads_) t.join();
 }
 
-void Threads::start(size_t count) {
-  while (threads_.size() + 1 < count) {
-    is_crowded_ = threads_.size() + 2 > std::thread::hardware_concurrency();
+void ThreadPool::start_workers(size_t count) {
+  while (worker_threads_.size() + 1 < count) {
+    is_crowded_ = worker_threads_.size() + 2 > std::thread::hardware_concurrency();
     try {
-      threads_.emplace_back([this, number = threads_.size() + 1] { run_thread(number); });
+      worker_threads_.emplace_back([this, number = worker_threads_.size() + 1] { run_thread(number); });
     } catch (const std::system_error& e) {
       throw Failure("cannot start " + std::to_string(count) + " threads for a kernel, only " +
-                    std::to_string(threads_.size() + 1) + " (" + e.code().message() + ")");
+                    std::to_string(worker_threads_.size() + 1) + " (" + e.code().message() + ")");
     }
   }
 }
 
-void Threads::start_threads(size_t count) {
+void ThreadPool::start_threads(size_t count) {
   constexpr size_t kMost = 1024;
-  start(std::min(count, kMost));
+  start_workers(std::min(count, kMost));
   has_started_ = true;
 }
 
-void Threads::run_task(size_t count, const std::function<void(size_t)>& task) {
-  if (!has_started_) start(count);
-  size_t width = threads_.size() + 1;
-  if (count <= width) return run_round(count, task);
+void ThreadPool::run_task(size_t count, const std::function<void(size_t)>& task) {
+  if (!has_started_) start_workers(count);
+  size_t width = worker_threads_.size() + 1;
+  if (count <= width) return run_launch_round(count, task);
   for (size_t begin = 0; begin < count; begin += width)
-    run_round(std::min(width, count - begin), [&](size_t i) { task(begin + i); });
+    run_launch_round(std::min(width, count - begin), [&](size_t i) { task(begin + i); });
 }
 
-void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
+void ThreadPool::run_launch_round(size_t count, const std::function<void(size_t)>& task) {
   if (count == 1) return task(0);
   task_ = &task;
   num_running_threads_ = count - 1;
@@ -86,7 +86,7 @@ void Threads::run_round(size_t count, const std::function<void(size_t)>& task) {
   round_ended_.wait(lock, done);
 }
 
-void Threads::run_thread(size_t number) {
+void ThreadPool::run_thread(size_t number) {
   for (uint32_t seen = 0;;) {
     auto called = [&] { return should_stop_.load() || launch_round_.load().number != seen; };
     if (!spin_until(called)) {

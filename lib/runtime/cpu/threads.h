@@ -11,9 +11,9 @@
 
 namespace tgc {
 
-class Threads {
+class ThreadPool {
  public:
-  ~Threads();
+  ~ThreadPool();
   // Starts the threads for launches of `count` threads, up to a limit. Afterwards the pool starts no more threads.
   void start_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's) if the pool has enough
@@ -25,8 +25,8 @@ class Threads {
   struct LaunchRound {
     uint32_t number = 0, count = 0;
   };
-  void start(size_t count);
-  void run_round(size_t count, const std::function<void(size_t)>& task);
+  void start_workers(size_t count);
+  void run_launch_round(size_t count, const std::function<void(size_t)>& task);
   void run_thread(size_t number);
   template <class Condition>
   bool spin_until(Condition&& holds) const;
@@ -38,7 +38,7 @@ class Threads {
   const std::function<void(size_t)>* task_ = nullptr;
   std::atomic<bool> should_stop_ = false, is_crowded_ = false;  // crowded: more threads than processors
   bool has_started_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> worker_threads_;
 };
 
 }  // namespace tgc

@@ -35,10 +35,10 @@ class CudaDevice : public GpuDevice {
   std::string target() const override { return "CUDA:CUDA:sm_" + std::to_string(major_ * 10 + minor_); }
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
-    return call_driver(copy_to_device_, address(to), from, to.bytes);
+    return call_driver(copy_to_device_, address_of(to), from, to.bytes);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
-    return call_driver(copy_to_host_, to, address(from), from.bytes);
+    return call_driver(copy_to_host_, to, address_of(from), from.bytes);
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 

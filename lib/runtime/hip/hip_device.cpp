@@ -34,12 +34,12 @@ class HipDevice : public GpuDevice {
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
     constexpr int kHostToDevice = 1;  // a value of HIP's enum hipMemcpyKind
-    return call_driver(copy_, address(to), from, to.bytes, kHostToDevice);
+    return call_driver(copy_, address_of(to), from, to.bytes, kHostToDevice);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
     constexpr int kDeviceToHost = 2;
     if (auto status = synchronize(); !status) return status;
-    return call_driver(copy_, to, address(from), from.bytes, kDeviceToHost);
+    return call_driver(copy_, to, address_of(from), from.bytes, kDeviceToHost);
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     void* module = nullptr;
@@ -53,7 +53,7 @@ class HipDevice : public GpuDevice {
   int launch(void* function, const LaunchArguments& a) override {
     block_.clear();
     auto append = [&](const auto& value) { block_.append(reinterpret_cast<const char*>(&value), sizeof value); };
-    for (const DeviceBuffer& b : a.buffers) append(address(b));
+    for (const DeviceBuffer& b : a.buffers) append(address_of(b));
     for (int64_t v : a.variables) append(int32_t(v));
     size_t bytes = block_.size();
     auto tag = [](uintptr_t t) { return reinterpret_cast<void*>(t); };
@@ -91,7 +91,7 @@ Status HipDevice::open() {
   if (auto status = init("AMD"); !status) return status;
   if (auto status = call_driver(set_device_, 0); !status) return status;
   hip::Properties properties{};
-  if (int code = get_properties_.call_driver(&properties, 0)) return call_error("hipGetDeviceProperties", code);
+  if (int code = get_properties_.call_driver(&properties, 0)) return make_call_error("hipGetDeviceProperties", code);
   auto text = [](const char* from, size_t n) { return std::string(from, strnlen(from, n)); };
   name_ = text(properties.name, sizeof properties.name);
   arch_ = text(properties.arch_name, sizeof properties.arch_name);

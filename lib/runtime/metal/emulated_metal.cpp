@@ -43,8 +43,8 @@ class EmulatedKernel : public Kernel {
   }
 
  private:
-  metal::Grid grid_of(const LaunchArguments& a, std::vector<int32_t>& values) const {
-    metal::Grid grid{.entry = entry_,
+  metal::KernelGrid grid_of(const LaunchArguments& a, std::vector<int32_t>& values) const {
+    metal::KernelGrid grid{.entry = entry_,
                      .groups = a.launch_size.global_size,
                      .threads = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1}),
                      .arguments = {},
@@ -71,11 +71,11 @@ class EmulatedKernel : public Kernel {
     return grid;
   }
 
-  Diag explained(const metal::Fault& fault) const {
+  Diag explained(const metal::KernelFault& fault) const {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
-    auto line_of = [&](uint64_t behind) { return line_at(lines_, behind - begin - 1); };
+    auto line_of = [&](uint64_t behind) { return line_at_address(lines_, behind - begin - 1); };
     Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
-    out.context = shown_lines(source_.text, {line_of(fault.return_address),
+    out.context = source_lines_text(source_.text, {line_of(fault.return_address),
                                              fault.other_return_address ? line_of(fault.other_return_address) : 0});
     return out;
   }
@@ -90,7 +90,7 @@ class EmulatedKernel : public Kernel {
 Result<std::unique_ptr<Kernel>> EmulatedMetal::load(const KernelSource& source, const std::string& code) {
   return catch_failures([&]() -> std::unique_ptr<Kernel> {
     MetalCode made = std::move(read_metal_code(code).value_or_throw());
-    auto kernels = metal_kernels(source.text);
+    auto kernels = find_metal_kernels(source.text);
     auto kernel = std::ranges::find(kernels, source.function_name, &MetalKernel::name);
     auto loaded = std::move(load_object(made.object, metal::functions()).value_or_throw());
     if (kernel == kernels.end() || !loaded->symbol(metal_entry_name(source.function_name)))

@@ -184,7 +184,7 @@ Result<std::unique_ptr<Kernel>> MetalDevice::load(const KernelSource& source, co
   objc.send<void>(options, "setFastMathEnabled:", false);
   Object library = objc.send(device_, "newLibraryWithSource:options:error:", objc.string(code), options, &error);
   objc.release(options);
-  if (!library) return invalid_source("Metal", source, objc.error_text(error));
+  if (!library) return invalid_source_error("Metal", source, objc.error_text(error));
   Object function = objc.send(library, "newFunctionWithName:", objc.string(source.function_name));
   objc.release(library);
   if (!function) return Diag{"the compiled kernel has no function '" + source.function_name + "'"};

@@ -20,9 +20,9 @@ class Unsupported : public Failure {
   using Failure::Failure;
 };
 
-class Builder {
+class RefBuilder {
  public:
-  explicit Builder(bool count_evaluations);
+  explicit RefBuilder(bool count_evaluations);
 
   Reg constant(Type type, uint64_t bits);
   Reg constant_int(Type type, int64_t value);
@@ -30,26 +30,26 @@ class Builder {
   Reg variable(const std::string& name);
 
   // ---- instructions; most return their result register. Operands may be uniform or varying.
-  Reg binary(Opc op, Reg a, Reg b);
-  Reg unary(Opc op, Reg a);
+  Reg emit_binary(Opcode op, Reg a, Reg b);
+  Reg emit_unary(Opcode op, Reg a);
   Reg cast(Reg a, Type to);
-  Reg bitcast(Reg a, Type to);
-  Reg where(Reg cond, Reg yes, Reg no);
-  Reg mulacc(Reg a, Reg b, Reg c);
-  Reg logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
-  Reg copy(Reg a);                // stays unchanged when `a` is overwritten
-  void wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
+  Reg emit_bitcast(Reg a, Type to);
+  Reg emit_where(Reg condition, Reg yes, Reg no);
+  Reg emit_mulacc(Reg a, Reg b, Reg c);
+  Reg emit_logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
+  Reg emit_copy(Reg a);           // stays unchanged when `a` is overwritten
+  void emit_wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
             const std::vector<Reg>& c, std::vector<Reg>& d);
 
-  // Returns a register that assign() and fold() may change.
+  // Returns a register that emit_assign() and emit_fold() may change.
   Reg mutable_register(Type type, bool varying);
-  void assign(Reg to, Reg value);
+  void emit_assign(Reg to, Reg value);
   // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value), rounded by
   // the op `rounding` (Mov: not rounded).
-  void fold(Opc op, Opc rounding, Reg accumulator, Reg value);
+  void emit_fold(Opcode op, Opcode rounding, Reg accumulator, Reg value);
 
   int32_t add_memory(MemoryInfo info);
-  MemoryInfo& memory(int32_t m) { return code_.memories[size_t(m)]; }
+  MemoryInfo& memory(int32_t m) { return ref_code_.memories[size_t(m)]; }
   Reg load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what);
   void store(int32_t memory, Reg offset, Reg gate, Reg value, const std::string& what);
 
@@ -65,11 +65,11 @@ class Builder {
   std::vector<Reg> begin_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most);
   void end_lanes();
   bool is_in_lanes() const { return lanes_depth_ > 0; }
-  size_t scope_depth() const { return scopes_.size(); }
-  Reg max_lane(Reg a);
+  size_t scope_depth() const { return code_scopes_.size(); }
+  Reg max_over_lanes(Reg a);
   Reg lane_mask() const { return lane_masks_.empty() ? kNoRegister : lane_masks_.back(); }
-  // Until pop_mask, loads and stores happen only in the lanes where `cond` and all enclosing masks are true.
-  void push_mask(Reg cond);
+  // Until pop_mask, loads and stores happen only in the lanes where `condition` and all enclosing masks are true.
+  void push_mask(Reg condition);
   void pop_mask() {
     if (lane_masks_.empty()) throw Unsupported("it ends an IF that has not begun");
     lane_masks_.pop_back();
@@ -85,10 +85,10 @@ class Builder {
   bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
   bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
 
-  RefCode finish_code();
+  RefCode finish_kernel_code();
 
  private:
-  struct Register {
+  struct VirtualRegister {
     Type type;
     bool is_varying_register = false, is_constant = false;
     uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
@@ -97,37 +97,37 @@ class Builder {
     int32_t first_use = -1, last_use = -1;
     int32_t slot = -1;
   };
-  const Register& at(Reg r) const {
+  const VirtualRegister& at(Reg r) const {
     if (r == kNoRegister) throw Unsupported("a pointer where a number is needed");
-    return registers_[size_t(r)];
+    return virtual_registers_[size_t(r)];
   }
-  struct Virtual {
-    Opc op;
+  struct VirtualOp {
+    Opcode op;
     uint8_t type = 0, type2 = 0;
-    Reg dst = kNoRegister, a = kNoRegister, b = kNoRegister, c = kNoRegister;
+    Reg destination = kNoRegister, a = kNoRegister, b = kNoRegister, c = kNoRegister;
     int64_t immediate = 0;
     int32_t raw_field = 0;  // a number in place of operand register a or b; the op says which
-    Opc rounding = Opc::Mov;
+    Opcode rounding = Opcode::Mov;
   };
-  struct Scope {
-    Virtual begin, end;
-    std::vector<Virtual> code;
+  struct CodeScope {
+    VirtualOp begin, end;
+    std::vector<VirtualOp> code;
     std::unordered_map<Reg, Reg> splat_registers;  // for a uniform register, its varying copy in this scope
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
-  Reg new_register(Type type, bool varying);
-  Reg emit(Virtual v, Type result, bool varying);
-  Reg splat(Reg r);
-  Reg evaluate_constant(Virtual v, Type result);
-  bool has_constant_operands(const Virtual& v) const;
-  Virtual access(Opc op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
+  Reg make_register(Type type, bool varying);
+  Reg emit_op(VirtualOp v, Type result, bool varying);
+  Reg emit_splat(Reg r);
+  Reg evaluate_constant(VirtualOp v, Type result);
+  bool has_constant_operands(const VirtualOp& v) const;
+  VirtualOp make_access(Opcode op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);
-  void begin_scope(Virtual begin, Virtual end);
+  void begin_scope(VirtualOp begin, VirtualOp end);
   void end_scope();
 
   template <class Visit>
-  void for_each_register(const Virtual& v, Visit visit) const;
+  void for_each_register(const VirtualOp& v, Visit visit) const;
   struct CopyRemoval {
     struct CopyUse {
       int32_t last_use = -1, count = 0, next_write = INT32_MAX;
@@ -137,29 +137,29 @@ class Builder {
     std::vector<CopyUse> copy_uses;
     std::vector<Reg> replacements;
   };
-  void drop_copies();
+  void remove_copies();
   void use_accumulators(CopyRemoval& copies, size_t from, size_t to);
   void assign_in_place(CopyRemoval& copies, size_t at);
-  bool is_plain_copy(const Virtual& v) const;
+  bool is_plain_copy(const VirtualOp& v) const;
   void find_lifetimes();
   void assign_slots();
   void compute_sizes();
-  bool is_varying(const Virtual& v) const;
-  Selector selector(const Virtual& v) const;
+  bool is_varying(const VirtualOp& v) const;
+  FunctionSelector selector_of(const VirtualOp& v) const;
   int32_t offset_of(Reg r) const;
   void write_instructions();
 
-  bool counts_evaluations_;
-  RefCode code_;
-  std::vector<Register> registers_;
-  std::vector<Scope> scopes_;
-  std::vector<Virtual> instructions_;  // the instructions of all scopes in execution order
+  bool should_count_evaluations_;
+  RefCode ref_code_;
+  std::vector<VirtualRegister> virtual_registers_;
+  std::vector<CodeScope> code_scopes_;
+  std::vector<VirtualOp> instructions_;  // the instructions of all scopes in execution order
   std::vector<Reg> lane_masks_;
-  std::unordered_map<uint64_t, Reg> constants_[kNumTypes];
+  std::unordered_map<uint64_t, Reg> constants_[kNumRefTypes];
   std::map<std::string, Reg> variables_;
   size_t lanes_depth_ = 0;  // 0: no lanes are open
   std::vector<std::pair<std::string, Reg>> open_loops_;
-  std::vector<std::vector<Access::LaneAxis>> lane_axes_;
+  std::vector<std::vector<MemoryAccess::LaneAxis>> lane_axes_;
   std::unordered_map<int64_t, Reg> group_indices_;
   int64_t largest_group_ = 1, max_lanes_ = 1;
   uint32_t slots_[5] = {};  // numbers of slots: uniform ones; varying ones of 1, 2, 4, 8 bytes

@@ -12,32 +12,33 @@ constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;
 
-bool begins(Opc op) { return op == Opc::Loop || op == Opc::Lanes; }
-bool ends(Opc op) { return op == Opc::LoopEnd || op == Opc::LanesEnd; }
+bool begins(Opcode op) { return op == Opcode::Loop || op == Opcode::Lanes; }
+bool ends(Opcode op) { return op == Opcode::LoopEnd || op == Opcode::LanesEnd; }
 // A stretch is straight-line code in which one register may be replaced by another.
-bool ends_stretch(Opc op) { return begins(op) || ends(op) || op == Opc::Wmma || op == Opc::Fold; }
+bool ends_stretch(Opcode op) { return begins(op) || ends(op) || op == Opcode::WmmaOperands || op == Opcode::Fold; }
 
 }  // namespace
 
 template <class Visit>
-void Builder::for_each_register(const Virtual& v, Visit visit) const {
-  for (Reg r : {v.a, v.b, v.c, v.dst})
+void RefBuilder::for_each_register(const VirtualOp& v, Visit visit) const {
+  for (Reg r : {v.a, v.b, v.c, v.destination})
     if (r != kNoRegister) visit(r);
-  if (v.op == Opc::Wmma) {
-    const Wmma& w = code_.wmmas[size_t(v.immediate)];
+  if (v.op == Opcode::WmmaOperands) {
+    const WmmaOperands& w = ref_code_.wmmas[size_t(v.immediate)];
     for (auto* list : {&w.a, &w.b, &w.c, &w.d})
       for (Reg r : *list) visit(r);
   }
-  if (v.op == Opc::LanesEnd)  // errors of accesses in the lanes read the axes' registers
-    for (const Access::LaneAxis& axis : lane_axes_[size_t(v.immediate)]) visit(axis.stride), visit(axis.extent);
+  if (v.op == Opcode::LanesEnd)  // errors of accesses in the lanes read the axes' registers
+    for (const MemoryAccess::LaneAxis& axis : lane_axes_[size_t(v.immediate)]) visit(axis.stride), visit(axis.extent);
 }
 
 // Removes two kinds of copies in each stretch: a copy of an accumulator that does not change before the copy's last
 // use, and a copy that assigns a value used nowhere else (the value is then computed in the destination).
-void Builder::drop_copies() {
-  CopyRemoval copies{std::vector<uint32_t>(registers_.size()), std::vector<bool>(instructions_.size()),
-                std::vector<CopyRemoval::CopyUse>(registers_.size()), std::vector<Reg>(registers_.size(), kNoRegister)};
-  for (const Virtual& v : instructions_) for_each_register(v, [&](Reg r) { copies.use_counts[size_t(r)]++; });
+void RefBuilder::remove_copies() {
+  CopyRemoval copies{std::vector<uint32_t>(virtual_registers_.size()), std::vector<bool>(instructions_.size()),
+                     std::vector<CopyRemoval::CopyUse>(virtual_registers_.size()),
+                     std::vector<Reg>(virtual_registers_.size(), kNoRegister)};
+  for (const VirtualOp& v : instructions_) for_each_register(v, [&](Reg r) { copies.use_counts[size_t(r)]++; });
   for (size_t from = 0; from < instructions_.size();) {
     size_t to = from;
     while (to < instructions_.size() && !ends_stretch(instructions_[to].op)) to++;
@@ -52,25 +53,26 @@ void Builder::drop_copies() {
   instructions_.resize(kept);
 }
 
-bool Builder::is_plain_copy(const Virtual& v) const {
-  return v.op == Opc::Mov && is_varying_register(v.dst) == is_varying_register(v.a) && type(v.dst) == type(v.a);
+bool RefBuilder::is_plain_copy(const VirtualOp& v) const {
+  return v.op == Opcode::Mov && is_varying_register(v.destination) == is_varying_register(v.a) &&
+         type(v.destination) == type(v.a);
 }
 
 // Replaces uses of copies by the copied accumulators in the stretch [from, to).
-void Builder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
+void RefBuilder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
   auto& seen = copies.copy_uses;
   // backwards, to find each copy's last use and the next write to the accumulator that it copies
   for (size_t at = to; at-- > from;) {
-    const Virtual& v = instructions_[at];
+    const VirtualOp& v = instructions_[at];
     auto use = [&](Reg r, int32_t last) {
       CopyRemoval::CopyUse& s = seen[size_t(r)];
       s.last_use = std::max(s.last_use, last), s.count++;
     };
     if (is_plain_copy(v)) {
-      const CopyRemoval::CopyUse& d = seen[size_t(v.dst)];
-      if (d.count > 0 && d.count + 1 == int32_t(copies.use_counts[size_t(v.dst)]) &&
+      const CopyRemoval::CopyUse& d = seen[size_t(v.destination)];
+      if (d.count > 0 && d.count + 1 == int32_t(copies.use_counts[size_t(v.destination)]) &&
           d.last_use <= seen[size_t(v.a)].next_write) {
-        copies.replacements[size_t(v.dst)] = v.a;
+        copies.replacements[size_t(v.destination)] = v.a;
         copies.is_removed[at] = true;
         use(v.a, d.last_use);
         continue;
@@ -78,11 +80,11 @@ void Builder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
     }
     for (Reg r : {v.a, v.b, v.c})
       if (r != kNoRegister) use(r, int32_t(at));
-    if (v.dst != kNoRegister) seen[size_t(v.dst)].next_write = int32_t(at);
+    if (v.destination != kNoRegister) seen[size_t(v.destination)].next_write = int32_t(at);
   }
   for (size_t at = from; at < to; at++) {
-    Virtual& v = instructions_[at];
-    for (Reg r : {v.a, v.b, v.c, v.dst})
+    VirtualOp& v = instructions_[at];
+    for (Reg r : {v.a, v.b, v.c, v.destination})
       if (r != kNoRegister) seen[size_t(r)] = {};
     for (Reg* r : {&v.a, &v.b, &v.c})
       while (*r != kNoRegister && copies.replacements[size_t(*r)] != kNoRegister) *r = copies.replacements[size_t(*r)];
@@ -91,24 +93,26 @@ void Builder::use_accumulators(CopyRemoval& copies, size_t from, size_t to) {
 
 // If instruction `at` copies a value that was computed shortly before, in the same stretch, and that nothing else uses,
 // computes the value in the copy's destination.
-void Builder::assign_in_place(CopyRemoval& copies, size_t at) {
-  const Virtual& v = instructions_[at];
+void RefBuilder::assign_in_place(CopyRemoval& copies, size_t at) {
+  const VirtualOp& v = instructions_[at];
   if (!is_plain_copy(v) || copies.use_counts[size_t(v.a)] != 2) return;
   for (size_t before = at; before-- > 0 && at - before < 64;) {
     if (copies.is_removed[before]) continue;
-    Virtual& maker = instructions_[before];
+    VirtualOp& maker = instructions_[before];
     if (ends_stretch(maker.op)) return;
-    if (maker.dst == v.a) {
-      maker.dst = v.dst;
+    if (maker.destination == v.a) {
+      maker.destination = v.destination;
       copies.is_removed[at] = true;
       return;
     }
-    if (maker.dst == v.dst || maker.a == v.dst || maker.b == v.dst || maker.c == v.dst) return;
+    if (maker.destination == v.destination || maker.a == v.destination || maker.b == v.destination ||
+        maker.c == v.destination)
+      return;
   }
 }
 
 // A register from outside a loop or lanes that is used inside is needed until they end.
-void Builder::find_lifetimes() {
+void RefBuilder::find_lifetimes() {
   std::vector<int32_t> end_of(instructions_.size(), -1), open;
   for (size_t at = 0; at < instructions_.size(); at++) {
     if (begins(instructions_[at].op)) open.push_back(int32_t(at));
@@ -116,7 +120,7 @@ void Builder::find_lifetimes() {
   }
   for (size_t at = 0; at < instructions_.size(); at++) {
     for_each_register(instructions_[at], [&](Reg reg) {
-      Register& r = registers_[size_t(reg)];
+      VirtualRegister& r = virtual_registers_[size_t(reg)];
       if (r.first_use < 0) r.first_use = int32_t(at);
       r.last_use = std::max(r.last_use, int32_t(at));
       for (int32_t begin : open)
@@ -130,7 +134,7 @@ void Builder::find_lifetimes() {
   }
 }
 
-void Builder::assign_slots() {
+void RefBuilder::assign_slots() {
   struct BusySlot {
     int32_t last;
     uint32_t slot;
@@ -138,10 +142,10 @@ void Builder::assign_slots() {
   };
   std::priority_queue<BusySlot> busy[5];
   std::vector<uint32_t> free[5];
-  auto class_of = [&](const Register& r) {
-    return r.is_varying_register ? 1 + __builtin_ctz(unsigned(size_of(r.type))) : 0;
+  auto class_of = [&](const VirtualRegister& r) {
+    return r.is_varying_register ? 1 + __builtin_ctz(unsigned(size_of_type(r.type))) : 0;
   };
-  auto take = [&](Register& r, int32_t at, bool operands_stay) {
+  auto take = [&](VirtualRegister& r, int32_t at, bool operands_stay) {
     int c = class_of(r);
     while (!busy[c].empty() && (operands_stay ? busy[c].top().last < at : busy[c].top().last <= at)) {
       free[c].push_back(busy[c].top().slot);
@@ -153,95 +157,103 @@ void Builder::assign_slots() {
     busy[c].push({r.last_use, slot});
   };
   // constants and variables keep their slots for the whole run
-  for (Register& r : registers_)
+  for (VirtualRegister& r : virtual_registers_)
     if (r.is_constant) r.slot = int32_t(slots_[0]++);
-  for (auto& [name, reg] : variables_) registers_[size_t(reg)].slot = int32_t(slots_[0]++);
+  for (auto& [name, reg] : variables_) virtual_registers_[size_t(reg)].slot = int32_t(slots_[0]++);
   for (size_t at = 0; at < instructions_.size(); at++)
     for_each_register(instructions_[at], [&](Reg reg) {
-      Register& r = registers_[size_t(reg)];
+      VirtualRegister& r = virtual_registers_[size_t(reg)];
       // Wmma and Loop write their results before they have read all operands, so these need different slots
-      if (r.slot < 0) take(r, int32_t(at), instructions_[at].op == Opc::Wmma || instructions_[at].op == Opc::Loop);
+      if (r.slot < 0)
+        take(r, int32_t(at), instructions_[at].op == Opcode::WmmaOperands || instructions_[at].op == Opcode::Loop);
     });
 }
 
-void Builder::compute_sizes() {
+void RefBuilder::compute_sizes() {
   int64_t per_lane = 0, scratch = 0;
   for (int c = 1; c < 5; c++) per_lane += int64_t(slots_[c]) << (c - 1);
-  for (const MemoryInfo& m : code_.memories)
+  for (const MemoryInfo& m : ref_code_.memories)
     if (m.lane_group_size > 0)
       scratch += (m.size * dtypes::of(m.scalar).itemsize() + m.lane_group_size - 1) / m.lane_group_size;
   int64_t chunk = kMostLanes;
   if (per_lane) chunk = std::min(chunk, kRegisterBytes / per_lane);
   if (scratch) chunk = std::min(chunk, kScratchBytes / scratch);
   chunk = std::min(std::max<int64_t>(chunk, 64), max_lanes_);
-  code_.num_chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
-  code_.register_bytes = size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * code_.num_chunk_lanes + 64);
+  ref_code_.num_chunk_lanes = std::max((chunk + 15) / 16 * 16, largest_group_);
+  ref_code_.register_bytes =
+      size_t((int64_t(slots_[0]) * 8 + 63) / 64 * 64 + per_lane * ref_code_.num_chunk_lanes + 64);
 }
 
-int32_t Builder::offset_of(Reg reg) const {
+int32_t RefBuilder::offset_of(Reg reg) const {
   if (reg == kNoRegister) return -1;
-  const Register& r = registers_[size_t(reg)];
+  const VirtualRegister& r = virtual_registers_[size_t(reg)];
   TGC_CHECK(r.slot >= 0, "a register without a place");
   if (!r.is_varying_register) return r.slot * 8;
   int64_t at = (int64_t(slots_[0]) * 8 + 63) / 64 * 64;
-  int size = size_of(r.type), c = 1 + __builtin_ctz(unsigned(size));
+  int size = size_of_type(r.type), c = 1 + __builtin_ctz(unsigned(size));
   // the widest registers come first, so that all are aligned
-  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * code_.num_chunk_lanes;
-  at += int64_t(r.slot) * size * code_.num_chunk_lanes;
+  for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * ref_code_.num_chunk_lanes;
+  at += int64_t(r.slot) * size * ref_code_.num_chunk_lanes;
   if (at >= INT32_MAX) throw Unsupported("too many registers");
   return int32_t(at);
 }
 
-bool Builder::is_varying(const Virtual& v) const {
-  if (v.op == Opc::Store || v.op == Opc::Check) return is_varying_register(v.a);
-  return v.dst != kNoRegister && is_varying_register(v.dst);
+bool RefBuilder::is_varying(const VirtualOp& v) const {
+  if (v.op == Opcode::Store || v.op == Opcode::Check) return is_varying_register(v.a);
+  return v.destination != kNoRegister && is_varying_register(v.destination);
 }
 
-Selector Builder::selector(const Virtual& v) const {
+FunctionSelector RefBuilder::selector_of(const VirtualOp& v) const {
   auto is = [&](Reg r) { return r != kNoRegister && is_varying_register(r); };
   return {.op = v.op, .type = v.type, .type2 = v.type2, .is_varying = is_varying(v), .is_a_varying = is(v.a),
           .is_b_varying = is(v.b), .has_gate = v.b != kNoRegister, .rounding = v.rounding};
 }
 
-void Builder::write_instructions() {
+void RefBuilder::write_instructions() {
   std::vector<size_t> open;
-  for (const Virtual& v : instructions_) {
-    Instruction ins{select(selector(v)), offset_of(v.dst), offset_of(v.a), offset_of(v.b), offset_of(v.c), v.immediate};
+  for (const VirtualOp& v : instructions_) {
+    RefInstruction ins{find_function(selector_of(v)),
+                       offset_of(v.destination),
+                       offset_of(v.a),
+                       offset_of(v.b),
+                       offset_of(v.c),
+                       v.immediate};
     if (ins.function == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
-    if (v.op == Opc::Lanes || v.op == Opc::LanesEnd) ins.b = v.raw_field;
-    if (v.op == Opc::GroupBase || v.op == Opc::Count) ins.a = v.raw_field;
-    if (begins(v.op)) open.push_back(code_.instructions.size());
+    if (v.op == Opcode::Lanes || v.op == Opcode::LanesEnd) ins.b = v.raw_field;
+    if (v.op == Opcode::GroupBase || v.op == Opcode::Count) ins.a = v.raw_field;
+    if (begins(v.op)) open.push_back(ref_code_.instructions.size());
     if (ends(v.op)) {
-      code_.instructions[open.back()].immediate = int64_t(code_.instructions.size()) + 1;
+      ref_code_.instructions[open.back()].immediate = int64_t(ref_code_.instructions.size()) + 1;
       ins.immediate = int64_t(open.back()) + 1;
       open.pop_back();
     }
-    code_.instructions.push_back(ins);
+    ref_code_.instructions.push_back(ins);
   }
 }
 
-RefCode Builder::finish_code() {
-  TGC_CHECK(scopes_.size() == 1, "a scope was not closed");
-  Scope& root = scopes_.back();
-  if (root.evaluations) root.code.push_back({.op = Opc::Count, .immediate = root.evaluations});
+RefCode RefBuilder::finish_kernel_code() {
+  TGC_CHECK(code_scopes_.size() == 1, "a scope was not closed");
+  CodeScope& root = code_scopes_.back();
+  if (root.evaluations) root.code.push_back({.op = Opcode::Count, .immediate = root.evaluations});
   instructions_ = std::move(root.code);
-  instructions_.push_back({.op = Opc::Halt});
-  drop_copies();
+  instructions_.push_back({.op = Opcode::Halt});
+  remove_copies();
   find_lifetimes();
   assign_slots();
   compute_sizes();
   write_instructions();
-  for (Wmma& w : code_.wmmas)
+  for (WmmaOperands& w : ref_code_.wmmas)
     for (auto* registers : {&w.a, &w.b, &w.c, &w.d})
       for (int32_t& r : *registers) r = offset_of(r);
-  for (Access& a : code_.accesses) {
+  for (MemoryAccess& a : ref_code_.accesses) {
     for (auto& range : a.ranges) range.second = offset_of(range.second);
-    for (Access::LaneAxis& axis : a.axes) axis.stride = offset_of(axis.stride), axis.extent = offset_of(axis.extent);
+    for (MemoryAccess::LaneAxis& axis : a.axes)
+      axis.stride = offset_of(axis.stride), axis.extent = offset_of(axis.extent);
   }
-  for (const Register& r : registers_)
-    if (r.is_constant) code_.constants.push_back({r.slot * 8, r.bits});
-  for (auto& [name, reg] : variables_) code_.variables.push_back({registers_[size_t(reg)].slot * 8, name});
-  return std::move(code_);
+  for (const VirtualRegister& r : virtual_registers_)
+    if (r.is_constant) ref_code_.constants.push_back({r.slot * 8, r.bits});
+  for (auto& [name, reg] : variables_) ref_code_.variables.push_back({virtual_registers_[size_t(reg)].slot * 8, name});
+  return std::move(ref_code_);
 }
 
 }  // namespace tgc::ref

@@ -22,15 +22,15 @@ enum class Type : uint8_t {
   TGC_REF_TYPES(X)
 #undef X
 };
-inline constexpr int kNumTypes = 11;
-int size_of(Type type);
+inline constexpr int kNumRefTypes = 11;
+int size_of_type(Type type);
 inline bool is_float(Type type) { return type >= Type::F32; }
 
 // Returns I64 for index. Throws Failure for a dtype without values, such as void.
-Type type_of(DType dtype);
+Type ref_type_of(DType dtype);
 
-// Selector::type is the type of dst and of the operands, unless a comment says otherwise.
-enum class Opc : uint8_t {
+// FunctionSelector::type is the type of dst and of the operands, unless a comment says otherwise.
+enum class Opcode : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
   Lt, Ne, Eq,  // [type: that of a and b] dst is a Bool
@@ -45,7 +45,7 @@ enum class Opc : uint8_t {
   Where,    // dst = a ? b : c; a is a Bool
   MulAcc,   // dst = a * b + c
   MaxLane,  // dst = the maximum over the lanes of a; dst is uniform
-  Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; Selector::rounding: the rounding of each step
+  Fold,     // dst = dst op a[0] op a[1] ...; type2: the op; FunctionSelector::rounding: the rounding of each step
   // Memory accesses. imm: memory index | access index << 32; a: offset [type2: I32 or I64]; b: condition, -1 for none
   Check,    // fails if an offset is outside one copy of the memory
   Load,     // [type: Scalar in memory] c: the value if condition b is false (without c: 0)
@@ -58,32 +58,32 @@ enum class Opc : uint8_t {
   // whole groups. imm: jump target if a <= 0
   Lanes,
   LanesEnd,
-  Wmma,       // imm: index into RefCode::wmmas
+  WmmaOperands,  // imm: index into RefCode::wmmas
   Count,      // adds (number of lanes * a + imm) to RefResult::num_evaluations; `a` is a number
   Halt,
 };
 
-struct Frame;
-struct Instruction;
-using Fn = const Instruction* (*)(Frame&, const Instruction*);
+struct RefFrame;
+struct RefInstruction;
+using InstructionFunction = const RefInstruction* (*)(RefFrame&, const RefInstruction*);
 
 // Operands are byte offsets into the frame's registers, unless Opc calls one a number; -1: none.
-struct Instruction {
-  Fn function;
-  int32_t dst, a, b, c;
+struct RefInstruction {
+  InstructionFunction function;
+  int32_t destination, a, b, c;
   int64_t immediate;
 };
 
 struct WmmaLayout;
 
-struct Wmma {
-  const WmmaLayout* layout = nullptr;
+struct WmmaOperands {
+  const WmmaLayout* wmma_layout = nullptr;
   std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces them by byte offsets
   bool is_varying = true;
   Scalar result_scalar = Scalar::Float32;
 };
 
-struct Memory {
+struct RefMemory {
   uint8_t* data = nullptr;
   int64_t size = 0;
   int64_t elements_per_copy = 0;
@@ -91,7 +91,7 @@ struct Memory {
 };
 
 // A load or store, for error messages. finish_code() replaces its registers by byte offsets.
-struct Access {
+struct MemoryAccess {
   struct LaneAxis {
     std::string name;
     int32_t stride, extent;
@@ -113,9 +113,9 @@ struct MemoryInfo {
 };
 
 struct RefCode {
-  std::vector<Instruction> instructions;
-  std::vector<Wmma> wmmas;
-  std::vector<Access> accesses;
+  std::vector<RefInstruction> instructions;
+  std::vector<WmmaOperands> wmmas;
+  std::vector<MemoryAccess> accesses;
   std::vector<MemoryInfo> memories;
   std::vector<std::pair<int32_t, uint64_t>> constants;     // register's byte offset, bits of the value
   std::vector<std::pair<int32_t, std::string>> variables;  // I64 register's byte offset, variable's name
@@ -123,18 +123,18 @@ struct RefCode {
   size_t register_bytes = 0;
 };
 
-struct Frame {
+struct RefFrame {
   uint8_t* registers;
   int64_t num_lanes = 1;   // lanes in the current chunk; 1 outside lanes
   int64_t first_lane = 0;
   int64_t num_total_lanes = 0;
   int64_t num_chunk_lanes = 1;
-  const Instruction* code;
-  const Memory* memories;
-  const Wmma* wmmas;
-  RefNotes notes;
+  const RefInstruction* code;
+  const RefMemory* memories;
+  const WmmaOperands* wmmas;
+  RefNotes run_notes;
   uint64_t num_evaluations = 0;
-  const Instruction* failed_access = nullptr;  // the access that was out of bounds, or null
+  const RefInstruction* failed_access = nullptr;  // the access that was out of bounds, or null
   int64_t failed_lane = 0;
   int64_t iterations_left = 0;  // iterations until check_run_limits() checks the limits
   bool is_limit_exceeded = false;
@@ -152,24 +152,24 @@ struct RunBudget {
 };
 // Called when `iterations_left` is used up. Sets it again and returns true; if a limit is exceeded, sets
 // `is_limit_exceeded` and returns false.
-bool check_run_limits(Frame& f);
+bool check_run_limits(RefFrame& f);
 // Returns false if a limit ends the run.
-inline bool step(Frame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || check_run_limits(f); }
+inline bool count_step(RefFrame& f) { return (f.iterations_left -= f.num_lanes) >= 0 || check_run_limits(f); }
 
-// The key of an instruction's function. For Load and Store, `type` is a Scalar. select() returns null if there is no
-// such function.
-struct Selector {
-  Opc op;
+// The key of an instruction's function. For Load and Store, `type` is a Scalar. find_function() returns null if there
+// is no such function.
+struct FunctionSelector {
+  Opcode op;
   uint8_t type = 0, type2 = 0;
   bool is_varying = false, is_a_varying = true, is_b_varying = true, has_gate = false;
-  Opc rounding = Opc::Mov;  // rounding after each step of a Fold; Mov: none
+  Opcode rounding = Opcode::Mov;  // rounding after each step of a Fold; Mov: none
 };
-Fn select(const Selector& s);
-Fn select_binary(const Selector& s);
-Fn select_float_binary(const Selector& s);
-Fn select_unary(const Selector& s);
-Fn select_cast(const Selector& s);
-Fn select_memory(const Selector& s);
-const Instruction* run_wmma(Frame& f, const Instruction* i);
+InstructionFunction find_function(const FunctionSelector& s);
+InstructionFunction select_binary(const FunctionSelector& s);
+InstructionFunction select_float_binary(const FunctionSelector& s);
+InstructionFunction select_unary(const FunctionSelector& s);
+InstructionFunction select_cast(const FunctionSelector& s);
+InstructionFunction select_memory(const FunctionSelector& s);
+const RefInstruction* run_wmma(RefFrame& f, const RefInstruction* i);
 
 }  // namespace tgc::ref

@@ -67,40 +67,40 @@ using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 
 // On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
-Fn bool_binary(const Selector& s) {
+InstructionFunction bool_binary(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::Add:
-    case Opc::Max:
-    case Opc::Or: return pick_binary<uint8_t, uint8_t, OpOr>(s);
-    case Opc::Mul:
-    case Opc::And: return pick_binary<uint8_t, uint8_t, OpAnd>(s);
-    case Opc::Sub:
-    case Opc::Ne:
-    case Opc::Xor: return pick_binary<uint8_t, uint8_t, OpXor>(s);
-    case Opc::Lt: return pick_binary<uint8_t, uint8_t, OpBoolLt>(s);
-    case Opc::Eq: return pick_binary<uint8_t, uint8_t, OpBoolEq>(s);
+    case Opcode::Add:
+    case Opcode::Max:
+    case Opcode::Or: return pick_binary<uint8_t, uint8_t, OpOr>(s);
+    case Opcode::Mul:
+    case Opcode::And: return pick_binary<uint8_t, uint8_t, OpAnd>(s);
+    case Opcode::Sub:
+    case Opcode::Ne:
+    case Opcode::Xor: return pick_binary<uint8_t, uint8_t, OpXor>(s);
+    case Opcode::Lt: return pick_binary<uint8_t, uint8_t, OpBoolLt>(s);
+    case Opcode::Eq: return pick_binary<uint8_t, uint8_t, OpBoolEq>(s);
     default: return nullptr;
   }
 }
 
 template <class T>
-Fn int_binary(const Selector& s) {
+InstructionFunction int_binary(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::IDiv: return pick_binary<T, T, OpIDiv>(s);
-    case Opc::Mod: return pick_binary<T, T, OpMod>(s);
-    case Opc::Shl: return pick_binary<T, T, OpShl>(s);
-    case Opc::Shr: return pick_binary<T, T, OpShr>(s);
-    case Opc::And: return pick_binary<T, T, OpAnd>(s);
-    case Opc::Or: return pick_binary<T, T, OpOr>(s);
-    case Opc::Xor: return pick_binary<T, T, OpXor>(s);
+    case Opcode::IDiv: return pick_binary<T, T, OpIDiv>(s);
+    case Opcode::Mod: return pick_binary<T, T, OpMod>(s);
+    case Opcode::Shl: return pick_binary<T, T, OpShl>(s);
+    case Opcode::Shr: return pick_binary<T, T, OpShr>(s);
+    case Opcode::And: return pick_binary<T, T, OpAnd>(s);
+    case Opcode::Or: return pick_binary<T, T, OpOr>(s);
+    case Opcode::Xor: return pick_binary<T, T, OpXor>(s);
     default: return pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
   }
 }
 
 }  // namespace
 
-Fn select_binary(const Selector& s) {
-  if (s.op == Opc::Threefry)
+InstructionFunction select_binary(const FunctionSelector& s) {
+  if (s.op == Opcode::Threefry)
     return Type(s.type) == Type::U64 ? pick_binary<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
   if (Type(s.type) == Type::Bool) return bool_binary(s);
   return call_with_type(Type(s.type), [&]<class T>(T) {

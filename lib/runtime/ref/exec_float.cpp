@@ -12,13 +12,13 @@ using OpFDiv = decltype([](auto a, auto b, RefNotes&) { return a / b; });
 using OpPow = decltype([]<class T>(T a, T b, RefNotes&) { return T(std::pow(double(a), double(b))); });
 
 template <class T>
-Fn float_binary(const Selector& s) {
-  return s.op == Opc::FDiv ? pick_binary<T, T, OpFDiv>(s) : pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
+InstructionFunction float_binary(const FunctionSelector& s) {
+  return s.op == Opcode::FDiv ? pick_binary<T, T, OpFDiv>(s) : pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
 }
 
 }  // namespace
 
-Fn select_float_binary(const Selector& s) {
+InstructionFunction select_float_binary(const FunctionSelector& s) {
   switch (Type(s.type)) {
     case Type::F32: return float_binary<float>(s);
     case Type::F64: return float_binary<double>(s);

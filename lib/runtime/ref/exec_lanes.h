@@ -13,7 +13,7 @@ namespace tgc::ref {
 
 // Returns f(x) for an x of the C++ type for `type`.
 template <class F>
-Fn call_with_type(Type type, F f) {
+InstructionFunction call_with_type(Type type, F f) {
   switch (type) {
 #define X(name, ctype) \
   case Type::name: return f(ctype());
@@ -26,42 +26,44 @@ Fn call_with_type(Type type, F f) {
 // unary_once and binary_once work on single values, unary_on_lanes and binary_on_lanes on the lanes of a chunk. Op is a
 // stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
-const Instruction* unary_once(Frame& f, const Instruction* i) {
-  *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), f.notes);
+const RefInstruction* unary_once(RefFrame& f, const RefInstruction* i) {
+  *f.at<R>(i->destination) = Op()(*f.at<T>(i->a), f.run_notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
-const Instruction* unary_on_lanes(Frame& f, const Instruction* i) {
+const RefInstruction* unary_on_lanes(RefFrame& f, const RefInstruction* i) {
   const T* a = f.at<T>(i->a);
-  R* d = f.at<R>(i->dst);
+  R* d = f.at<R>(i->destination);
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(a[k], f.notes);
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(a[k], f.run_notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
-const Instruction* binary_once(Frame& f, const Instruction* i) {
-  *f.at<R>(i->dst) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.notes);
+const RefInstruction* binary_once(RefFrame& f, const RefInstruction* i) {
+  *f.at<R>(i->destination) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.run_notes);
   return i + 1;
 }
 
 // AV and BV say whether operands a and b are varying (one value per lane).
 template <class R, class T, class Op, bool AV, bool BV>
-const Instruction* binary_on_lanes(Frame& f, const Instruction* i) {
+const RefInstruction* binary_on_lanes(RefFrame& f, const RefInstruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
-  R* d = f.at<R>(i->dst);
+  R* d = f.at<R>(i->destination);
   T a0 = a[0], b0 = b[0];
   TGC_INDEPENDENT
-  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.notes);
+  for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.run_notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
-Fn pick_unary(const Selector& s) { return s.is_varying ? unary_on_lanes<R, T, Op> : unary_once<R, T, Op>; }
+InstructionFunction pick_unary(const FunctionSelector& s) {
+  return s.is_varying ? unary_on_lanes<R, T, Op> : unary_once<R, T, Op>;
+}
 
 template <class R, class T, class Op>
-Fn pick_binary(const Selector& s) {
+InstructionFunction pick_binary(const FunctionSelector& s) {
   if (!s.is_varying) return binary_once<R, T, Op>;
   if (s.is_a_varying && s.is_b_varying) return binary_on_lanes<R, T, Op, true, true>;
   return s.is_a_varying ? binary_on_lanes<R, T, Op, true, false> : binary_on_lanes<R, T, Op, false, true>;
@@ -85,16 +87,16 @@ struct OpEq {
 };
 
 template <class T, class Add, class Sub, class Mul, class Pow>
-Fn pick_common(const Selector& s) {
+InstructionFunction pick_common(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::Add: return pick_binary<T, T, Add>(s);
-    case Opc::Sub: return pick_binary<T, T, Sub>(s);
-    case Opc::Mul: return pick_binary<T, T, Mul>(s);
-    case Opc::Pow: return pick_binary<T, T, Pow>(s);
-    case Opc::Max: return pick_binary<T, T, OpMax>(s);
-    case Opc::Lt: return pick_binary<uint8_t, T, OpLt>(s);
-    case Opc::Ne: return pick_binary<uint8_t, T, OpNe>(s);
-    case Opc::Eq: return pick_binary<uint8_t, T, OpEq>(s);
+    case Opcode::Add: return pick_binary<T, T, Add>(s);
+    case Opcode::Sub: return pick_binary<T, T, Sub>(s);
+    case Opcode::Mul: return pick_binary<T, T, Mul>(s);
+    case Opcode::Pow: return pick_binary<T, T, Pow>(s);
+    case Opcode::Max: return pick_binary<T, T, OpMax>(s);
+    case Opcode::Lt: return pick_binary<uint8_t, T, OpLt>(s);
+    case Opcode::Ne: return pick_binary<uint8_t, T, OpNe>(s);
+    case Opcode::Eq: return pick_binary<uint8_t, T, OpEq>(s);
     default: return nullptr;
   }
 }

@@ -38,13 +38,13 @@ struct StoredFP8 {
   static uint8_t store(float r) { return bits_of_fp8<K>(r); }
 };
 
-const Instruction* out_of_bounds(Frame& f, const Instruction* i, int64_t lane) {
+const RefInstruction* out_of_bounds(RefFrame& f, const RefInstruction* i, int64_t lane) {
   f.failed_access = i;
   f.failed_lane = lane;
   return nullptr;
 }
 
-const Memory& memory_of(const Frame& f, const Instruction* i) { return f.memories[uint32_t(i->immediate)]; }
+const RefMemory& memory_of(const RefFrame& f, const RefInstruction* i) { return f.memories[uint32_t(i->immediate)]; }
 
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
@@ -68,20 +68,20 @@ bool is_block(const Off* off, int64_t n) {
 }
 
 template <class S, class Off>
-const Instruction* load_once(Frame& f, const Instruction* i) {
-  const Memory& m = memory_of(f, i);
+const RefInstruction* load_once(RefFrame& f, const RefInstruction* i) {
+  const RefMemory& m = memory_of(f, i);
   Off off = *f.at<Off>(i->a);
   if (!in_bounds(off, m.size)) [[unlikely]] return out_of_bounds(f, i, 0);
-  *f.at<typename S::Reg>(i->dst) = S::load(reinterpret_cast<const typename S::Mem*>(m.data)[off]);
+  *f.at<typename S::Reg>(i->destination) = S::load(reinterpret_cast<const typename S::Mem*>(m.data)[off]);
   return i + 1;
 }
 
 template <class S, class Off>
-const Instruction* load_lanes(Frame& f, const Instruction* i) {
-  const Memory& m = memory_of(f, i);
+const RefInstruction* load_lanes(RefFrame& f, const RefInstruction* i) {
+  const RefMemory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
   auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
-  typename S::Reg* d = f.at<typename S::Reg>(i->dst);
+  typename S::Reg* d = f.at<typename S::Reg>(i->destination);
   const int64_t n = f.num_lanes;
   if (is_block(off, n)) {
     if (off[0] < 0 || int64_t(off[0]) > m.size - n)
@@ -97,14 +97,14 @@ const Instruction* load_lanes(Frame& f, const Instruction* i) {
 }
 
 template <class S, class Off, bool Varying>
-const Instruction* load_gated(Frame& f, const Instruction* i) {
+const RefInstruction* load_gated(RefFrame& f, const RefInstruction* i) {
   using Reg = typename S::Reg;
-  const Memory& m = memory_of(f, i);
+  const RefMemory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
   const uint8_t* gate = f.at<uint8_t>(i->b);
   const Reg* alt = i->c >= 0 ? f.at<Reg>(i->c) : nullptr;
   auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
-  Reg* d = f.at<Reg>(i->dst);
+  Reg* d = f.at<Reg>(i->destination);
   const int64_t n = Varying ? f.num_lanes : 1;
   if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
   for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : Reg(0);
@@ -114,9 +114,9 @@ const Instruction* load_gated(Frame& f, const Instruction* i) {
 // Counts a store of a different value to an element stored before, because the order of such stores is undefined on a
 // device.
 template <class Mem>
-void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
+void put(const RefMemory& m, Mem* mem, int64_t at, Mem value, RefNotes& run_notes) {
   if (m.stored_flags) {
-    notes.num_overlaps += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
+    run_notes.num_overlaps += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
     m.stored_flags[at] = 1;
   }
   mem[at] = value;
@@ -124,7 +124,7 @@ void put(const Memory& m, Mem* mem, int64_t at, Mem value, RefNotes& notes) {
 
 // Marks the n elements as stored, unless one of them already is; then returns false. Returns true if stores are not
 // tracked.
-bool first_time(const Memory& m, int64_t at, int64_t n) {
+bool first_time(const RefMemory& m, int64_t at, int64_t n) {
   if (!m.stored_flags) return true;
   uint8_t any = 0;
   for (int64_t k = 0; k < n; k++) any |= m.stored_flags[at + k];
@@ -134,8 +134,8 @@ bool first_time(const Memory& m, int64_t at, int64_t n) {
 }
 
 template <class S, class Off, bool Gated, bool Varying>
-const Instruction* store(Frame& f, const Instruction* i) {
-  const Memory& m = memory_of(f, i);
+const RefInstruction* store(RefFrame& f, const RefInstruction* i) {
+  const RefMemory& m = memory_of(f, i);
   const Off* off = f.at<Off>(i->a);
   const uint8_t* gate = Gated ? f.at<uint8_t>(i->b) : nullptr;
   const typename S::Reg* v = f.at<typename S::Reg>(i->c);
@@ -149,12 +149,12 @@ const Instruction* store(Frame& f, const Instruction* i) {
     return i + 1;
   }
   for (int64_t k = 0; k < n; k++)
-    if (!Gated || gate[k]) put<typename S::Mem>(m, mem, int64_t(off[k]), S::store(v[k]), f.notes);
+    if (!Gated || gate[k]) put<typename S::Mem>(m, mem, int64_t(off[k]), S::store(v[k]), f.run_notes);
   return i + 1;
 }
 
 template <class Off, bool Gated, bool Varying>
-const Instruction* check(Frame& f, const Instruction* i) {
+const RefInstruction* check(RefFrame& f, const RefInstruction* i) {
   const int64_t n = Varying ? f.num_lanes : 1;
   int64_t bad = first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n,
                                            memory_of(f, i).elements_per_copy);
@@ -162,14 +162,14 @@ const Instruction* check(Frame& f, const Instruction* i) {
 }
 
 template <class Off>
-Fn pick_check(const Selector& s) {
+InstructionFunction pick_check(const FunctionSelector& s) {
   if (s.has_gate) return s.is_varying ? check<Off, true, true> : check<Off, true, false>;
   return s.is_varying ? check<Off, false, true> : check<Off, false, false>;
 }
 
 template <class S, class Off>
-Fn pick_access(const Selector& s) {
-  if (s.op == Opc::Store) {
+InstructionFunction pick_access(const FunctionSelector& s) {
+  if (s.op == Opcode::Store) {
     if (s.has_gate) return s.is_varying ? store<S, Off, true, true> : store<S, Off, true, false>;
     return s.is_varying ? store<S, Off, false, true> : store<S, Off, false, false>;
   }
@@ -178,8 +178,8 @@ Fn pick_access(const Selector& s) {
 }
 
 template <class Off>
-Fn pick_kind(const Selector& s) {
-  if (s.op == Opc::Check) return pick_check<Off>(s);
+InstructionFunction pick_kind(const FunctionSelector& s) {
+  if (s.op == Opcode::Check) return pick_check<Off>(s);
   switch (Scalar(s.type)) {
     case Scalar::Bool: return pick_access<StoredBool, Off>(s);
     case Scalar::Int8: return pick_access<Plain<int8_t>, Off>(s);
@@ -205,7 +205,7 @@ Fn pick_kind(const Selector& s) {
 
 }  // namespace
 
-Fn select_memory(const Selector& s) {
+InstructionFunction select_memory(const FunctionSelector& s) {
   return Type(s.type2) == Type::I32 ? pick_kind<int32_t>(s) : pick_kind<int64_t>(s);
 }
 

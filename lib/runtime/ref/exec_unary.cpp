@@ -44,65 +44,65 @@ using OpSize = decltype([](int64_t a, RefNotes& notes) {
 });
 
 template <class T>
-Fn float_unary(const Selector& s) {
+InstructionFunction float_unary(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::Neg: return pick_unary<T, T, OpNeg>(s);
-    case Opc::Recip: return pick_unary<T, T, OpRecip>(s);
-    case Opc::Sqrt: return pick_unary<T, T, OpSqrt>(s);
-    case Opc::Exp2: return pick_unary<T, T, OpExp2>(s);
-    case Opc::Log2: return pick_unary<T, T, OpLog2>(s);
-    case Opc::Sin: return pick_unary<T, T, OpSin>(s);
-    case Opc::Trunc: return pick_unary<T, T, OpTrunc>(s);
+    case Opcode::Neg: return pick_unary<T, T, OpNeg>(s);
+    case Opcode::Recip: return pick_unary<T, T, OpRecip>(s);
+    case Opcode::Sqrt: return pick_unary<T, T, OpSqrt>(s);
+    case Opcode::Exp2: return pick_unary<T, T, OpExp2>(s);
+    case Opcode::Log2: return pick_unary<T, T, OpLog2>(s);
+    case Opcode::Sin: return pick_unary<T, T, OpSin>(s);
+    case Opcode::Trunc: return pick_unary<T, T, OpTrunc>(s);
     default: return nullptr;
   }
 }
 
-Fn narrow_float(const Selector& s) {
+InstructionFunction narrow_float(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::RoundF16: return pick_unary<float, float, OpRoundF16>(s);
-    case Opc::RoundBF16: return pick_unary<float, float, OpRoundBF16>(s);
-    case Opc::RoundE4M3: return pick_unary<float, float, OpRoundE4M3>(s);
-    case Opc::RoundE5M2: return pick_unary<float, float, OpRoundE5M2>(s);
-    case Opc::F64ToF16: return pick_unary<float, double, OpF64ToF16>(s);
-    case Opc::BitsOfF16: return pick_unary<uint16_t, float, OpBitsOfF16>(s);
-    case Opc::BitsOfBF16: return pick_unary<uint16_t, float, OpBitsOfBF16>(s);
-    case Opc::BitsOfE4M3: return pick_unary<uint8_t, float, OpBitsOfE4M3>(s);
-    case Opc::BitsOfE5M2: return pick_unary<uint8_t, float, OpBitsOfE5M2>(s);
-    case Opc::F16OfBits: return pick_unary<float, uint16_t, OpF16OfBits>(s);
-    case Opc::BF16OfBits: return pick_unary<float, uint16_t, OpBF16OfBits>(s);
-    case Opc::E4M3OfBits: return pick_unary<float, uint8_t, OpE4M3OfBits>(s);
-    case Opc::E5M2OfBits: return pick_unary<float, uint8_t, OpE5M2OfBits>(s);
+    case Opcode::RoundF16: return pick_unary<float, float, OpRoundF16>(s);
+    case Opcode::RoundBF16: return pick_unary<float, float, OpRoundBF16>(s);
+    case Opcode::RoundE4M3: return pick_unary<float, float, OpRoundE4M3>(s);
+    case Opcode::RoundE5M2: return pick_unary<float, float, OpRoundE5M2>(s);
+    case Opcode::F64ToF16: return pick_unary<float, double, OpF64ToF16>(s);
+    case Opcode::BitsOfF16: return pick_unary<uint16_t, float, OpBitsOfF16>(s);
+    case Opcode::BitsOfBF16: return pick_unary<uint16_t, float, OpBitsOfBF16>(s);
+    case Opcode::BitsOfE4M3: return pick_unary<uint8_t, float, OpBitsOfE4M3>(s);
+    case Opcode::BitsOfE5M2: return pick_unary<uint8_t, float, OpBitsOfE5M2>(s);
+    case Opcode::F16OfBits: return pick_unary<float, uint16_t, OpF16OfBits>(s);
+    case Opcode::BF16OfBits: return pick_unary<float, uint16_t, OpBF16OfBits>(s);
+    case Opcode::E4M3OfBits: return pick_unary<float, uint8_t, OpE4M3OfBits>(s);
+    case Opcode::E5M2OfBits: return pick_unary<float, uint8_t, OpE5M2OfBits>(s);
     default: return nullptr;
   }
 }
 
 template <class T>
-Fn int_unary(const Selector& s) {
-  if (s.op == Opc::Neg) return pick_unary<T, T, OpNegInt>(s);
+InstructionFunction int_unary(const FunctionSelector& s) {
+  if (s.op == Opcode::Neg) return pick_unary<T, T, OpNegInt>(s);
   if constexpr (std::is_same_v<T, int64_t>)
-    if (s.op == Opc::Size) return pick_unary<T, T, OpSize>(s);
-  return s.op == Opc::Trunc ? pick_unary<T, T, OpMov>(s) : nullptr;
+    if (s.op == Opcode::Size) return pick_unary<T, T, OpSize>(s);
+  return s.op == Opcode::Trunc ? pick_unary<T, T, OpMov>(s) : nullptr;
 }
 
 template <class T>
-const Instruction* splat(Frame& f, const Instruction* i) {
+const RefInstruction* splat(RefFrame& f, const RefInstruction* i) {
   T v = *f.at<T>(i->a);
-  T* d = f.at<T>(i->dst);
+  T* d = f.at<T>(i->destination);
   for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = v;
   return i + 1;
 }
 
 template <class T>
-const Instruction* mov_lanes(Frame& f, const Instruction* i) {
-  std::memmove(f.at<T>(i->dst), f.at<T>(i->a), size_t(f.num_lanes) * sizeof(T));
+const RefInstruction* mov_lanes(RefFrame& f, const RefInstruction* i) {
+  std::memmove(f.at<T>(i->destination), f.at<T>(i->a), size_t(f.num_lanes) * sizeof(T));
   return i + 1;
 }
 
 template <class T, bool Varying>
-const Instruction* where(Frame& f, const Instruction* i) {
+const RefInstruction* where(RefFrame& f, const RefInstruction* i) {
   const uint8_t* a = f.at<uint8_t>(i->a);
   const T *b = f.at<T>(i->b), *c = f.at<T>(i->c);
-  T* d = f.at<T>(i->dst);
+  T* d = f.at<T>(i->destination);
   int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
@@ -113,19 +113,19 @@ const Instruction* where(Frame& f, const Instruction* i) {
 }
 
 template <class T>
-Fn moves(const Selector& s) {
+InstructionFunction moves(const FunctionSelector& s) {
   switch (s.op) {
-    case Opc::Mov: return s.is_varying ? mov_lanes<T> : unary_once<T, T, OpMov>;
-    case Opc::Splat: return splat<T>;
+    case Opcode::Mov: return s.is_varying ? mov_lanes<T> : unary_once<T, T, OpMov>;
+    case Opcode::Splat: return splat<T>;
     default: return s.is_varying ? where<T, true> : where<T, false>;
   }
 }
 
 // F32 is computed in double, as in tinygrad's exec_alu, so that the product is not rounded.
 template <class T, bool Varying>
-const Instruction* mulacc(Frame& f, const Instruction* i) {
+const RefInstruction* mulacc(RefFrame& f, const RefInstruction* i) {
   const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
-  T* d = f.at<T>(i->dst);
+  T* d = f.at<T>(i->destination);
   int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
@@ -137,18 +137,18 @@ const Instruction* mulacc(Frame& f, const Instruction* i) {
 }
 
 template <class T>
-Fn pick_type(const Selector& s) {
-  if (s.op == Opc::MulAcc) return s.is_varying ? mulacc<T, true> : mulacc<T, false>;
+InstructionFunction pick_type(const FunctionSelector& s) {
+  if (s.op == Opcode::MulAcc) return s.is_varying ? mulacc<T, true> : mulacc<T, false>;
   if constexpr (std::is_floating_point_v<T>) return float_unary<T>(s);
   else return int_unary<T>(s);
 }
 
 }  // namespace
 
-Fn select_unary(const Selector& s) {
-  if (s.op >= Opc::RoundF16 && s.op <= Opc::E5M2OfBits) return narrow_float(s);
-  if (s.op == Opc::Mov || s.op == Opc::Splat || s.op == Opc::Where) {
-    switch (size_of(Type(s.type))) {
+InstructionFunction select_unary(const FunctionSelector& s) {
+  if (s.op >= Opcode::RoundF16 && s.op <= Opcode::E5M2OfBits) return narrow_float(s);
+  if (s.op == Opcode::Mov || s.op == Opcode::Splat || s.op == Opcode::Where) {
+    switch (size_of_type(Type(s.type))) {
       case 1: return moves<uint8_t>(s);
       case 2: return moves<uint16_t>(s);
       case 4: return moves<uint32_t>(s);
@@ -156,7 +156,7 @@ Fn select_unary(const Selector& s) {
     }
   }
   if (Type(s.type) == Type::Bool)
-    return s.op == Opc::Neg || s.op == Opc::Trunc ? pick_unary<uint8_t, uint8_t, OpMov>(s) : nullptr;
+    return s.op == Opcode::Neg || s.op == Opcode::Trunc ? pick_unary<uint8_t, uint8_t, OpMov>(s) : nullptr;
   return call_with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
 }
 
@@ -167,7 +167,7 @@ struct OpCast {
   template <class From>
   To operator()(From v, RefNotes& notes) const {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-      if (fits<To>(v)) return To(v);
+      if (fits_integer<To>(v)) return To(v);
       notes.num_unfit_casts++;
       return low_bits_of<To>(v);
     } else {
@@ -178,14 +178,14 @@ struct OpCast {
 using OpToBool = decltype([](auto v, RefNotes&) { return uint8_t(v != 0); });
 
 template <class From>
-Fn cast_from(const Selector& s) {
+InstructionFunction cast_from(const FunctionSelector& s) {
   if (Type(s.type) == Type::Bool) return pick_unary<uint8_t, From, OpToBool>(s);
   return call_with_type(Type(s.type), [&]<class To>(To) { return pick_unary<To, From, OpCast<To>>(s); });
 }
 
 }  // namespace
 
-Fn select_cast(const Selector& s) {
+InstructionFunction select_cast(const FunctionSelector& s) {
   return call_with_type(Type(s.type2), [&]<class From>(From) { return cast_from<From>(s); });
 }
 

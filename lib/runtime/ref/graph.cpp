@@ -36,7 +36,7 @@ class GraphLowering {
       if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
     if (!specials.empty()) run_workgroups(specials);
     if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
-    return builder_.finish_code();
+    return builder_.finish_kernel_code();
   }
 
  private:
@@ -94,7 +94,7 @@ class GraphLowering {
   void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of(roots, set);
-    nest(builder_.is_in_lanes() ? loops_over(ranges) : plan_.levels(ranges, body), body, set, inside);
+    nest(builder_.is_in_lanes() ? loop_levels_of(ranges) : plan_.levels(ranges, body), body, set, inside);
   }
 
   template <class Inside>
@@ -187,23 +187,24 @@ class GraphLowering {
     if (ranges.empty()) return values_.set_value(u, combine(u, op, dtype, {}, n, each));
 
     std::vector<Reg> sums(n);
-    auto levels = builder_.is_in_lanes() || each != 1 ? loops_over(ranges) : plan_.levels_of_reduce(ranges, body);
+    auto levels = builder_.is_in_lanes() || each != 1 ? loop_levels_of(ranges) : plan_.levels_of_reduce(ranges, body);
     Reg identity = values_.constant(dtype, identity_element(op, dtype));
     for (Reg& sum : sums) {
-      sum = builder_.mutable_register(type_of(dtype), builder_.is_in_lanes());
-      builder_.assign(sum, identity);
+      sum = builder_.mutable_register(ref_type_of(dtype), builder_.is_in_lanes());
+      builder_.emit_assign(sum, identity);
     }
     bool lanes = levels[0].is_lane_level;
     nest(levels, body, set, [&] {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
-          builder_.fold(Values::opcode(op), Values::rounding(dtype), sums[i],
+          builder_.emit_fold(LoweredValues::opcode_of(op), LoweredValues::rounding_of(dtype), sums[i],
                         element_of(u, values_.value_of(u.src(0)), i).reg);
       } else {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
         for (size_t i = 0; i < n; i++)
-          builder_.assign(sums[i], mask == kNoRegister ? next[i].reg : builder_.where(mask, next[i].reg, sums[i]));
+          builder_.emit_assign(sums[i],
+                               mask == kNoRegister ? next[i].reg : builder_.emit_where(mask, next[i].reg, sums[i]));
       }
       builder_.count_evaluation(builder_.is_in_lanes());
     });
@@ -222,7 +223,7 @@ class GraphLowering {
       Reg r = before.empty() ? in[i * each].reg : before[i];
       for (size_t k = before.empty() ? 1 : 0; k < each; k++) {
         Reg operands[] = {r, in[i * each + k].reg};
-        r = values_.alu(op, dtype, operands);
+        r = values_.emit_alu(op, dtype, operands);
       }
       out.push_back({.reg = r});
     }
@@ -233,7 +234,7 @@ class GraphLowering {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
     int32_t memory =
-        values_.scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.is_in_lanes() ? 1 : 0);
+        values_.add_scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.is_in_lanes() ? 1 : 0);
     close(ranges_.ranges_ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
     values_.set_value(u, {{.memory = memory}});
   }
@@ -269,7 +270,8 @@ class GraphLowering {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
         if (axis_id(r) == axes[i][0].small_int())
-          values_.set_value(r, {{.reg = builder_.constant_int(type_of(r.dtype()), choice % axes[i][1].small_int())}});
+          values_.set_value(r,
+                            {{.reg = builder_.constant_int(ref_type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
   void unroll(UOp u) {
@@ -282,8 +284,9 @@ class GraphLowering {
         if (axis_id(r) == axis[0].small_int() && values_.is_lowered(r))
           here = builder_.cast(values_.scalar(r).reg, Type::I64);
       if (here == kNoRegister) throw_cannot_run(u, "axis " + axis[0].repr() + " has no range");
-      at = builder_.binary(Opc::Add,
-                           builder_.binary(Opc::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())), here);
+      at = builder_.emit_binary(
+          Opcode::Add, builder_.emit_binary(Opcode::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())),
+          here);
     }
     size_t n = size_t(u.dtype().count());
     if (from.size() < n) throw_cannot_run(u, "its source has " + std::to_string(from.size()) + " elements");
@@ -291,7 +294,7 @@ class GraphLowering {
     for (size_t i = 0; i < n; i++) {
       Reg r = from[i].reg;
       for (size_t k = 1; k < from.size() / n; k++)
-        r = builder_.where(builder_.binary(Opc::Eq, at, builder_.constant_int(Type::I64, int64_t(k))),
+        r = builder_.emit_where(builder_.emit_binary(Opcode::Eq, at, builder_.constant_int(Type::I64, int64_t(k))),
                            from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
@@ -301,9 +304,9 @@ class GraphLowering {
   UOp sink_;
   std::vector<UOp> nodes_;
   KernelRanges ranges_;
-  Builder builder_;
-  Values values_;
-  Loops loops_;
+  RefBuilder builder_;
+  LoweredValues values_;
+  LoopBuilder loops_;
   LanePlan plan_;
   UOpSet rooted_;
   std::vector<std::pair<UOp, RangeSet>> locals_;

@@ -36,7 +36,7 @@ class ListLowering {
     if (!open_.empty()) throw_cannot_run(open_.back(), "no node ends it");
     if (lanes) builder_.end_lanes();
     values_.leave_scope();
-    return builder_.finish_code();
+    return builder_.finish_kernel_code();
   }
 
  private:
@@ -125,9 +125,9 @@ class ListLowering {
   }
 
   std::span<const UOp> list_;
-  Builder builder_;
-  Values values_;
-  Loops loops_;
+  RefBuilder builder_;
+  LoweredValues values_;
+  LoopBuilder loops_;
   UOpSet rooted_{list_[0].graph()};
   std::vector<UOp> specials_, lane_ranges_, open_;
 };

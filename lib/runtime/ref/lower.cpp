@@ -23,24 +23,24 @@ int64_t multiply_lane_count(int64_t lanes, UOp range) {
   return std::min(lanes * std::clamp(max_num_iterations(range), int64_t(0), kMost), kMost);
 }
 
-void Loops::begin_loop(UOp range) {
-  Reg size = values_.size_register(range), bound = builder_.max_lane(size);
+void LoopBuilder::begin_loop(UOp range) {
+  Reg size = lowered_values_.size_register(range), bound = builder_.max_over_lanes(size);
   Reg counter = builder_.begin_loop(bound, name_of_axis(range));
-  values_.enter_scope();
-  values_.set_value(range, {{.reg = builder_.cast(counter, type_of(range.dtype()))}});
+  lowered_values_.enter_scope();
+  lowered_values_.set_value(range, {{.reg = builder_.cast(counter, ref_type_of(range.dtype()))}});
   is_loop_masked_.push_back(bound != size);
-  if (is_loop_masked_.back()) builder_.push_mask(builder_.binary(Opc::Lt, counter, size));
+  if (is_loop_masked_.back()) builder_.push_mask(builder_.emit_binary(Opcode::Lt, counter, size));
 }
 
-void Loops::end_loop() {
-  values_.leave_scope();
+void LoopBuilder::end_loop() {
+  lowered_values_.leave_scope();
   if (is_loop_masked_.back()) builder_.pop_mask();
   is_loop_masked_.pop_back();
   builder_.end_loop();
 }
 
-void begin_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group) {
-  std::vector<Builder::LaneAxis> extents;
+void begin_lanes(RefBuilder& builder, LoweredValues& values, std::span<const UOp> axes, int64_t group) {
+  std::vector<RefBuilder::LaneAxis> extents;
   int64_t most = 1;
   for (UOp u : axes) {
     extents.push_back({values.size_register(u), name_of_axis(u)});
@@ -48,7 +48,7 @@ void begin_lanes(Builder& builder, Values& values, std::span<const UOp> axes, in
   }
   auto registers = builder.begin_lanes(extents, group, most);
   for (size_t i = 0; i < axes.size(); i++)
-    values.set_value(axes[i], {{.reg = builder.cast(registers[i], type_of(axes[i].dtype()))}});
+    values.set_value(axes[i], {{.reg = builder.cast(registers[i], ref_type_of(axes[i].dtype()))}});
 }
 
 namespace {
@@ -65,35 +65,36 @@ bool is_thread(AxisType type) {
 
 }  // namespace
 
-std::vector<LoopLevel> loops_over(const std::vector<UOp>& ranges) {
+std::vector<LoopLevel> loop_levels_of(const std::vector<UOp>& ranges) {
   std::vector<LoopLevel> out;
   for (UOp r : ranges) out.push_back({{r}, false});
   return out;
 }
 
-void LanePlan::find_register_uses(std::span<const UOp> nodes, const Values& values) {
+void LanePlan::find_register_uses(std::span<const UOp> nodes, const LoweredValues& values) {
   for (UOp u : nodes) {
     bool loads = u.is(Op::LOAD) || (u.is(Op::INDEX) && values.is_loaded(u));
     if (!loads && !u.is(Op::STORE)) continue;
     UOp define = base_define(u.is(Op::INDEX) ? u : u.src(0));
     if (!define || !define.is(Op::DEFINE_REG)) continue;
-    auto it = std::find_if(registers_.begin(), registers_.end(), [&](auto& r) { return r.define_node == define; });
-    if (it == registers_.end()) registers_.push_back({define, ranges_.ranges_around(u), {u}});
-    else it->common_ranges.keep_common(ranges_.ranges_around(u)), it->use_nodes.push_back(u);
+    auto it =
+        std::find_if(register_uses_.begin(), register_uses_.end(), [&](auto& r) { return r.define_node == define; });
+    if (it == register_uses_.end()) register_uses_.push_back({define, kernel_ranges_.ranges_around(u), {u}});
+    else it->common_ranges.keep_common_ranges(kernel_ranges_.ranges_around(u)), it->use_nodes.push_back(u);
   }
 }
 
 std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   std::vector<UOp> lanes, warps, outer_loops, inner_loops;
   auto put = [](std::vector<UOp>& to, UOp r) { to.insert(to.begin(), r); };
-  RangeSet set = ranges_.set_of(ranges);
+  RangeSet set = kernel_ranges_.set_of(ranges);
   int64_t total = 1;
   bool threads = false;
-  if (std::ranges::any_of(body, is_atomic_add)) return loops_over(ranges);
+  if (std::ranges::any_of(body, is_atomic_add)) return loop_levels_of(ranges);
   for (size_t i = ranges.size(); i-- > 0;) {
     UOp r = ranges[i];
     AxisType type = axis_type(r);
-    bool can = is_parallel(type) && !ranges_.ranges_around(r.src(0)).intersects(set) &&
+    bool can = is_parallel(type) && !kernel_ranges_.ranges_around(r.src(0)).intersects(set) &&
                (is_thread(type) || has_private_registers(r, body));
     if (!can || (total >= kEnoughLanes && !is_thread(type))) {
       put(can ? outer_loops : inner_loops, r);
@@ -103,51 +104,51 @@ std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const st
     threads |= is_thread(type);
     total = multiply_lane_count(total, r);
   }
-  if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loops_over(ranges);
+  if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loop_levels_of(ranges);
   lanes.insert(lanes.end(), warps.begin(), warps.end());  // the lanes of a warp must be adjacent
-  std::vector<LoopLevel> out = loops_over(outer_loops);
+  std::vector<LoopLevel> out = loop_levels_of(outer_loops);
   out.push_back({lanes, true});
   for (UOp r : inner_loops) out.push_back({{r}, false});
   return out;
 }
 
-std::vector<UOp> LanePlan::registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  const RangeSet set = ranges_.set_of(ranges);
+std::vector<UOp> LanePlan::registers_across_lanes(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
+  const RangeSet set = kernel_ranges_.set_of(ranges);
   std::vector<UOp> out;
-  for (const RegisterUses& r : registers_)
+  for (const RegisterUses& r : register_uses_)
     if (!set.is_within(r.common_ranges) &&
-        std::ranges::any_of(r.use_nodes, [&](UOp u) { return ranges_.is_in_body(body, u); }))
+        std::ranges::any_of(r.use_nodes, [&](UOp u) { return kernel_ranges_.is_in_body(body, u); }))
       out.push_back(r.define_node);
   return out;
 }
 
 std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   auto of_thread = [](UOp r) { return is_thread(axis_type(r)); };
-  return std::ranges::any_of(ranges, of_thread) ? registers_across(ranges, body) : std::vector<UOp>();
+  return std::ranges::any_of(ranges, of_thread) ? registers_across_lanes(ranges, body) : std::vector<UOp>();
 }
 
 bool LanePlan::has_private_registers(UOp range, const std::vector<UOp>& body) const {
-  return registers_across({range}, body).empty();
+  return registers_across_lanes({range}, body).empty();
 }
 
 bool LanePlan::has_larger_reduce(const std::vector<UOp>& body, int64_t than) const {
   return std::any_of(body.begin(), body.end(), [&](UOp u) {
     if (!u.is(Op::REDUCE) || u.num_src() < 2) return false;
     int64_t size = 1;
-    for (UOp r : ranges_.ranges_ended_by(u)) size = multiply_lane_count(size, r);
+    for (UOp r : kernel_ranges_.ranges_ended_by(u)) size = multiply_lane_count(size, r);
     return size > than;
   });
 }
 
 std::vector<LoopLevel> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
   if (std::any_of(body.begin(), body.end(), [](UOp u) { return u.in({Op::WMMA, Op::STORE}); }))
-    return loops_over(ranges);
-  RangeSet set = ranges_.set_of(ranges);
+    return loop_levels_of(ranges);
+  RangeSet set = kernel_ranges_.set_of(ranges);
   int64_t total = 1;
   size_t first = ranges.size();
-  while (first > 0 && total < kEnoughLanes && !ranges_.ranges_around(ranges[first - 1].src(0)).intersects(set))
+  while (first > 0 && total < kEnoughLanes && !kernel_ranges_.ranges_around(ranges[first - 1].src(0)).intersects(set))
     total = multiply_lane_count(total, ranges[--first]);
-  if (first != 0 || total < 8) return loops_over(ranges);
+  if (first != 0 || total < 8) return loop_levels_of(ranges);
   return {{ranges, true}};
 }
 
@@ -169,7 +170,8 @@ int64_t workgroup_size(std::span<const UOp> specials) {
   return size;
 }
 
-void begin_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges) {
+void begin_workgroups(RefBuilder& builder, LoweredValues& values, std::span<const UOp> specials,
+                      std::span<const UOp> ranges) {
   std::vector<UOp> order;
   auto add = [&](bool local) {
     size_t first = order.size();

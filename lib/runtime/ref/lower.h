@@ -20,21 +20,21 @@ inline constexpr int64_t kEnoughLanes = 512;
 int64_t multiply_lane_count(int64_t lanes, UOp range);
 int64_t max_num_iterations(UOp range);
 
-// end_loop() undoes every Values::set_value() since begin_loop().
-class Loops {
+// end_loop() undoes every LoweredValues::set_value() since begin_loop().
+class LoopBuilder {
  public:
-  Loops(Builder& builder, Values& values) : builder_(builder), values_(values) {}
+  LoopBuilder(RefBuilder& builder, LoweredValues& values) : builder_(builder), lowered_values_(values) {}
   void begin_loop(UOp range);
   void end_loop();
 
  private:
-  Builder& builder_;
-  Values& values_;
+  RefBuilder& builder_;
+  LoweredValues& lowered_values_;
   std::vector<bool> is_loop_masked_;  // for each open loop, whether its bound differs between lanes
 };
 
-// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest. `group`: see Builder::begin_lanes.
-void begin_lanes(Builder& builder, Values& values, std::span<const UOp> axes, int64_t group);
+// Turns RANGEs and SPECIALs into lanes, where the last node varies fastest. `group`: see RefBuilder::begin_lanes.
+void begin_lanes(RefBuilder& builder, LoweredValues& values, std::span<const UOp> axes, int64_t group);
 
 struct LoopLevel {
   std::vector<UOp> ranges;
@@ -44,9 +44,9 @@ struct LoopLevel {
 // Decides which ranges of a graph become lanes, so that many lanes execute each instruction.
 class LanePlan {
  public:
-  explicit LanePlan(const KernelRanges& ranges) : ranges_(ranges) {}
+  explicit LanePlan(const KernelRanges& ranges) : kernel_ranges_(ranges) {}
   // Call it before the other functions, after values.find_value_uses(nodes).
-  void find_register_uses(std::span<const UOp> nodes, const Values& values);
+  void find_register_uses(std::span<const UOp> nodes, const LoweredValues& values);
 
   // Plans the loop nest for `ranges` around `body` when no lanes are open. Thread ranges (LOCAL, WARP, GROUP_REDUCE)
   // become lanes, and so do the innermost other parallel ranges that share no registers, until there are kEnoughLanes
@@ -64,7 +64,7 @@ class LanePlan {
  private:
   bool has_private_registers(UOp range, const std::vector<UOp>& body) const;
   // The DEFINE_REGs that `body` uses and whose value several iterations of `ranges` share.
-  std::vector<UOp> registers_across(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
+  std::vector<UOp> registers_across_lanes(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   bool has_larger_reduce(const std::vector<UOp>& body, int64_t than) const;
 
   struct RegisterUses {
@@ -72,16 +72,17 @@ class LanePlan {
     RangeSet common_ranges;  // ranges that contain all loads and stores of the DEFINE_REG
     std::vector<UOp> use_nodes;
   };
-  const KernelRanges& ranges_;
-  std::vector<RegisterUses> registers_;
+  const KernelRanges& kernel_ranges_;
+  std::vector<RegisterUses> register_uses_;
 };
 
-std::vector<LoopLevel> loops_over(const std::vector<UOp>& ranges);
+std::vector<LoopLevel> loop_levels_of(const std::vector<UOp>& ranges);
 
 // Returns the product of the "lidx" SPECIALs' sizes. Throws Failure if one is not constant or the product is too large.
 int64_t workgroup_size(std::span<const UOp> specials);
 
 // Turns the SPECIALs and `ranges` into lanes. The first local index varies fastest.
-void begin_workgroups(Builder& builder, Values& values, std::span<const UOp> specials, std::span<const UOp> ranges);
+void begin_workgroups(RefBuilder& builder, LoweredValues& values, std::span<const UOp> specials,
+                      std::span<const UOp> ranges);
 
 }  // namespace tgc::ref

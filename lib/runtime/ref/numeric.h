@@ -66,7 +66,7 @@ T wrapping_mul(T a, T b) { return T(Unsigned<T>(a) * Unsigned<T>(b)); }
 
 // Returns whether T can represent `v` truncated; false for NaN, and for a `v` just below a signed T's minimum.
 template <class T, class F>
-bool fits(F v) {
+bool fits_integer(F v) {
   constexpr F kLow = F(std::numeric_limits<T>::min()),
               kHigh = F(uint64_t(1) << (std::numeric_limits<T>::digits - 1)) * 2;
   return std::is_signed_v<T> ? v >= kLow && v < kHigh : v > F(-1) && v < kHigh;

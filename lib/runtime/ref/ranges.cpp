@@ -42,7 +42,7 @@ KernelRanges::KernelRanges(Graph& graph, std::span<const UOp> nodes)
       set.remove(ended);
       if (!u.is(Op::AFTER)) {
         RangeSet twice = ended;
-        twice.keep_common(ended_once);
+        twice.keep_common_ranges(ended_once);
         ranges_ended_twice_.add(twice);
         ended_once.add(ended);
         ended_ranges_[u] = std::move(ended);
@@ -103,7 +103,7 @@ std::vector<UOp> KernelRanges::body_of(UOpSpan roots, const RangeSet& ranges) co
     const auto from = reached_ranges(roots, ranges);
     std::erase_if(out, [&](UOp u) {
       RangeSet lies_in = ranges_around(u);
-      lies_in.keep_common(ranges);
+      lies_in.keep_common_ranges(ranges);
       return !lies_in.is_within(from.at(u));
     });
   }

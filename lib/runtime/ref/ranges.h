@@ -11,35 +11,35 @@ namespace tgc::ref {
 
 class RangeSet {
  public:
-  explicit RangeSet(size_t ranges = 0) : words_((ranges + 63) / 64) {}
-  void add(size_t i) { words_[i / 64] |= uint64_t(1) << (i % 64); }
-  void remove(size_t i) { words_[i / 64] &= ~(uint64_t(1) << (i % 64)); }
-  bool contains(size_t i) const { return words_[i / 64] >> (i % 64) & 1; }
+  explicit RangeSet(size_t ranges = 0) : bit_words_((ranges + 63) / 64) {}
+  void add(size_t i) { bit_words_[i / 64] |= uint64_t(1) << (i % 64); }
+  void remove(size_t i) { bit_words_[i / 64] &= ~(uint64_t(1) << (i % 64)); }
+  bool contains(size_t i) const { return bit_words_[i / 64] >> (i % 64) & 1; }
   void add(const RangeSet& s) {
-    for (size_t i = 0; i < words_.size(); i++) words_[i] |= s.words_[i];
+    for (size_t i = 0; i < bit_words_.size(); i++) bit_words_[i] |= s.bit_words_[i];
   }
   void remove(const RangeSet& s) {
-    for (size_t i = 0; i < words_.size(); i++) words_[i] &= ~s.words_[i];
+    for (size_t i = 0; i < bit_words_.size(); i++) bit_words_[i] &= ~s.bit_words_[i];
   }
-  void keep_common(const RangeSet& s) {
-    for (size_t i = 0; i < words_.size(); i++) words_[i] &= s.words_[i];
+  void keep_common_ranges(const RangeSet& s) {
+    for (size_t i = 0; i < bit_words_.size(); i++) bit_words_[i] &= s.bit_words_[i];
   }
   bool intersects(const RangeSet& s) const {
-    for (size_t i = 0; i < words_.size(); i++)
-      if (words_[i] & s.words_[i]) return true;
+    for (size_t i = 0; i < bit_words_.size(); i++)
+      if (bit_words_[i] & s.bit_words_[i]) return true;
     return false;
   }
   bool is_within(const RangeSet& s) const {
-    for (size_t i = 0; i < words_.size(); i++)
-      if (words_[i] & ~s.words_[i]) return false;
+    for (size_t i = 0; i < bit_words_.size(); i++)
+      if (bit_words_[i] & ~s.bit_words_[i]) return false;
     return true;
   }
   bool empty() const {
-    return std::all_of(words_.begin(), words_.end(), [](uint64_t w) { return w == 0; });
+    return std::all_of(bit_words_.begin(), bit_words_.end(), [](uint64_t w) { return w == 0; });
   }
 
  private:
-  std::vector<uint64_t> words_;
+  std::vector<uint64_t> bit_words_;
 };
 
 AxisType axis_type(UOp range);

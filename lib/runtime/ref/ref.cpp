@@ -26,8 +26,8 @@ class Run {
   Run(const RefCode& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
       : code_(code), registers_(code.register_bytes), memories_(code.memories.size()) {
     for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
-    for (const Access& a : code.accesses) {
-      Memory& m = memories_[size_t(a.memory)];
+    for (const MemoryAccess& a : code.accesses) {
+      RefMemory& m = memories_[size_t(a.memory)];
       if (!a.is_store || m.stored_flags || code.memories[size_t(a.memory)].buffer_number < 0) continue;
       scratch_.emplace_back(size_t(m.size));
       m.stored_flags = scratch_.back().data();
@@ -41,7 +41,7 @@ class Run {
   }
 
   RefResult run(double seconds) {
-    Frame f{};
+    RefFrame f{};
     f.registers = registers_.data();
     f.num_chunk_lanes = code_.num_chunk_lanes;
     f.code = code_.instructions.data();
@@ -51,13 +51,13 @@ class Run {
     const bool is_default = seconds <= 0 && deadline.end_time != current_deadline().end_time;
     RunBudget budget = {.max_steps = limit(Limit::RefSteps), .deadline = deadline.end_time};
     f.run_budget = &budget;
-    for (const Instruction* i = f.code; i;) i = i->function(f, i);
+    for (const RefInstruction* i = f.code; i;) i = i->function(f, i);
     if (f.is_limit_exceeded && budget.num_steps > budget.max_steps) throw Failure(limit_error(Limit::RefSteps));
     if (f.is_limit_exceeded)
       throw Failure(is_default ? limit_error(Limit::RefSeconds) : out_of_time_error(deadline.limit_seconds));
     if (f.failed_access) fail(f);
     for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
-    return {f.notes, f.num_evaluations};
+    return {f.run_notes, f.num_evaluations};
   }
 
  private:
@@ -85,7 +85,7 @@ class Run {
     return {b.number, it->second.memory.data(), bytes};
   }
 
-  Memory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
+  RefMemory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
     const int64_t item = item_of(info);
     if (info.buffer_number < 0) {
       int64_t copies =
@@ -111,9 +111,9 @@ class Run {
     return v;
   }
 
-  [[noreturn]] void fail(const Frame& f) const {
-    const Instruction* i = f.failed_access;
-    const Access& a = code_.accesses[size_t(i->immediate >> 32)];
+  [[noreturn]] void fail(const RefFrame& f) const {
+    const RefInstruction* i = f.failed_access;
+    const MemoryAccess& a = code_.accesses[size_t(i->immediate >> 32)];
     const MemoryInfo& m = code_.memories[size_t(a.memory)];
     int64_t lane = a.is_varying ? f.failed_lane : 0;
     int64_t offset = a.has_narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
@@ -132,12 +132,12 @@ class Run {
   HostMemory registers_;
   std::vector<HostMemory> scratch_;
   std::map<int64_t, PaddedBuffer> padded_;
-  std::vector<Memory> memories_;
+  std::vector<RefMemory> memories_;
 };
 
 }  // namespace
 
-bool ref::check_run_limits(Frame& f) {
+bool ref::check_run_limits(RefFrame& f) {
   RunBudget& b = *f.run_budget;
   b.num_steps += std::max(RunBudget::kStepsPerCheck, f.num_lanes);
   f.is_limit_exceeded = b.num_steps > b.max_steps || Clock::now() > b.deadline;
@@ -154,7 +154,7 @@ std::string RefNotes::text() const {
   add(num_wide_shifts, "shift", " by the width or more");
   add(num_unfit_casts, "cast", " of a float to an integer type that cannot hold it");
   add(num_overlaps, "store", " of a different value to an element already stored to: the device decides the order");
-  add(num_negative_sizes, "loop", kNegativeSize);
+  add(num_negative_sizes, "loop", kNegativeSizeText);
   add(num_domain_errors, "square root or logarithm", " of a negative number");
   return out;
 }
@@ -163,12 +163,12 @@ RefProgram::RefProgram(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RefProgram::RefProgram(RefProgram&&) noexcept = default;
 RefProgram::~RefProgram() = default;
 
-Result<RefProgram> RefProgram::from_graph(UOp sink, const RefOptions& options) {
+Result<RefProgram> RefProgram::make_from_graph(UOp sink, const RefOptions& options) {
   return catch_failures(
       [&] { return RefProgram(std::make_unique<Impl>(lower_graph(sink, options.should_count_evaluations))); });
 }
 
-Result<RefProgram> RefProgram::from_list(std::span<const UOp> list, const RefOptions& options) {
+Result<RefProgram> RefProgram::make_from_list(std::span<const UOp> list, const RefOptions& options) {
   return catch_failures(
       [&] { return RefProgram(std::make_unique<Impl>(lower_list(list, options.should_count_evaluations))); });
 }
@@ -207,17 +207,17 @@ std::unique_ptr<Device> make_ref_device() { return std::make_unique<RefDevice>()
 RefKernel::RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
                      std::vector<std::string> variables)
     : Kernel(device),
-      program_(std::move(program)),
+      ref_program_(std::move(program)),
       buffer_numbers_(std::move(buffer_numbers)),
-      variables_(std::move(variables)) {}
+      variable_names_(std::move(variables)) {}
 
 Status RefKernel::launch(const LaunchArguments& a) {
   std::vector<RefBuffer> buffers;
   for (size_t i = 0; i < buffer_numbers_.size(); i++)
     buffers.push_back({buffer_numbers_[i], HostDevice::address(a.buffers[i]), a.buffers[i].bytes});
   std::map<std::string, int64_t> values;
-  for (size_t i = 0; i < variables_.size(); i++) values[variables_[i]] = a.variables[i];
-  auto result = program_->run(buffers, values, limit_seconds_);
+  for (size_t i = 0; i < variable_names_.size(); i++) values[variable_names_[i]] = a.variables[i];
+  auto result = ref_program_->run(buffers, values, limit_seconds_);
   if (!result) return result.diag();
   last_result_ = *result;
   return Unit{};

@@ -32,7 +32,7 @@ struct RefNotes {
   uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
   uint64_t num_negative_sizes = 0;  // loops of negative size: C runs them 0 times, tinygrad's LLVM IR billions
   uint64_t num_overlaps = 0;        // stores of a different value to a buffer element that was already stored to
-  static constexpr std::string_view kNegativeSize = " of a negative size";
+  static constexpr std::string_view kNegativeSizeText = " of a negative size";
   std::string text() const;  // returns text such as "2 integer divisions by zero"; empty if all counts are 0
 };
 
@@ -54,8 +54,8 @@ struct RefOptions {
 class RefProgram {
  public:
   // Translates the graph under `sink`, or a linear list. The error names the node that cannot be run.
-  static Result<RefProgram> from_graph(UOp sink, const RefOptions& options = {});
-  static Result<RefProgram> from_list(std::span<const UOp> list, const RefOptions& options = {});
+  static Result<RefProgram> make_from_graph(UOp sink, const RefOptions& options = {});
+  static Result<RefProgram> make_from_list(std::span<const UOp> list, const RefOptions& options = {});
   RefProgram(RefProgram&&) noexcept;
   ~RefProgram();
 
@@ -84,13 +84,13 @@ class RefKernel : public Kernel {
   RefKernel(Device& device, std::shared_ptr<const RefProgram> program, std::vector<int64_t> buffer_numbers,
             std::vector<std::string> variables);
   Status launch(const LaunchArguments& arguments) override;
-  void set_time_limit(double seconds) { limit_seconds_ = seconds; }
+  void set_time_limit_seconds(double seconds) { limit_seconds_ = seconds; }
   const RefResult& result() const { return last_result_; }
 
  private:
-  std::shared_ptr<const RefProgram> program_;
+  std::shared_ptr<const RefProgram> ref_program_;
   std::vector<int64_t> buffer_numbers_;
-  std::vector<std::string> variables_;
+  std::vector<std::string> variable_names_;
   double limit_seconds_ = 0;
   RefResult last_result_;
 };

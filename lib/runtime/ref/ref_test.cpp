@@ -19,7 +19,7 @@ std::string run(const std::string& text, const std::map<std::string, int64_t>& v
   Graph g;
   auto ast = read_pyrender(g, text);
   REQUIRE_MESSAGE(ast.ok(), (ast ? "" : ast.diag().text()));
-  auto program = RefProgram::from_graph(*ast, {.should_count_evaluations = true});
+  auto program = RefProgram::make_from_graph(*ast, {.should_count_evaluations = true});
   if (!program) return program.diag().message;
   std::vector<RefBuffer> list;
   (list.push_back({int64_t(list.size()), buffers.data(), buffers.size() * sizeof(Buffers)}), ...);
@@ -379,7 +379,7 @@ TEST_CASE("REF: malformed nodes are refused") {
   UOp at0 = g.constant(dtypes::index, 0), yes = g.constant(dtypes::bool_, true);
   UOp k = g.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(4), {}, 0), i = g.range(4, 0, AxisType::LOOP);
   auto refusal = [&](UOp stored) {
-    auto program = RefProgram::from_graph(g.sink({stored}));
+    auto program = RefProgram::make_from_graph(g.sink({stored}));
     return program ? "" : program.diag().message;
   };
   auto store = [&](std::vector<UOp> index, UOp value) {
@@ -418,7 +418,7 @@ TEST_CASE("REF: the time limit ends a range with too many iterations, of any axi
   for (AxisType type : {AxisType::LOOP, AxisType::GLOBAL, AxisType::LOCAL, AxisType::REDUCE}) {
     UOp i = g.range(INT64_MAX, 0, type);
     UOp sink = g.sink({g.node(Op::INDEX, k.dtype(), {k, at}).store(i.cast(dtypes::int32)).end(i)});
-    auto program = RefProgram::from_graph(sink);
+    auto program = RefProgram::make_from_graph(sink);
     if (!program) continue;
     std::vector<int32_t> out(1);
     RefBuffer buffer{0, out.data(), 4};

@@ -11,41 +11,41 @@ void throw_cannot_run(UOp u, const std::string& why) {
                 "): " + why);
 }
 
-const Element& element_of(UOp u, const Value& operand, size_t i) {
+const LoweredElement& element_of(UOp u, const Value& operand, size_t i) {
   if (operand.size() == 1) return operand[0];
   if (i >= operand.size())
     throw_cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
   return operand[i];
 }
 
-const Value& Values::value_of(UOp u) const {
+const Value& LoweredValues::value_of(UOp u) const {
   if (!current_values_[u.id()]) throw_cannot_run(u, "its value is needed where it has none; is a range not ended?");
   return *current_values_[u.id()];
 }
 
-const Value& Values::value_slot(UOp u) const {
+const Value& LoweredValues::value_slot(UOp u) const {
   return current_values_[num_nodes_ + u.id()] ? *current_values_[num_nodes_ + u.id()] : value_of(u);
 }
 
-void Values::set_slot(size_t slot, Value value) {
+void LoweredValues::set_slot(size_t slot, Value value) {
   value_pool_.push_back(std::move(value));
   undo_log_.push_back({slot, current_values_[slot]});
   current_values_[slot] = &value_pool_.back();
 }
 
-Element Values::scalar(UOp u) const {
+LoweredElement LoweredValues::scalar(UOp u) const {
   const Value& v = value_of(u);
   if (v.size() != 1) throw_cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
   return v[0];
 }
 
-void Values::leave_scope() {
+void LoweredValues::leave_scope() {
   for (; undo_log_.size() > undo_log_sizes_.back(); undo_log_.pop_back())
     current_values_[undo_log_.back().first] = undo_log_.back().second;
   undo_log_sizes_.pop_back();
 }
 
-void Values::enter_lanes(std::span<const UOp> own) {
+void LoweredValues::enter_lanes(std::span<const UOp> own) {
   for (UOp define : own)
     if (int32_t f = register_file_of(define); f >= 0)
       for (size_t i = 0; i < register_files_[size_t(f)].elements.size(); i++) {
@@ -53,32 +53,32 @@ void Values::enter_lanes(std::span<const UOp> own) {
         if (r == kNoRegister) continue;
         lane_registers_.push_back({f, i, r});
         Reg in_lane = builder_.mutable_register(builder_.type(r), true);
-        builder_.assign(in_lane, r);
+        builder_.emit_assign(in_lane, r);
         r = in_lane;
       }
 }
 
-void Values::leave_lanes() {
+void LoweredValues::leave_lanes() {
   for (const LaneRegister& r : lane_registers_)
     register_files_[size_t(r.register_file)].elements[r.element] = r.outer_register;
   lane_registers_.clear();
 }
 
-std::vector<Values::SavedRegister> Values::save_registers(std::span<const UOp> own) {
+std::vector<LoweredValues::SavedRegister> LoweredValues::save_registers(std::span<const UOp> own) {
   std::vector<SavedRegister> out;
   for (UOp define : own)
     if (int32_t f = register_file_of(define); f >= 0)
       for (Reg r : register_files_[size_t(f)].elements)
-        if (r != kNoRegister) out.push_back({r, builder_.copy(r)});
+        if (r != kNoRegister) out.push_back({r, builder_.emit_copy(r)});
   return out;
 }
 
-void Values::restore_registers(std::span<const SavedRegister> registers) {
-  for (const SavedRegister& b : registers) builder_.assign(b.own_register, b.value);
+void LoweredValues::restore_registers(std::span<const SavedRegister> registers) {
+  for (const SavedRegister& b : registers) builder_.emit_assign(b.own_register, b.value);
 }
 
 // Returns -1 for a DEFINE_REG that has not been lowered yet or is in memory.
-int32_t Values::register_file_of(UOp define) const {
+int32_t LoweredValues::register_file_of(UOp define) const {
   auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, Value>::first);
   return found == lowered_defines_.end() ? -1 : found->second[0].register_file;
 }
@@ -117,7 +117,7 @@ UOp base_define(UOp u) {
   return u;
 }
 
-void Values::find_value_uses(std::span<const UOp> nodes) {
+void LoweredValues::find_value_uses(std::span<const UOp> nodes) {
   for (UOp u : nodes) {
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = u.src(i);
@@ -132,85 +132,85 @@ void Values::find_value_uses(std::span<const UOp> nodes) {
   }
 }
 
-Opc Values::rounding(DType dtype) {
+Opcode LoweredValues::rounding_of(DType dtype) {
   switch (dtype.scalar_kind()) {
-    case Scalar::Float16: return Opc::RoundF16;
-    case Scalar::BFloat16: return Opc::RoundBF16;
-    case Scalar::FP8E4M3: return Opc::RoundE4M3;
-    case Scalar::FP8E5M2: return Opc::RoundE5M2;
-    default: return Opc::Mov;
+    case Scalar::Float16: return Opcode::RoundF16;
+    case Scalar::BFloat16: return Opcode::RoundBF16;
+    case Scalar::FP8E4M3: return Opcode::RoundE4M3;
+    case Scalar::FP8E5M2: return Opcode::RoundE5M2;
+    default: return Opcode::Mov;
   }
 }
 
-Reg Values::round_register(Reg r, DType dtype) {
-  Opc op = rounding(dtype);
-  return op == Opc::Mov ? r : builder_.unary(op, r);
+Reg LoweredValues::round_register(Reg r, DType dtype) {
+  Opcode op = rounding_of(dtype);
+  return op == Opcode::Mov ? r : builder_.emit_unary(op, r);
 }
 
-Reg Values::cast(Reg r, DType from, DType to) {
-  Type a = type_of(from), b = type_of(to);
+Reg LoweredValues::cast(Reg r, DType from, DType to) {
+  Type a = ref_type_of(from), b = ref_type_of(to);
   if (to.scalar() == from.scalar()) return r;
-  if (to.is(Scalar::Float16) && (a == Type::F64 || size_of(a) >= 4) && a != Type::F32)
-    return builder_.unary(Opc::F64ToF16, builder_.cast(r, Type::F64));  // through float, it would round twice
+  if (to.is(Scalar::Float16) && (a == Type::F64 || size_of_type(a) >= 4) && a != Type::F32)
+    return builder_.emit_unary(Opcode::F64ToF16, builder_.cast(r, Type::F64));  // through float, it would round twice
   return round_register(builder_.cast(r, b), to);
 }
 
-Reg Values::constant(DType dtype, Const value) {
-  Type type = type_of(dtype);
+Reg LoweredValues::constant(DType dtype, Const value) {
+  Type type = ref_type_of(dtype);
   Const v = truncate(dtypes::as_const(value, dtype), dtype.scalar());
   if (is_float(type)) return builder_.constant_float(type, v.to_double());
   return builder_.constant_int(type, int64_t(v.to_int().low_64_bits()));
 }
 
-Opc Values::opcode(Op op) {
+Opcode LoweredValues::opcode_of(Op op) {
   switch (op) {
-    case Op::ADD: return Opc::Add;
-    case Op::SUB: return Opc::Sub;
-    case Op::MUL: return Opc::Mul;
-    case Op::IDIV: return Opc::IDiv;
-    case Op::MOD: return Opc::Mod;
-    case Op::SHL: return Opc::Shl;
-    case Op::SHR: return Opc::Shr;
-    case Op::AND: return Opc::And;
-    case Op::OR: return Opc::Or;
-    case Op::XOR: return Opc::Xor;
-    case Op::MAX: return Opc::Max;
-    case Op::FDIV: return Opc::FDiv;
-    case Op::POW: return Opc::Pow;
-    case Op::THREEFRY: return Opc::Threefry;
-    case Op::CMPLT: return Opc::Lt;
-    case Op::CMPNE: return Opc::Ne;
-    case Op::CMPEQ: return Opc::Eq;
-    case Op::NEG: return Opc::Neg;
-    case Op::RECIPROCAL: return Opc::Recip;
-    case Op::SQRT: return Opc::Sqrt;
-    case Op::EXP2: return Opc::Exp2;
-    case Op::LOG2: return Opc::Log2;
-    case Op::SIN: return Opc::Sin;
-    case Op::TRUNC: return Opc::Trunc;
+    case Op::ADD: return Opcode::Add;
+    case Op::SUB: return Opcode::Sub;
+    case Op::MUL: return Opcode::Mul;
+    case Op::IDIV: return Opcode::IDiv;
+    case Op::MOD: return Opcode::Mod;
+    case Op::SHL: return Opcode::Shl;
+    case Op::SHR: return Opcode::Shr;
+    case Op::AND: return Opcode::And;
+    case Op::OR: return Opcode::Or;
+    case Op::XOR: return Opcode::Xor;
+    case Op::MAX: return Opcode::Max;
+    case Op::FDIV: return Opcode::FDiv;
+    case Op::POW: return Opcode::Pow;
+    case Op::THREEFRY: return Opcode::Threefry;
+    case Op::CMPLT: return Opcode::Lt;
+    case Op::CMPNE: return Opcode::Ne;
+    case Op::CMPEQ: return Opcode::Eq;
+    case Op::NEG: return Opcode::Neg;
+    case Op::RECIPROCAL: return Opcode::Recip;
+    case Op::SQRT: return Opcode::Sqrt;
+    case Op::EXP2: return Opcode::Exp2;
+    case Op::LOG2: return Opcode::Log2;
+    case Op::SIN: return Opcode::Sin;
+    case Op::TRUNC: return Opcode::Trunc;
     default: throw Failure("REF has no instruction for Ops." + std::string(name_of(op)));
   }
 }
 
-Reg Values::alu(Op op, DType dtype, std::span<const Reg> x) {
-  if (op == Op::MULACC) return round_register(builder_.mulacc(x[0], x[1], x[2]), dtype);
-  if (x.size() == 1) return round_register(builder_.unary(opcode(op), x[0]), dtype);
+Reg LoweredValues::emit_alu(Op op, DType dtype, std::span<const Reg> x) {
+  if (op == Op::MULACC) return round_register(builder_.emit_mulacc(x[0], x[1], x[2]), dtype);
+  if (x.size() == 1) return round_register(builder_.emit_unary(opcode_of(op), x[0]), dtype);
   Reg b = x[1];
   if ((op == Op::SHL || op == Op::SHR) && builder_.type(b) != builder_.type(x[0]))
     b = builder_.cast(b, builder_.type(x[0]));
-  Reg r = builder_.binary(opcode(op), x[0], b);
+  Reg r = builder_.emit_binary(opcode_of(op), x[0], b);
   bool exact = ops::Comparison.contains(op) || op == Op::MAX;
   return exact ? r : round_register(r, dtype);
 }
 
-Reg Values::size_register(UOp u) {
+Reg LoweredValues::size_register(UOp u) {
   if (u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() && u.src(0).vmax().as_int() < 0)
     throw_cannot_run(u, "its size is negative");
   Reg size = builder_.cast(scalar(u.src(0)).reg, Type::I64);
-  return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.unary(Opc::Size, size) : size;
+  return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.emit_unary(Opcode::Size, size) : size;
 }
 
-void Values::lower(UOp u) {
+void LoweredValues::lower(UOp u) {
   static constexpr OpSet kNothing{Op::SINK,  Op::GROUP, Op::BARRIER, Op::NOOP,   Op::IF,
                                   Op::ENDIF, Op::END,   Op::DEVICE,  Op::UNIQUE, Op::LUNIQUE};
   if (u.is(Op::NOOP) && u.num_src() && !(u.dtype() == dtypes::void_)) return set_value(u, value_of(u.src(0)));
@@ -225,13 +225,13 @@ void Values::lower(UOp u) {
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
     bool varying = false;
-    for (const Element& e : v) varying |= e.reg != kNoRegister && builder_.is_varying_register(e.reg);
+    for (const LoweredElement& e : v) varying |= e.reg != kNoRegister && builder_.is_varying_register(e.reg);
     builder_.count_evaluation(varying);
   }
   set_value(u, std::move(v));
 }
 
-Value Values::lower_value(UOp u) {
+Value LoweredValues::lower_value(UOp u) {
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return lower_const(u);
@@ -239,12 +239,12 @@ Value Values::lower_value(UOp u) {
     case Op::DEFINE_LOCAL:
     case Op::DEFINE_REG: return lower_define(u);
     case Op::DEFINE_VAR:
-      return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), type_of(u.dtype()))}};
+      return {{.reg = builder_.cast(builder_.variable(std::string(u.arg()[0].text())), ref_type_of(u.dtype()))}};
     case Op::BIND: return value_of(u.src(u.num_src() > 1 && u.src(1).is_const() ? 1 : 0));
     case Op::AFTER: return value_of(u.src(0));
     case Op::VECTORIZE:
     case Op::CAT:
-    case Op::PTRCAT: return concatenate(u);
+    case Op::PTRCAT: return concatenate_sources(u);
     case Op::GEP: {
       const Value& from = value_of(u.src(0));
       Value out;
@@ -269,11 +269,12 @@ Value Values::lower_value(UOp u) {
   }
 }
 
-Value Values::lower_const(UOp u) {
+Value LoweredValues::lower_const(UOp u) {
   Value out;
   auto add = [&](Const c) {
     if (c.is_invalid())
-      out.push_back({.reg = builder_.constant_int(type_of(u.dtype()), 0), .gate = builder_.constant(Type::Bool, 0)});
+      out.push_back(
+          {.reg = builder_.constant_int(ref_type_of(u.dtype()), 0), .gate = builder_.constant(Type::Bool, 0)});
     else out.push_back({.reg = constant(u.dtype(), c)});
   };
   if (u.arg().is_tuple())
@@ -283,30 +284,30 @@ Value Values::lower_const(UOp u) {
   return out;
 }
 
-int32_t Values::scratch(const std::string& name, DType element, int64_t size, int64_t group) {
+int32_t LoweredValues::add_scratch(const std::string& name, DType element, int64_t size, int64_t group) {
   if (size < 0 || size > (int64_t(1) << 31))
     throw Failure(name + " has a size of " + std::to_string(size) + " elements");
   return builder_.add_memory({.name = name, .scalar = element.scalar_kind(), .size = size, .lane_group_size = group});
 }
 
 // Allocates memory or registers once, even if several scopes lower the DEFINE.
-Value Values::lower_define(UOp u) {
+Value LoweredValues::lower_define(UOp u) {
   for (auto& [define, value] : lowered_defines_)
     if (define == u) return value;
   DType base = u.dtype().base();
   int64_t size = u.dtype().is_image()   ? u.dtype().image_shape()[0] * u.dtype().image_shape()[1] * 4
                  : u.dtype().size() < 0 ? -1
                                         : u.dtype().size() * base.count();
-  Element e;
+  LoweredElement e;
   if (u.is(Op::DEFINE_GLOBAL)) {
     int64_t number = u.arg().as_int().int64_or_throw("a buffer's number");
     Scalar scalar = u.dtype().is_image() ? u.dtype().scalar_kind() : base.scalar_kind();
     e.memory = builder_.add_memory(
         {.name = "data" + std::to_string(number), .scalar = scalar, .size = size, .buffer_number = number});
   } else if (u.is(Op::DEFINE_LOCAL)) {
-    e.memory = scratch("local" + u.arg().repr(), base, size, 0);
+    e.memory = add_scratch("local" + u.arg().repr(), base, size, 0);
   } else if (std::find(dynamic_registers_.begin(), dynamic_registers_.end(), u) != dynamic_registers_.end()) {
-    e.memory = scratch("reg" + u.arg().repr(), base, size, 1);
+    e.memory = add_scratch("reg" + u.arg().repr(), base, size, 1);
   } else {
     if (size < 0 || size > (1 << 24)) throw_cannot_run(u, "it has a size of " + std::to_string(size) + " elements");
     e.register_file = int32_t(register_files_.size());
@@ -316,12 +317,12 @@ Value Values::lower_define(UOp u) {
   return {e};
 }
 
-Value Values::concatenate(UOp u) {
+Value LoweredValues::concatenate_sources(UOp u) {
   Value out;
   for (UOp s : u.src()) {
     const Value& v = value_of(s);
     int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;
-    for (const Element& e : v)
+    for (const LoweredElement& e : v)
       for (int j = 0; j < each; j++) {
         out.push_back(e);
         if (j) out.back().reg = add_to_offset(e.reg, j);
@@ -331,7 +332,7 @@ Value Values::concatenate(UOp u) {
 }
 
 // An operand with a single element is used for every element.
-Value Values::lower_elementwise(UOp u) {
+Value LoweredValues::lower_elementwise(UOp u) {
   size_t n = 0;
   for (UOp s : u.src()) n = std::max(n, value_of(s).size());
   Value out(n);
@@ -343,74 +344,74 @@ Value Values::lower_elementwise(UOp u) {
       const Value& v = value_of(u.src(k));
       if (v.size() != n && v.size() != 1)
         throw_cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
-      const Element& e = v[v.size() == 1 ? 0 : i];
+      const LoweredElement& e = v[v.size() == 1 ? 0 : i];
       pointers |= e.is_pointer();
       operands[k] = e.reg;
       if (!e.is_pointer() && !pointers && !shift && builder_.type(e.reg) != builder_.type(operands[0]))
         throw_cannot_run(u, "its operands have different dtypes");
-      out[i].gate = builder_.logical_and(out[i].gate, e.gate);
+      out[i].gate = builder_.emit_logical_and(out[i].gate, e.gate);
     }
     if (pointers) {
-      out[i] = pointer_arithmetic(u, i);
+      out[i] = lower_pointer_alu(u, i);
       continue;
     }
     out[i].reg = u.is(Op::CAST) ? cast(operands[0], u.src(0).dtype().scalar(), u.dtype().scalar())
-                                : alu(u.op(), u.dtype().scalar(), operands);
+                                : emit_alu(u.op(), u.dtype().scalar(), operands);
   }
   return out;
 }
 
-Value Values::lower_where(UOp u) {
+Value LoweredValues::lower_where(UOp u) {
   const Value &cond = value_of(u.src(0)), &yes = value_of(u.src(1)), &no = value_of(u.src(2));
   size_t n = std::max({cond.size(), yes.size(), no.size()});
   Value out(n);
   Reg true_ = builder_.constant(Type::Bool, 1);
   for (size_t i = 0; i < n; i++) {
-    Element c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
+    LoweredElement c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) throw_cannot_run(u, "it chooses between pointers");
-    auto invalid = [&](const Element& e) { return e.gate != kNoRegister && builder_.is_false(e.gate); };
+    auto invalid = [&](const LoweredElement& e) { return e.gate != kNoRegister && builder_.is_false(e.gate); };
     // `yes` or `no` may be Invalid: the result then takes the other operand's number
     if (invalid(x)) out[i].reg = y.reg;
     else if (invalid(y)) out[i].reg = x.reg;
-    else out[i].reg = builder_.where(c.reg, y.reg, x.reg);
+    else out[i].reg = builder_.emit_where(c.reg, y.reg, x.reg);
     if (y.gate == kNoRegister && x.gate == kNoRegister) continue;
-    if (invalid(x)) out[i].gate = builder_.logical_and(c.reg, y.gate);
+    if (invalid(x)) out[i].gate = builder_.emit_logical_and(c.reg, y.gate);
     else
       out[i].gate =
-          builder_.where(c.reg, y.gate == kNoRegister ? true_ : y.gate, x.gate == kNoRegister ? true_ : x.gate);
+          builder_.emit_where(c.reg, y.gate == kNoRegister ? true_ : y.gate, x.gate == kNoRegister ? true_ : x.gate);
   }
   return out;
 }
 
-Value Values::lower_bitcast(UOp u) {
+Value LoweredValues::lower_bitcast(UOp u) {
   DType from = u.src(0).dtype().scalar(), to = u.dtype().scalar();
   if (from.itemsize() != to.itemsize()) throw_cannot_run(u, "it is from " + std::string(from.repr()));
   auto to_bits = [&](Reg r) {
     switch (from.scalar_kind()) {
-      case Scalar::Float16: return builder_.unary(Opc::BitsOfF16, r);
-      case Scalar::BFloat16: return builder_.unary(Opc::BitsOfBF16, r);
-      case Scalar::FP8E4M3: return builder_.unary(Opc::BitsOfE4M3, r);
-      case Scalar::FP8E5M2: return builder_.unary(Opc::BitsOfE5M2, r);
+      case Scalar::Float16: return builder_.emit_unary(Opcode::BitsOfF16, r);
+      case Scalar::BFloat16: return builder_.emit_unary(Opcode::BitsOfBF16, r);
+      case Scalar::FP8E4M3: return builder_.emit_unary(Opcode::BitsOfE4M3, r);
+      case Scalar::FP8E5M2: return builder_.emit_unary(Opcode::BitsOfE5M2, r);
       default: return r;
     }
   };
   auto from_bits = [&](Reg r) {
     switch (to.scalar_kind()) {
-      case Scalar::Float16: return builder_.unary(Opc::F16OfBits, builder_.bitcast(r, Type::U16));
-      case Scalar::BFloat16: return builder_.unary(Opc::BF16OfBits, builder_.bitcast(r, Type::U16));
-      case Scalar::FP8E4M3: return builder_.unary(Opc::E4M3OfBits, builder_.bitcast(r, Type::U8));
-      case Scalar::FP8E5M2: return builder_.unary(Opc::E5M2OfBits, builder_.bitcast(r, Type::U8));
-      case Scalar::Bool: return builder_.cast(builder_.bitcast(r, Type::U8), Type::Bool);
-      default: return builder_.bitcast(r, type_of(to));
+      case Scalar::Float16: return builder_.emit_unary(Opcode::F16OfBits, builder_.emit_bitcast(r, Type::U16));
+      case Scalar::BFloat16: return builder_.emit_unary(Opcode::BF16OfBits, builder_.emit_bitcast(r, Type::U16));
+      case Scalar::FP8E4M3: return builder_.emit_unary(Opcode::E4M3OfBits, builder_.emit_bitcast(r, Type::U8));
+      case Scalar::FP8E5M2: return builder_.emit_unary(Opcode::E5M2OfBits, builder_.emit_bitcast(r, Type::U8));
+      case Scalar::Bool: return builder_.cast(builder_.emit_bitcast(r, Type::U8), Type::Bool);
+      default: return builder_.emit_bitcast(r, ref_type_of(to));
     }
   };
   Value out;
-  for (const Element& e : value_of(u.src(0)))
+  for (const LoweredElement& e : value_of(u.src(0)))
     out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .gate = e.gate});
   return out;
 }
 
-Value Values::lower_wmma(UOp u) {
+Value LoweredValues::lower_wmma(UOp u) {
   Arg arg = u.arg();  // (name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes)
   if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) throw_cannot_run(u, "it is malformed");
   size_t per[3];
@@ -435,8 +436,8 @@ Value Values::lower_wmma(UOp u) {
       return registers;
     };
     std::vector<Reg> d;
-    builder_.wmma(layout, arg[3].dtype().scalar_kind(), part(a, per[0]), part(b, per[1]), part(c, per[2]), d);
-    for (Reg r : d) out.push_back({.reg = builder_.cast(r, type_of(u.dtype()))});
+    builder_.emit_wmma(layout, arg[3].dtype().scalar_kind(), part(a, per[0]), part(b, per[1]), part(c, per[2]), d);
+    for (Reg r : d) out.push_back({.reg = builder_.cast(r, ref_type_of(u.dtype()))});
   }
   return out;
 }

@@ -12,20 +12,20 @@
 
 namespace tgc::ref {
 
-struct Element {
+struct LoweredElement {
   Reg reg = kNoRegister;          // the number; for a pointer the offset (kNoRegister: 0)
   Reg gate = kNoRegister;         // for an index or pointer: the gate, a Bool (kNoRegister: always true)
   int32_t memory = -1;            // index of the memory that a pointer points into
-  int32_t register_file = -1;     // index in Values::register_files_, for a pointer into registers
+  int32_t register_file = -1;     // index in LoweredValues::register_files_, for a pointer into registers
   bool is_byte_offset = false;    // the offset counts bytes, not elements: the pointer was cast to an integer
   bool is_pixel_pointer = false;  // the pointer is to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || register_file >= 0; }
 };
-using Value = std::vector<Element>;
+using Value = std::vector<LoweredElement>;
 
-class Values {
+class LoweredValues {
  public:
-  Values(Graph& graph, Builder& builder)
+  LoweredValues(Graph& graph, RefBuilder& builder)
       : builder_(builder), num_nodes_(graph.size()), current_values_(2 * graph.size(), nullptr), value_uses_(graph) {}
 
   // Call it first. Before tinygrad's stage that adds loads, an INDEX used as a number has the value of the element at
@@ -37,7 +37,7 @@ class Values {
   const Value& value_slot(UOp u) const;
   bool is_lowered(UOp u) const { return current_values_[u.id()] != nullptr; }
   void set_value(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
-  Element scalar(UOp u) const;    // returns the only element; throws Failure if there are several
+  LoweredElement scalar(UOp u) const;  // returns the only element; throws Failure if there are several
 
   // leave_scope() undoes every set_value() since the matching enter_scope(): a body that is lowered more than once has
   // different values each time.
@@ -59,15 +59,15 @@ class Values {
 
   Reg cast(Reg r, DType from, DType to);
   Reg round_register(Reg r, DType dtype);
-  Reg alu(Op op, DType dtype, std::span<const Reg> operands);
-  static Opc opcode(Op op);
-  static Opc rounding(DType dtype);  // Mov: no rounding
+  Reg emit_alu(Op op, DType dtype, std::span<const Reg> operands);
+  static Opcode opcode_of(Op op);
+  static Opcode rounding_of(DType dtype);  // Mov: no rounding
 
   Reg constant(DType dtype, Const value);
   Reg size_register(UOp range);      // number of iterations of a RANGE or SPECIAL, as an I64
 
   // Allocates memory of `size` elements, with one copy for each `group` lanes (0: for all lanes).
-  int32_t scratch(const std::string& name, DType element, int64_t size, int64_t group);
+  int32_t add_scratch(const std::string& name, DType element, int64_t size, int64_t group);
   void store_buffer(UOp bufferize, int32_t memory);
   // Gives each `group` lanes one copy of a DEFINE_LOCAL.
   void share_local_memory(UOp define, int64_t group) {
@@ -88,7 +88,7 @@ class Values {
   Value lower_define(UOp u);
   Value lower_index(UOp u);
   Value flat_index(UOp buffer, std::span<const UOp> indices) const;
-  Value index_image(UOp u, const Value& pointer, const Value& at);
+  Value lower_image_index(UOp u, const Value& pointer, const Value& at);
   Value lower_load(UOp u);
   void lower_store(UOp u);
   void lower_atomic_add(UOp u);
@@ -96,16 +96,16 @@ class Values {
   Value lower_where(UOp u);
   Value lower_bitcast(UOp u);
   Value lower_wmma(UOp u);
-  Value concatenate(UOp u);
-  Element load_element(const Element& pointer, int64_t addend, Reg alt);
-  void store_element(const Element& pointer, int64_t addend, Reg value);
+  Value concatenate_sources(UOp u);
+  LoweredElement load_element(const LoweredElement& pointer, int64_t addend, Reg alt);
+  void store_element(const LoweredElement& pointer, int64_t addend, Reg value);
   int32_t register_file_of(UOp define) const;
-  Reg& register_element(const Element& pointer, int64_t addend, bool for_load);
+  Reg& register_element(const LoweredElement& pointer, int64_t addend, bool is_load);
   Reg add_to_offset(Reg offset, int64_t addend);
-  Element pointer_arithmetic(UOp u, size_t i);
-  Element view_pointer_as(Element pointer, DType scalar);
+  LoweredElement lower_pointer_alu(UOp u, size_t i);
+  LoweredElement view_pointer_as(LoweredElement pointer, DType scalar);
 
-  Builder& builder_;
+  RefBuilder& builder_;
   size_t num_nodes_;
   // By slot; null if there is no value. Slot `id` is the value of node `id`; slot `num_nodes_ + id` is the pointer of
   // an INDEX that is used as a number.
@@ -136,7 +136,7 @@ UOp base_define(UOp u);
 [[noreturn]] void throw_cannot_run(UOp u, const std::string& why);
 // Returns element i of an operand of u, or its only element. Throws Failure if there are fewer elements, which a wrong
 // stage can cause.
-const Element& element_of(UOp u, const Value& operand, size_t i);
+const LoweredElement& element_of(UOp u, const Value& operand, size_t i);
 // Turns Unsupported into an error that names `u`.
 template <class Body>
 void name_in_errors(UOp u, Body body) {

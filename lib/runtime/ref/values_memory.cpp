@@ -4,41 +4,42 @@
 
 namespace tgc::ref {
 
-Reg Values::add_to_offset(Reg offset, int64_t addend) {
+Reg LoweredValues::add_to_offset(Reg offset, int64_t addend) {
   if (addend == 0) return offset;
   if (offset == kNoRegister) return builder_.constant_int(Type::I64, addend);
-  return builder_.binary(Opc::Add, offset, builder_.constant_int(builder_.type(offset), addend));
+  return builder_.emit_binary(Opcode::Add, offset, builder_.constant_int(builder_.type(offset), addend));
 }
 
 // The index is row-major over the sizes of the BUFFERIZE's ranges.
-Value Values::flat_index(UOp buffer, std::span<const UOp> indices) const {
+Value LoweredValues::flat_index(UOp buffer, std::span<const UOp> indices) const {
   Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
     const Value& at = value_of(indices[d]);
     out.resize(std::max(out.size(), at.size()), out[0]);
     Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
     for (size_t i = 0; i < out.size(); i++) {
-      const Element& index = element_of(buffer, at, i);
-      out[i].reg = builder_.binary(Opc::Add, builder_.binary(Opc::Mul, out[i].reg, size),
+      const LoweredElement& index = element_of(buffer, at, i);
+      out[i].reg = builder_.emit_binary(Opcode::Add, builder_.emit_binary(Opcode::Mul, out[i].reg, size),
                                    builder_.cast(index.reg, Type::I64));
-      out[i].gate = builder_.logical_and(out[i].gate, index.gate);
+      out[i].gate = builder_.emit_logical_and(out[i].gate, index.gate);
     }
   }
   return out;
 }
 
-void Values::store_buffer(UOp u, int32_t memory) {
+void LoweredValues::store_buffer(UOp u, int32_t memory) {
   const Value& values = value_of(u.src(0));
   Value at = flat_index(u, u.src().subspan(1));
   size_t each = values.size() / at.size();
   if (each * at.size() != values.size()) throw_cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
-    Reg offset = builder_.binary(Opc::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
+    Reg offset =
+        builder_.emit_binary(Opcode::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
     store_element({.reg = offset, .gate = at[i / each].gate, .memory = memory}, int64_t(i % each), values[i].reg);
   }
 }
 
-Value Values::lower_index(UOp u) {
+Value LoweredValues::lower_index(UOp u) {
   UOp buffer = u.src(0);
   const Value& pointers = value_of(buffer);
   if (buffer.is(Op::BUFFERIZE) ? u.num_src() > buffer.num_src() : u.num_src() < 2)
@@ -47,7 +48,7 @@ Value Values::lower_index(UOp u) {
   Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : value_of(u.src(1));
   Value out;
   if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
-    out = index_image(u, pointers, at);
+    out = lower_image_index(u, pointers, at);
   } else {
     size_t n = std::max(pointers.size(), at.size());
     if ((pointers.size() != n && pointers.size() != 1) || (at.size() != n && at.size() != 1))
@@ -55,19 +56,20 @@ Value Values::lower_index(UOp u) {
     // an index counts elements of base(), maybe vectors; an offset counts scalars
     int64_t scale = buffer.dtype().is_image() ? 1 : buffer.dtype().base().count();
     for (size_t i = 0; i < n; i++) {
-      Element p = pointers[pointers.size() == 1 ? 0 : i];
-      const Element& index = at[at.size() == 1 ? 0 : i];
+      LoweredElement p = pointers[pointers.size() == 1 ? 0 : i];
+      const LoweredElement& index = at[at.size() == 1 ? 0 : i];
       if (!p.is_pointer()) throw_cannot_run(u, "its first source is not a pointer");
       if (index.is_pointer()) {
         out.push_back(index);
         continue;
       }
       Reg offset = index.reg;
-      if (scale != 1) offset = builder_.binary(Opc::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
-      p.reg = p.reg == kNoRegister
-                  ? offset
-                  : builder_.binary(Opc::Add, builder_.cast(p.reg, Type::I64), builder_.cast(offset, Type::I64));
-      p.gate = builder_.logical_and(p.gate, index.gate);
+      if (scale != 1)
+        offset = builder_.emit_binary(Opcode::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
+      p.reg = p.reg == kNoRegister ? offset
+                                   : builder_.emit_binary(Opcode::Add, builder_.cast(p.reg, Type::I64),
+                                                          builder_.cast(offset, Type::I64));
+      p.gate = builder_.emit_logical_and(p.gate, index.gate);
       out.push_back(p);
     }
   }
@@ -76,33 +78,35 @@ Value Values::lower_index(UOp u) {
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
       throw_cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
-      out[i].gate = builder_.logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
+      out[i].gate = builder_.emit_logical_and(out[i].gate, gate[gate.size() == 1 ? 0 : i].reg);
   }
   if (!value_uses_.contains(u)) return out;
   // the pointer goes into the node's second slot
   set_slot(num_nodes_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
   Value loaded;
-  for (const Element& p : out)
+  for (const LoweredElement& p : out)
     for (size_t j = 0; j < std::max<size_t>(each, 1); j++) loaded.push_back(load_element(p, int64_t(j), kNoRegister));
   return loaded;
 }
 
 // Accesses outside the image read 0 or do nothing, without an error.
-Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
+Value LoweredValues::lower_image_index(UOp u, const Value& pointers, const Value& at) {
   auto shape = u.src(0).dtype().image_shape();
   Value out;
   for (size_t i = 0; i < pointers.size(); i++) {
-    Element p = pointers[i];
+    LoweredElement p = pointers[i];
     Reg x = builder_.cast(at[2 * i].reg, Type::I64), y = builder_.cast(at[2 * i + 1].reg, Type::I64);
     auto number = [&](int64_t v) { return builder_.constant_int(Type::I64, v); };
     auto inside = [&](Reg v, int64_t size) {
-      return builder_.logical_and(builder_.binary(Opc::Lt, v, number(size)), builder_.binary(Opc::Lt, number(-1), v));
+      return builder_.emit_logical_and(builder_.emit_binary(Opcode::Lt, v, number(size)),
+                                       builder_.emit_binary(Opcode::Lt, number(-1), v));
     };
-    p.gate = builder_.logical_and(builder_.logical_and(at[2 * i].gate, at[2 * i + 1].gate),
-                                   builder_.logical_and(inside(x, shape[1]), inside(y, shape[0])));
-    p.reg = builder_.binary(Opc::Mul, builder_.binary(Opc::Add, builder_.binary(Opc::Mul, y, number(shape[1])), x),
-                            number(4));
+    p.gate = builder_.emit_logical_and(builder_.emit_logical_and(at[2 * i].gate, at[2 * i + 1].gate),
+                                   builder_.emit_logical_and(inside(x, shape[1]), inside(y, shape[0])));
+    p.reg = builder_.emit_binary(
+        Opcode::Mul, builder_.emit_binary(Opcode::Add, builder_.emit_binary(Opcode::Mul, y, number(shape[1])), x),
+        number(4));
     p.is_pixel_pointer = true;
     out.push_back(p);
   }
@@ -110,27 +114,27 @@ Value Values::index_image(UOp u, const Value& pointers, const Value& at) {
 }
 
 // A CAST of a pointer to an integer, or an ADD of a number to such an integer, gives a byte address, as in PTX.
-Element Values::pointer_arithmetic(UOp u, size_t i) {
+LoweredElement LoweredValues::lower_pointer_alu(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, value_of(u.src(k)), i); };
-  Element p = element(0);
+  LoweredElement p = element(0);
   if (u.is(Op::CAST) && p.register_file < 0 && !p.is_byte_offset) {
     Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
-    if (p.reg != kNoRegister) p.reg = builder_.binary(Opc::Mul, builder_.cast(p.reg, Type::I64), size);
+    if (p.reg != kNoRegister) p.reg = builder_.emit_binary(Opcode::Mul, builder_.cast(p.reg, Type::I64), size);
     p.is_byte_offset = true;
     return p;
   }
   if (u.is(Op::CAST) && p.is_byte_offset) return p;
-  Element addend = u.num_src() > 1 ? element(1) : Element();
+  LoweredElement addend = u.num_src() > 1 ? element(1) : LoweredElement();
   if (!p.is_pointer()) std::swap(p, addend);
   if (!u.is(Op::ADD) || !p.is_byte_offset || addend.is_pointer()) throw_cannot_run(u, "arithmetic on a pointer");
   Reg by = builder_.cast(addend.reg, Type::I64);
-  p.reg = p.reg == kNoRegister ? by : builder_.binary(Opc::Add, p.reg, by);
-  p.gate = builder_.logical_and(p.gate, addend.gate);
+  p.reg = p.reg == kNoRegister ? by : builder_.emit_binary(Opcode::Add, p.reg, by);
+  p.gate = builder_.emit_logical_and(p.gate, addend.gate);
   return p;
 }
 
 // Adds a view of the memory if its elements have another type.
-Element Values::view_pointer_as(Element p, DType scalar) {
+LoweredElement LoweredValues::view_pointer_as(LoweredElement p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.register_file >= 0 || p.is_pixel_pointer) return p;
   if (scalar.itemsize() <= 0) throw Failure("REF cannot load or store elements without a size");
@@ -152,13 +156,13 @@ Element Values::view_pointer_as(Element p, DType scalar) {
     p.memory = (*it)[2];
   }
   if (p.is_byte_offset && p.reg != kNoRegister)
-    p.reg =
-        builder_.binary(Opc::Shr, p.reg, builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
+    p.reg = builder_.emit_binary(Opcode::Shr, p.reg,
+                                 builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
   p.is_byte_offset = false;
   return p;
 }
 
-Value Values::lower_load(UOp u) {
+Value LoweredValues::lower_load(UOp u) {
   const Value& pointers = value_slot(u.src(0));
   const Value* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && is_lowered(u.src(1)) ? &value_of(u.src(1)) : nullptr;
@@ -170,17 +174,17 @@ Value Values::lower_load(UOp u) {
   for (size_t i = 0; i < n; i++) {
     Reg other = alt ? element_of(u, *alt, i).reg : kNoRegister;
     out.push_back(load_element(view_pointer_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
-    out.back().reg = builder_.cast(out.back().reg, type_of(u.dtype()));
+    out.back().reg = builder_.cast(out.back().reg, ref_type_of(u.dtype()));
   }
   return out;
 }
 
-void Values::lower_store(UOp u) {
+void LoweredValues::lower_store(UOp u) {
   const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
     throw_cannot_run(u, "its operands have different sizes");
-  if (std::ranges::any_of(values, &Element::is_pointer)) throw_cannot_run(u, "it stores a pointer");
+  if (std::ranges::any_of(values, &LoweredElement::is_pointer)) throw_cannot_run(u, "it stores a pointer");
   DType dtype = u.src(1).dtype().scalar();
   for (size_t i = 0; i < n; i++)
     store_element(view_pointer_as(pointers[i / each], dtype), int64_t(i % each),
@@ -188,20 +192,20 @@ void Values::lower_store(UOp u) {
 }
 
 // Refuses lanes, because several lanes may add to the same element.
-void Values::lower_atomic_add(UOp u) {
+void LoweredValues::lower_atomic_add(UOp u) {
   const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
     throw_cannot_run(u, "it does not add a number to an element");
   if (builder_.is_in_lanes()) throw_cannot_run(u, "its iterations cannot run at the same time");
   const DType dtype = u.src(1).dtype().scalar();
-  const Element target = view_pointer_as(pointers[0], dtype);
+  const LoweredElement target = view_pointer_as(pointers[0], dtype);
   const Reg operands[] = {load_element(target, 0, kNoRegister).reg, values[0].reg};
-  store_element(target, 0, alu(Op::ADD, dtype, operands));
+  store_element(target, 0, emit_alu(Op::ADD, dtype, operands));
   builder_.count_evaluation(false);
 }
 
 // A load before any store gets a constant 0.
-Reg& Values::register_element(const Element& pointer, int64_t addend, bool for_load) {
+Reg& LoweredValues::register_element(const LoweredElement& pointer, int64_t addend, bool is_load) {
   RegisterFile& file = register_files_[size_t(pointer.register_file)];
   int64_t at = addend;
   if (pointer.reg != kNoRegister) {
@@ -212,34 +216,34 @@ Reg& Values::register_element(const Element& pointer, int64_t addend, bool for_l
     throw Failure("out of bounds: reg[" + std::to_string(at) + "], which has " + std::to_string(file.elements.size()) +
                   " elements");
   Reg& r = file.elements[size_t(at)];
-  Type type = type_of(file.dtype);
+  Type type = ref_type_of(file.dtype);
   if (r == kNoRegister) {
     r = builder_.mutable_register(type, builder_.is_in_lanes());
     if (builder_.is_in_lanes()) lane_registers_.push_back({pointer.register_file, size_t(at), kNoRegister});
-    if (for_load || builder_.lane_mask() != kNoRegister || pointer.gate != kNoRegister)
-      builder_.assign(r, builder_.constant(type, 0));
+    if (is_load || builder_.lane_mask() != kNoRegister || pointer.gate != kNoRegister)
+      builder_.emit_assign(r, builder_.constant(type, 0));
   }
   return r;
 }
 
-Element Values::load_element(const Element& p, int64_t addend, Reg alt) {
+LoweredElement LoweredValues::load_element(const LoweredElement& p, int64_t addend, Reg alt) {
   if (p.register_file < 0)
     return {.reg = builder_.load(p.memory, add_to_offset(p.reg, addend), p.gate, alt,
                                  "load from " + builder_.memory(p.memory).name)};
-  Reg r = builder_.copy(register_element(p, addend, true));
+  Reg r = builder_.emit_copy(register_element(p, addend, true));
   if (p.gate == kNoRegister) return {.reg = r};
-  return {.reg = builder_.where(p.gate, r, alt == kNoRegister ? builder_.constant(builder_.type(r), 0) : alt)};
+  return {.reg = builder_.emit_where(p.gate, r, alt == kNoRegister ? builder_.constant(builder_.type(r), 0) : alt)};
 }
 
-void Values::store_element(const Element& p, int64_t addend, Reg value) {
+void LoweredValues::store_element(const LoweredElement& p, int64_t addend, Reg value) {
   if (p.register_file < 0) {
-    Type type = type_of(dtypes::of(builder_.memory(p.memory).scalar));
+    Type type = ref_type_of(dtypes::of(builder_.memory(p.memory).scalar));
     return builder_.store(p.memory, add_to_offset(p.reg, addend), p.gate, builder_.cast(value, type),
                           "store to " + builder_.memory(p.memory).name);
   }
   Reg& r = register_element(p, addend, false);
-  Reg gate = builder_.logical_and(p.gate, builder_.lane_mask());
-  builder_.assign(r, gate == kNoRegister ? value : builder_.where(gate, value, r));
+  Reg gate = builder_.emit_logical_and(p.gate, builder_.lane_mask());
+  builder_.emit_assign(r, gate == kNoRegister ? value : builder_.emit_where(gate, value, r));
 }
 
 }  // namespace tgc::ref

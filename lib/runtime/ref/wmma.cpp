@@ -128,9 +128,9 @@ const WmmaLayout* find_wmma_layout(const WmmaKey& key) {
 }
 
 // Computes products and sums in double; rounds the result to float32, then to the dtype of the output.
-const Instruction* run_wmma(Frame& f, const Instruction* i) {
-  const Wmma& w = f.wmmas[i->immediate];
-  const WmmaLayout& l = *w.layout;
+const RefInstruction* run_wmma(RefFrame& f, const RefInstruction* i) {
+  const WmmaOperands& w = f.wmmas[i->immediate];
+  const WmmaLayout& l = *w.wmma_layout;
   const int64_t lanes = w.is_varying ? f.num_lanes : 1;
   std::vector<double> a(l.a.size()), b(l.b.size());
   for (int64_t warp = 0; warp + l.threads <= lanes; warp += l.threads) {

@@ -194,7 +194,7 @@ TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors i
   std::vector<float> in(256), out(64, 0.f);
   for (size_t i = 0; i < in.size(); i++) in[i] = float(i);
   TestBuffer a(*device, out), b(*device, in);
-  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.part_of(512, 256)};
+  std::vector<DeviceBuffer> buffers{a.buffer, b.buffer.buffer_part(512, 256)};
   std::vector<int64_t> variables{1};
   REQUIRE(k.kernel->launch({buffers, variables, {.global_size = {8, 1, 1}, .local_size = {{8, 1, 1}}}}).ok());
   REQUIRE(device->synchronize().ok());
@@ -207,7 +207,7 @@ TEST_CASE("OpenCL: buffers, views, variables and unset local size work; errors i
   CHECK(a.read(*device, out)[63] == 193);
   source.text = "__kernel void add() { nonsense; }";
   auto broken = [&] {
-    SilentStandardError silent;
+    StandardErrorSilencer silent;
     return device->load(source, source.text);
   }();
   REQUIRE(!broken.ok());

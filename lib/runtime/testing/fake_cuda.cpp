@@ -3,7 +3,7 @@
 
 #define CALL(name, format, ...)        \
   fake::log(#name format, __VA_ARGS__); \
-  if (fake::fails(#name)) return 2
+  if (fake::should_fail(#name)) return 2
 
 namespace {
 int fake_context, fake_module, fake_event;
@@ -24,7 +24,7 @@ int cuGetErrorString(int, const char** text) {
   return 0;
 }
 int cuDeviceGetCount(int* count) {
-  *count = fake::fails("no GPU") ? 0 : 1;
+  *count = fake::should_fail("no GPU") ? 0 : 1;
   return 0;
 }
 int cuDeviceGet(int* device, int i) {

@@ -22,7 +22,7 @@ namespace fake {
   std::fclose(file);
 }
 
-inline bool fails(const char* function) {
+inline bool should_fail(const char* function) {
   const char* name = std::getenv("TGC_FAKE_FAIL");
   return name && std::strcmp(name, function) == 0;
 }

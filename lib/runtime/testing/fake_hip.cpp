@@ -3,7 +3,7 @@
 
 #define CALL(name, format, ...)        \
   fake::log(#name format, __VA_ARGS__); \
-  if (fake::fails(#name)) return 2
+  if (fake::should_fail(#name)) return 2
 
 namespace {
 int fake_module, fake_event;
@@ -20,7 +20,7 @@ int hipInit(unsigned flags) {
   return 0;
 }
 int hipGetDeviceCount(int* count) {
-  *count = fake::fails("no GPU") ? 0 : 1;
+  *count = fake::should_fail("no GPU") ? 0 : 1;
   return 0;
 }
 int hipSetDevice(int i) {

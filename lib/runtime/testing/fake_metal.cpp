@@ -32,7 +32,7 @@ int alive = 0;
 std::vector<std::vector<Object*>> pools;
 
 Object* make(const char* kind, const char* text = "") {
-  if (fake::fails(kind)) return nullptr;
+  if (fake::should_fail(kind)) return nullptr;
   alive++;
   return new Object{kind, 1, text};
 }
@@ -63,7 +63,7 @@ void release(Object* o) {
 }  // namespace
 
 extern "C" {
-Object* MTLCreateSystemDefaultDevice() { return fake::fails("no GPU") ? nullptr : &device; }
+Object* MTLCreateSystemDefaultDevice() { return fake::should_fail("no GPU") ? nullptr : &device; }
 
 Object* objc_getClass(const char* name) {
   static Object classes{"class"};
@@ -136,7 +136,7 @@ void* objc_msgSend(Object* self, const char* message, ...) {
     fake::run_kernel(static_cast<float*>(arguments[0]->memory), static_cast<const float*>(arguments[1]->memory),
                      constant, groups.all() * threads.all());
   } else if (m == "waitUntilCompleted") fake::log("waitUntilCompleted");
-  else if (m == "error") result = fake::fails("GPU fault") ? autorelease(make("error", "the GPU hung")) : nullptr;
+  else if (m == "error") result = fake::should_fail("GPU fault") ? autorelease(make("error", "the GPU hung")) : nullptr;
   else if (m != "setComputePipelineState:") fake::log("UNKNOWN MESSAGE %s", message);
   va_end(list);
   return result;

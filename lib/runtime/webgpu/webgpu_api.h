@@ -19,8 +19,8 @@ struct StringView {
 };
 inline StringView text_of(const std::string& s) { return {s.data(), s.size()}; }
 
-struct Chained {
-  const Chained* next = nullptr;
+struct ChainedStruct {
+  const ChainedStruct* next = nullptr;
   uint32_t type = 0;
 };
 using Object = struct Opaque*;
@@ -28,7 +28,7 @@ using Object = struct Opaque*;
 // The library passes `first` and `second` as the last two arguments of `callback`.
 template <class Callback>
 struct CallbackInfo {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   uint32_t mode = 3;  // WGPUCallbackMode_AllowSpontaneous
   Callback* callback = nullptr;
   void *first = nullptr, *second = nullptr;
@@ -39,7 +39,7 @@ using OnLost = void(const Object* device, uint32_t reason, StringView message, v
 using OnError = void(const Object* device, uint32_t type, StringView message, void*, void*);
 
 struct DeviceLimits {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   uint32_t textures[4], groups[2], bindings, dynamic_uniforms, dynamic_storages, sampled, samplers, storages,
       storage_textures, uniforms;
   uint64_t uniform_bytes, storage_bytes;
@@ -48,94 +48,94 @@ struct DeviceLimits {
   uint32_t vertex[3], attachments[2], workgroup_bytes, workgroup_threads, workgroup[3], workgroups, immediate;
 };
 struct AdapterInfo {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView vendor, architecture, device, description;
   uint32_t backend, type, vendor_id, device_id, subgroups[2];
 };
 struct DeviceDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   size_t feature_count = 0;
   const uint32_t* features = nullptr;
   const DeviceLimits* limits = nullptr;
-  const Chained* queue_next = nullptr;
+  const ChainedStruct* queue_next = nullptr;
   StringView queue_label;
   CallbackInfo<OnLost> on_lost;
   struct {
-    const Chained* next = nullptr;
+    const ChainedStruct* next = nullptr;
     OnError* callback = nullptr;
     void *first = nullptr, *second = nullptr;
   } on_error;
 };
 struct BufferDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   uint64_t usage = 0, size = 0;
   uint32_t mapped = 0;
 };
 struct WgslSource {
-  Chained chain{nullptr, 2};
+  ChainedStruct chain{nullptr, 2};
   StringView code;
 };
 struct ShaderModuleDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
 };
 struct LayoutEntry {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   uint32_t binding = 0;
   uint64_t visibility = 4;  // WGPUShaderStage_Compute
   uint32_t array_size = 0;
   struct {
-    const Chained* next = nullptr;
+    const ChainedStruct* next = nullptr;
     uint32_t type = 0, dynamic = 0;
     uint64_t least_bytes = 0;
   } buffer;
   struct {
-    const Chained* next = nullptr;
+    const ChainedStruct* next = nullptr;
     uint32_t type = 0;
   } sampler;
   struct {
-    const Chained* next = nullptr;
+    const ChainedStruct* next = nullptr;
     uint32_t type = 0, dimension = 0, multisampled = 0;
   } texture;
   struct {
-    const Chained* next = nullptr;
+    const ChainedStruct* next = nullptr;
     uint32_t access = 0, format = 0, dimension = 0;
   } storage_texture;
 };
 struct LayoutDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   size_t count = 0;
   const LayoutEntry* entries = nullptr;
 };
 struct PipelineLayoutDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   size_t count = 0;
   const Object* layouts = nullptr;
   uint32_t immediate = 0;
 };
 struct PipelineDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   Object layout = nullptr;
-  const Chained* compute_next = nullptr;
+  const ChainedStruct* compute_next = nullptr;
   Object module = nullptr;
   StringView entry;
   size_t constants = 0;
   const void* constant = nullptr;
 };
 struct GroupEntry {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   uint32_t binding = 0;
   Object buffer = nullptr;
   uint64_t offset = 0, size = 0;
   Object sampler = nullptr, texture = nullptr;
 };
 struct GroupDescriptor {
-  const Chained* next = nullptr;
+  const ChainedStruct* next = nullptr;
   StringView label;
   Object layout = nullptr;
   size_t count = 0;
@@ -146,7 +146,7 @@ inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
 inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform = 64, kUsesStorage = 128;
 
 // The library's names of these functions have the prefix "wgpu".
-struct Api {
+struct WebgpuApi {
 #define TGC_WEBGPU_FUNCTIONS(F) \
   F(Object, CreateInstance, const void*) \
   F(uint64_t, InstanceRequestAdapter, Object, const void*, CallbackInfo<OnObject>) \

@@ -60,7 +60,7 @@ class WebGpuDevice : public Device {
     api.CommandEncoderRelease(encoder);
   }
 
-  Api api;
+  WebgpuApi api;
   Object device() const { return device_; }
 
  private:
@@ -124,7 +124,7 @@ class WebGpuKernel : public Kernel {
     return device().taken_error("a launch");
   }
 
-  const Api& api_;
+  const WebgpuApi& api_;
   Object layout_, pipeline_;
   size_t bindings_;
 };
@@ -206,7 +206,8 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
   WgslSource text{.code = text_of(code)};
   ShaderModuleDescriptor module_descriptor{.next = &text.chain};
   Object module = api.DeviceCreateShaderModule(device_, &module_descriptor);
-  if (auto status = taken_error("the source"); !status) return invalid_source("WGSL", source, status.diag().context);
+  if (auto status = taken_error("the source"); !status)
+    return invalid_source_error("WGSL", source, status.diag().context);
   LayoutDescriptor group{.count = entries.size(), .entries = entries.data()};
   Object layout = api.DeviceCreateBindGroupLayout(device_, &group);
   PipelineLayoutDescriptor all{.count = 1, .layouts = &layout};

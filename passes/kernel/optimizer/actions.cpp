@@ -5,8 +5,8 @@
 namespace tgc {
 namespace {
 
-constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
-constexpr AxisTypes kLocals{AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE};
+constexpr AxisTypeSet kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
+constexpr AxisTypeSet kLocals{AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE};
 
 void add_each(std::vector<Opt>& out, OptOps op, std::initializer_list<int64_t> amounts, int64_t axes) {
   for (int64_t amount : amounts)
@@ -22,7 +22,7 @@ bool repeats_full_axis_action(const Scheduler& kernel, const Opt& action, size_t
   return std::ranges::any_of(actions, [&](const Opt& a) { return same(a, {action.op, action.axis, int64_t(0)}); });
 }
 
-Int product_of(const Scheduler& kernel, AxisTypes types) {
+Int product_of(const Scheduler& kernel, AxisTypeSet types) {
   Int out = 1;
   for (size_t i : kernel.axes_of(types)) out *= kernel.full_shape()[i].vmax();
   return out;
@@ -57,7 +57,7 @@ std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits) {
   add_each(out, OptOps::LOCAL, {2, 3, 4, 8, 13, 16, 29}, 6);
   add_each(out, OptOps::GROUPTOP, {13, 16, 28, 29, 32, 49, 64, 256}, 3);
   add_each(out, OptOps::GROUP, {0, 4, 8, 16}, 3);
-  if (limits.padto) add_each(out, OptOps::PADTO, {32}, 7);
+  if (limits.should_include_padto) add_each(out, OptOps::PADTO, {32}, 7);
   out.push_back({OptOps::LOCAL, 0, int64_t(32)});
   out.push_back({OptOps::LOCAL, 6, int64_t(2)});
   auto tensor_core = [&](int64_t axis, int64_t tc_opt) {
@@ -68,7 +68,7 @@ std::vector<Opt> search_actions(Graph& graph, const ActionLimits& limits) {
   for (int64_t axis = 0; axis < 5; axis++)
     for (int64_t other = axis + 1; other < 5; other++) out.push_back({OptOps::SWAP, axis, other});
   add_each(out, OptOps::THREAD, {2, 3, 4, 5, 8, 12, 16, 24, 32, 64}, 3);
-  if (limits.nolocals) out.push_back({OptOps::NOLOCALS});
+  if (limits.should_include_nolocals) out.push_back({OptOps::NOLOCALS});
   return out;
 }
 

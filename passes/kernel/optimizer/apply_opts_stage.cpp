@@ -40,10 +40,10 @@ UOp apply_opts(KernelJob& job, UOp sink) {
   }
   std::optional<std::string_view> name;
   if (sink.arg().is(RecordClass::KernelInfo) && sink.arg()[0].text() != "test") name = sink.arg()[0].text();
-  return k.optimized_ast(name, job.name_counts);
+  return k.make_optimized_ast(name, job.kernel_name_counts);
 }
 
-UOp with_opts(UOp sink, std::span<const Arg> opts) {
+UOp sink_with_opts(UOp sink, std::span<const Arg> opts) {
   Graph& g = sink.graph();
   std::vector<Arg> info{g.str("test"), g.tuple({}), false, g.tuple({}), Arg()};
   if (!sink.arg().is_none()) info.assign(sink.arg().items().begin(), sink.arg().items().end());

@@ -11,8 +11,8 @@
 namespace tgc {
 namespace {
 
-constexpr AxisTypes kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
-constexpr AxisTypes kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
+constexpr AxisTypeSet kUpcasts{AxisType::UPCAST, AxisType::UNROLL};
+constexpr AxisTypeSet kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
 
 bool try_opt(Scheduler& k, const Opt& opt) {
   try {
@@ -108,7 +108,7 @@ bool optimize_matvec(Scheduler& k) {
       auto option = [](const char* name, int64_t value) {
         return std::string(" ") + name + "=" + std::to_string(value);
       };
-      debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) +
+      print_debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) +
                  option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) + option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) +
                  option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
     }
@@ -138,7 +138,7 @@ void upcast_masked(Scheduler& k) {
     if (size > Int(7) || product * size > Int(7 * 7)) continue;
     auto& wheres = k.facts().wheres;
     if (std::none_of(wheres.begin(), wheres.end(), [&](UOp w) { return k.depends_on(w.src(0), axis); })) continue;
-    if (has_debug_level(k.graph(), 4)) debug_line("upcasting masked axis : " + std::to_string(axis));
+    if (has_debug_level(k.graph(), 4)) print_debug_line("upcasting masked axis : " + std::to_string(axis));
     chosen.push_back(axis);
     product *= size;
   }
@@ -166,7 +166,7 @@ void show_choices(std::vector<UpcastChoice> choices) {
   std::stable_sort(choices.begin(), choices.end());
   std::string line;
   for (const UpcastChoice& c : choices) line += (line.empty() ? "" : ", ") + c.text();
-  debug_line("more upcast axis : [" + line + "]");
+  print_debug_line("more upcast axis : [" + line + "]");
 }
 
 // Returns the indices of the accesses that depend on all upcast and unrolled axes.

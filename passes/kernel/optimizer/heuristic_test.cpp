@@ -15,25 +15,25 @@ Settings with_threads(int64_t n) {
 
 template <class Make>
 std::string chosen(std::string_view target, Make make, const Settings& settings = {}) {
-  TestBench b(target, settings);
+  TestKernelMaker b(target, settings);
   Scheduler k(make(b), b.target);
   k.convert_loop_to_global();
   return opts_text(hand_coded_optimizations(k).applied_opts());
 }
 
 auto elementwise(int64_t n) {
-  return [=](TestBench& b) { return b.elementwise(n); };
+  return [=](TestKernelMaker& b) { return b.elementwise(n); };
 }
 auto row_sums(int64_t rows, int64_t inner) {
-  return [=](TestBench& b) { return b.row_sums(rows, inner); };
+  return [=](TestKernelMaker& b) { return b.row_sums(rows, inner); };
 }
 auto matmul(int64_t m, int64_t n, int64_t k, DType in = dtypes::float32) {
-  return [=](TestBench& b) { return b.matmul(m, n, k, in); };
+  return [=](TestKernelMaker& b) { return b.matmul(m, n, k, in); };
 }
 
 // data0[r0] = sum over r1 of data1[r1] * data2[r0*k + r1]
 auto matvec(int64_t m, int64_t k) {
-  return [=](TestBench& b) {
+  return [=](TestKernelMaker& b) {
     UOp i = b.loop(m, 0), r = b.reduce(k, 1);
     return b.kernel(
         i, (b.buffer(1, dtypes::float32).index(r) * b.buffer(2, dtypes::float32).index(i * k + r)).reduce({r}, Op::ADD),
@@ -42,7 +42,7 @@ auto matvec(int64_t m, int64_t k) {
 }
 // data0[r0*n + r1] = r1 < 2 ? data1[r0] : data2[r0*n + r1]
 auto masked(int64_t rows, int64_t n) {
-  return [=](TestBench& b) {
+  return [=](TestKernelMaker& b) {
     UOp i = b.loop(rows, 0), j = b.loop(n, 1), at = i * n + j;
     return b.kernel(at, j.lt(2).where(b.buffer(1, dtypes::float32).index(i), b.buffer(2, dtypes::float32).index(at)),
                     {i, j});
@@ -94,7 +94,7 @@ TEST_CASE("the heuristics choose upcasts") {
   CHECK(chosen("CPU", elementwise(1024)) == "UPCAST(0,4)");
   CHECK(chosen("CUDA", masked(100, 4)) == "UPCAST(1,0) LOCAL(0,4)");
   CHECK(chosen("CUDA", masked(100, 8)) == "UPCAST(1,4) LOCAL(0,4) LOCAL(1,2)");
-  auto columns = [](int64_t rows) { return [=](TestBench& b) { return b.scale_columns(rows, 48); }; };
+  auto columns = [](int64_t rows) { return [=](TestKernelMaker& b) { return b.scale_columns(rows, 48); }; };
   CHECK(chosen("CPU", columns(128), with_threads(4)) == "UPCAST(1,3) UPCAST(0,4)");
   CHECK(chosen("CUDA", columns(128)) == "UPCAST(1,3) UPCAST(0,4) LOCAL(0,32) LOCAL(0,4)");
   CHECK(chosen("CUDA", columns(16)) == "UPCAST(1,4) LOCAL(0,16) LOCAL(0,4)");
@@ -103,7 +103,7 @@ TEST_CASE("the heuristics choose upcasts") {
 TEST_CASE("the heuristics choose unrolls") {
   CHECK(chosen("CPU", row_sums(32, 6)) == "UNROLL(0,0)");
   CHECK(chosen("CPU", row_sums(32, 33)) == "UPCAST(0,4)");
-  auto nine = [](TestBench& b) {
+  auto nine = [](TestKernelMaker& b) {
     UOp i = b.loop(64, 0), x = b.reduce(3, 1), y = b.reduce(3, 2);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 9 + x * 3 + y).reduce({x, y}, Op::ADD), {i});
   };
@@ -129,8 +129,8 @@ TEST_CASE("the heuristics choose threads") {
   CHECK(chosen("CPU", matmul(256, 256, 256), off) == "UPCAST(1,4) UPCAST(0,4) UNROLL(0,4)");
 }
 
-struct StageTest : TestBench {
-  using TestBench::TestBench;
+struct StageTest : TestKernelMaker {
+  using TestKernelMaker::TestKernelMaker;
   KernelJob job{graph, target};
   UOp run(UOp sink) { return apply_opts(job, sink); }
   std::string name(UOp sink) { return std::string(run(sink).arg()[0].text()); }

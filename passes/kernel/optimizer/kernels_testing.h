@@ -10,8 +10,8 @@
 
 namespace tgc {
 
-struct TestBench {
-  explicit TestBench(std::string_view target_text, const Settings& settings = {})
+struct TestKernelMaker {
+  explicit TestKernelMaker(std::string_view target_text, const Settings& settings = {})
       : graph(settings), target(*parse_target(target_text, settings)) {}
 
   UOp buffer(int64_t number, DType dtype, int64_t size = 65536) {
@@ -51,17 +51,17 @@ struct TestBench {
 };
 
 // Formats the axes and their sizes: "g0=16 l0=4 R0=64".
-inline std::string axes(const Scheduler& k) {
+inline std::string axes_text(const Scheduler& k) {
   std::string out;
   auto names = k.shape_str();
   for (size_t i = 0; i < names.size(); i++)
-    out += (i ? " " : "") + to_text(std::span(names).subspan(i, 1)) + "=" + k.full_shape()[i].str();
+    out += (i ? " " : "") + tc_axes_text(std::span(names).subspan(i, 1)) + "=" + k.full_shape()[i].str();
   return out;
 }
 
 // Formats the address of each access in the order of bufs(), which begins with the last access of the graph. A range
 // prints as "r" and its id.
-inline std::string addresses(const Scheduler& k) {
+inline std::string addresses_text(const Scheduler& k) {
   std::string out;
   for (UOp b : k.bufs()) out += (out.empty() ? "" : ", ") + render(b.src(1), false);
   return out;

@@ -16,7 +16,7 @@ UOp apply_opts(KernelJob& job, UOp sink);
 
 // Returns `sink` with `opts` (Opt records) as opts_to_apply in its KernelInfo, which is created if missing
 // (codegen/__init__.py:get_program).
-UOp with_opts(UOp sink, std::span<const Arg> opts);
+UOp sink_with_opts(UOp sink, std::span<const Arg> opts);
 
 // The rules of a nested rewrite of the opt SWAP, which remove all tags.
 const RuleSet& swap_remove_tags();
@@ -52,8 +52,8 @@ UOp remove_unfoldable_image_stores(KernelJob& job, UOp sink);
 struct ActionLimits {
   int64_t upcast_max = 256;  // BEAM_UPCAST_MAX: greatest product of UPCAST and UNROLL sizes, without a tensor core's
   int64_t local_max = 1024;  // BEAM_LOCAL_MAX: greatest number of threads per group
-  bool padto = false;        // BEAM_PADTO: include PADTO actions
-  bool nolocals = false;     // NOLOCALS: include the NOLOCALS action
+  bool should_include_padto = false;  // BEAM_PADTO: include PADTO actions
+  bool should_include_nolocals = false;  // NOLOCALS: include the NOLOCALS action
   int64_t tc = 1;            // TC: 0 off, 1 on, 2 split the axes for a tensor core but emit no WMMA
   // TC_OPT, the second number of the arg of a TC. The TC opt pads axes only if this number is 2.
   int64_t tc_opt = 2;

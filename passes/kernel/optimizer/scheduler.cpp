@@ -93,12 +93,12 @@ int64_t Scheduler::first_free_range() const {
 void Scheduler::set_ast(UOp ast) {
   if (ast == ast_) return;
   ast_ = ast;
-  facts_.reset();
+  ast_facts_.reset();
   axes_of_nodes_.reset();
 }
 
 const Scheduler::AstFacts& Scheduler::facts() const {
-  if (facts_) return *facts_;
+  if (ast_facts_) return *ast_facts_;
   auto f = std::make_shared<AstFacts>();
   f->nodes = backward_slice(ast_);
   for (UOp u : f->nodes) {
@@ -122,8 +122,8 @@ const Scheduler::AstFacts& Scheduler::facts() const {
     f->shape.push_back(simplified_size(r));
     f->types.push_back(axis_type(r));
   }
-  facts_ = std::move(f);
-  return *facts_;
+  ast_facts_ = std::move(f);
+  return *ast_facts_;
 }
 
 bool Scheduler::depends_on(UOp u, size_t axis) const {
@@ -148,20 +148,20 @@ size_t Scheduler::axis_of(UOp rng) const {
   return size_t(it - rngs().begin());
 }
 
-std::vector<size_t> Scheduler::axes_of(AxisTypes types) const {
+std::vector<size_t> Scheduler::axes_of(AxisTypeSet types) const {
   std::vector<size_t> out;
   for (size_t i = 0; i < facts().types.size(); i++)
     if (types.contains(facts().types[i])) out.push_back(i);
   return out;
 }
 
-std::vector<UOp> Scheduler::ranges_of(AxisTypes types) const {
+std::vector<UOp> Scheduler::ranges_of(AxisTypeSet types) const {
   std::vector<UOp> out;
   for (size_t i : axes_of(types)) out.push_back(rngs()[i]);
   return out;
 }
 
-bool Scheduler::has_axis_of(AxisTypes types) const {
+bool Scheduler::has_axis_of(AxisTypeSet types) const {
   return std::any_of(facts().types.begin(), facts().types.end(), [&](AxisType t) { return types.contains(t); });
 }
 
@@ -236,7 +236,7 @@ void Scheduler::convert_loop_to_global() {
 // Returns the name of shift_to()'s substitution in tinygrad's VIZ, "shift (5,) 4 upcast"; "shift" without an observer.
 static std::string_view name_of_shift(UOp rng, int64_t amount, AxisType type) {
   Graph& graph = rng.graph();
-  if (!observer_of(graph)) return "shift";
+  if (!rewrite_observer_of(graph)) return "shift";
   const auto axis = rng.arg().items();
   std::string kind(name_of(type));
   for (char& c : kind) c = char(std::tolower(static_cast<unsigned char>(c)));
@@ -284,7 +284,7 @@ std::string Scheduler::colored_shape() const {
 
 // Makes the kernel's name with colours, such as "r_32_4_4": r if the kernel has a reduce, else E, followed by the sizes
 // of existing SPECIALs and of the axes.
-std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) const {
+std::string Scheduler::kernel_name(std::map<std::string, int>& kernel_name_counts) const {
   std::string out = reduceop() ? "r" : "E", separator = colored("_", "BLACK");
   std::vector<UOp> specials;
   for (UOp u : facts().nodes)
@@ -295,13 +295,14 @@ std::string Scheduler::kernel_name(std::map<std::string, int>& name_counts) cons
 
   auto color = colors();
   for (size_t i = 0; i < rngs().size(); i++) out += separator + colored(render(rngs()[i].src(0), true, repr), color[i]);
-  if (int earlier = name_counts[to_function_name(out)]++; earlier > 0)
+  if (int earlier = kernel_name_counts[to_function_name(out)]++; earlier > 0)
     return out + colored("n" + std::to_string(earlier), "BLACK");
   return out + colored("", "BLACK");
 }
 
-UOp Scheduler::optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts) {
-  Arg final_name = graph().str(name ? std::string(*name) : kernel_name(name_counts));
+UOp Scheduler::make_optimized_ast(std::optional<std::string_view> name,
+                                  std::map<std::string, int>& kernel_name_counts) {
+  Arg final_name = graph().str(name ? std::string(*name) : kernel_name(kernel_name_counts));
   set_ast(graph_rewrite(ast_, pm_flatten_range(), {.name = "flatten range"}));
   std::vector<Arg> opts;
   for (const Opt& opt : applied_opts_) opts.push_back(to_arg(graph(), opt));

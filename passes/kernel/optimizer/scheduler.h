@@ -40,9 +40,9 @@ inline void check_opt(bool fits, const char* message) {
   if (!fits) [[unlikely]] throw KernelOptError(message);
 }
 
-class AxisTypes {
+class AxisTypeSet {
  public:
-  constexpr AxisTypes(std::initializer_list<AxisType> types) {
+  constexpr AxisTypeSet(std::initializer_list<AxisType> types) {
     for (AxisType t : types) type_bits_ |= 1u << int(t);
   }
   constexpr bool contains(AxisType t) const { return type_bits_ >> int(t) & 1; }
@@ -86,12 +86,12 @@ class Scheduler {
   UOp reduceop() const { return facts().reduceops.empty() ? UOp() : facts().reduceops[0]; }
   size_t axis_of(UOp rng) const;  // throws KernelOptError if `rng` is not an axis of the kernel
 
-  std::vector<size_t> axes_of(AxisTypes types) const;
-  std::vector<UOp> ranges_of(AxisTypes types) const;
+  std::vector<size_t> axes_of(AxisTypeSet types) const;
+  std::vector<UOp> ranges_of(AxisTypeSet types) const;
   std::vector<size_t> upcastable_dims() const;  // GLOBAL, LOCAL and LOOP axes of constant size above 1
   std::vector<size_t> unrollable_dims() const;  // GROUP_REDUCE and REDUCE axes of constant size above 1
   Int upcast_size() const;                      // product of UPCAST and UNROLL sizes; throws Failure if one is symbolic
-  bool has_axis_of(AxisTypes types) const;
+  bool has_axis_of(AxisTypeSet types) const;
   std::vector<TcAxis> shape_str() const;        // a letter and a number for each axis: "g0 g1 l0 R0 u0"
 
   // Returns true if the axis's range is in the backward slice of `u`, excluding `u` itself.
@@ -110,14 +110,14 @@ class Scheduler {
   // Turns the globalizable loops into GLOBAL axes, if the target has local axes.
   void convert_loop_to_global();
 
-  // Applies one opt. Records the opt if `append` is true. Returns the rest of the axis and the new axis for an opt that
-  // splits an axis, the axes N, M and K for TC, and an empty list for other opts. Throws KernelOptError if the opt does
-  // not fit; the kernel is then unchanged, except after TC.
-  std::vector<UOp> apply_opt(const Opt& opt, bool append = true);
+  // Applies one opt. Records the opt if `should_record` is true. Returns the rest of the axis and the new axis for an
+  // opt that splits an axis, the axes N, M and K for TC, and an empty list for other opts. Throws KernelOptError if the
+  // opt does not fit; the kernel is then unchanged, except after TC.
+  std::vector<UOp> apply_opt(const Opt& opt, bool should_record = true);
 
   // Returns the finished kernel: flattens the ranges, sets the KernelInfo, and tags the kernel as optimized. Without
-  // `name`, makes a name from the axes, with a number if `name_counts` has the name already.
-  UOp optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& name_counts);
+  // `name`, makes a name from the axes, with a number if `kernel_name_counts` has the name already.
+  UOp make_optimized_ast(std::optional<std::string_view> name, std::map<std::string, int>& kernel_name_counts);
 
  private:
   struct AxesBelow;
@@ -130,7 +130,7 @@ class Scheduler {
   std::vector<UOp> globalizable_rngs() const;
   std::vector<std::string_view> colors() const;
   std::string colored_shape() const;
-  std::string kernel_name(std::map<std::string, int>& name_counts) const;
+  std::string kernel_name(std::map<std::string, int>& kernel_name_counts) const;
 
   std::pair<UOp, UOp> shift_to(UOp rng, int64_t amount, AxisType type, bool top = false, UOp new_rng = {});
   void check_shared_memory(const Opt& opt, int64_t amount) const;
@@ -150,7 +150,7 @@ class Scheduler {
   std::vector<Opt> applied_opts_;
   const TensorCore* tensor_core_ = nullptr;
   int64_t next_range_;
-  mutable std::shared_ptr<const AstFacts> facts_;  // facts of ast_, computed when they are first needed
+  mutable std::shared_ptr<const AstFacts> ast_facts_;  // facts of ast_, computed when they are first needed
   mutable std::shared_ptr<const AxesBelow> axes_of_nodes_;
 };
 

@@ -12,7 +12,7 @@ using namespace pat;
 
 namespace {
 
-constexpr AxisTypes kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
+constexpr AxisTypeSet kReduces{AxisType::REDUCE, AxisType::UNROLL, AxisType::GROUP_REDUCE};
 
 bool is_group(OptOps op) { return op == OptOps::GROUP || op == OptOps::GROUPTOP; }
 bool is_split(OptOps op) {
@@ -169,7 +169,7 @@ void Scheduler::apply_swap(const Opt& opt, UOp rng) {
   set_ast(graph_rewrite(ast_, swap_remove_tags()));
 }
 
-std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool append) {
+std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool should_record) {
   std::vector<UOp> out;
   if (opt.op == OptOps::NOLOCALS) {
     check_opt(!has_axis_of({AxisType::WARP, AxisType::LOCAL, AxisType::GROUP_REDUCE}), "no locals can't have locals");
@@ -185,7 +185,7 @@ std::vector<UOp> Scheduler::apply_opt(const Opt& opt, bool append) {
     else if (opt.op == OptOps::PADTO) apply_padto(opt, rng);
     else apply_swap(opt, rng);
   }
-  if (append) applied_opts_.push_back(opt);
+  if (should_record) applied_opts_.push_back(opt);
   return out;
 }
 

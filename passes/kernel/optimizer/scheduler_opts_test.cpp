@@ -3,15 +3,16 @@
 namespace tgc {
 namespace {
 
-struct Opts : TestBench {
-  Opts(std::string_view target_text, UOp (*make)(TestBench&)) : TestBench(target_text), k(make(*this), target) {
+struct Opts : TestKernelMaker {
+  Opts(std::string_view target_text, UOp (*make)(TestKernelMaker&))
+      : TestKernelMaker(target_text), k(make(*this), target) {
     k.convert_loop_to_global();
   }
 
   Arg tc(int64_t select, int64_t opt, int64_t use) { return graph.ints(std::array{select, opt, use}); }
   void applies(const Opt& opt, std::string_view axes_after) {
     CHECK_NOTHROW(k.apply_opt(opt));
-    CHECK(axes(k) == axes_after);
+    CHECK(axes_text(k) == axes_after);
   }
   void refuses(const Opt& opt, const char* message) {
     UOp before = k.ast();
@@ -24,19 +25,19 @@ struct Opts : TestBench {
   Scheduler k;
 };
 
-UOp matmul64(TestBench& b) { return b.matmul(64, 64, 64); }
-UOp rows(TestBench& b) { return b.row_sums(32, 48); }
+UOp matmul64(TestKernelMaker& b) { return b.matmul(64, 64, 64); }
+UOp rows(TestKernelMaker& b) { return b.row_sums(32, 48); }
 
 TEST_CASE("loops become global axes if the target has local axes") {
-  CHECK(axes(Opts("CUDA", matmul64).k) == "g0=64 g1=64 R0=64");
-  CHECK(axes(Opts("CPU", matmul64).k) == "L0=64 L1=64 R0=64");
+  CHECK(axes_text(Opts("CUDA", matmul64).k) == "g0=64 g1=64 R0=64");
+  CHECK(axes_text(Opts("CPU", matmul64).k) == "L0=64 L1=64 R0=64");
 }
 
 TEST_CASE("UPCAST splits off the inner steps of an axis") {
   Opts t("CUDA", matmul64);
   t.applies({OptOps::UPCAST, 1, 4}, "g0=64 g1=16 u0=4 R0=64");
-  CHECK(addresses(t.k) == "(r2*64+(r1*4+r3)), (r0*64+r2), (r0*64+(r1*4+r3))");
-  Opts whole("CUDA", [](TestBench& b) { return b.matmul(16, 64, 64); });
+  CHECK(addresses_text(t.k) == "(r2*64+(r1*4+r3)), (r0*64+r2), (r0*64+(r1*4+r3))");
+  Opts whole("CUDA", [](TestKernelMaker& b) { return b.matmul(16, 64, 64); });
   whole.applies({OptOps::UPCAST, 0, 0}, "g0=64 u0=16 R0=64");
 }
 
@@ -81,9 +82,9 @@ TEST_CASE("LOCAL is refused if it does not fit") {
 TEST_CASE("GROUP splits off the inner steps of a reduce, GROUPTOP the outer ones") {
   Opts group("CUDA", rows), top("CUDA", rows);
   group.applies({OptOps::GROUP, 0, 16}, "g0=32 G0=16 R0=3");
-  CHECK(addresses(group.k) == "(r0*48+(r1*16+r2)), r0");
+  CHECK(addresses_text(group.k) == "(r0*48+(r1*16+r2)), r0");
   top.applies({OptOps::GROUPTOP, 0, 16}, "g0=32 G0=16 R0=3");
-  CHECK(addresses(top.k) == "(r0*48+(r2*3+r1)), r0");
+  CHECK(addresses_text(top.k) == "(r0*48+(r2*3+r1)), r0");
 }
 
 TEST_CASE("GROUP is refused if it does not fit") {
@@ -92,14 +93,14 @@ TEST_CASE("GROUP is refused if it does not fit") {
   t.refuses({OptOps::GROUPTOP, 1, 16}, "the axis of a group is out of range");
   t.k.apply_opt({OptOps::NOLOCALS});
   t.refuses({OptOps::GROUP, 0, 16}, "can't use locals");
-  Opts big("CUDA", [](TestBench& b) { return b.row_sums(32, 16384); });
+  Opts big("CUDA", [](TestKernelMaker& b) { return b.row_sums(32, 16384); });
   big.refuses({OptOps::GROUP, 0, 16384}, "exceeds maximum shared memory size: needs 65536, max 49152");
   big.k.apply_opt({OptOps::GROUP, 0, 4096});
   big.refuses({OptOps::LOCAL, 0, 8}, "exceeds maximum shared memory size: needs 131072, max 49152");
 }
 
 TEST_CASE("GROUP inside another reduce is refused") {
-  Opts t("CUDA", [](TestBench& b) {
+  Opts t("CUDA", [](TestKernelMaker& b) {
     UOp i = b.loop(4, 0), outer = b.reduce(16, 1), inner = b.reduce(32, 2);
     UOp max = b.buffer(1, dtypes::float32).index((i * 16 + outer) * 32 + inner).reduce({inner}, Op::MAX);
     return b.kernel(i, max.reduce({outer}, Op::ADD), {i});
@@ -111,18 +112,18 @@ TEST_CASE("GROUP inside another reduce is refused") {
 TEST_CASE("THREAD splits off the outer steps of a loop") {
   Settings s;
   s.CPU_COUNT = 4;
-  TestBench bench("CPU", s);
+  TestKernelMaker bench("CPU", s);
   Scheduler k(bench.matmul(64, 64, 64), bench.target);
   k.apply_opt({OptOps::THREAD, 0, 4});
-  CHECK(axes(k) == "L0=16 L1=64 t0=4 R0=64");
-  CHECK(addresses(k) == "(r2*64+r1), ((r3*16+r0)*64+r2), ((r3*16+r0)*64+r1)");
+  CHECK(axes_text(k) == "L0=16 L1=64 t0=4 R0=64");
+  CHECK(addresses_text(k) == "(r2*64+r1), ((r3*16+r0)*64+r2), ((r3*16+r0)*64+r1)");
   CHECK_THROWS_WITH_AS(k.apply_opt({OptOps::THREAD, 1, 4}), "already threaded", KernelOptError);
 }
 
 TEST_CASE("THREAD is refused if it does not fit") {
   Settings s;
   s.CPU_COUNT = 4;
-  TestBench bench("CPU", s), one("CPU:LLVM", s);
+  TestKernelMaker bench("CPU", s), one("CPU:LLVM", s);
   Scheduler k(bench.matmul(64, 64, 64), bench.target), llvm(one.matmul(64, 64, 64), one.target);
   CHECK_THROWS_WITH_AS(llvm.apply_opt({OptOps::THREAD, 0, 4}), "target does not support threads", KernelOptError);
   CHECK_THROWS_WITH_AS(k.apply_opt({OptOps::THREAD, 0, 8}), "too many threads", KernelOptError);
@@ -139,27 +140,28 @@ TEST_CASE("NOLOCALS is refused if the kernel has local axes") {
 }
 
 TEST_CASE("PADTO enlarges an axis and masks the accesses") {
-  Opts t("CUDA", [](TestBench& b) { return b.row_sums(30, 45); });
+  Opts t("CUDA", [](TestKernelMaker& b) { return b.row_sums(30, 45); });
   t.applies({OptOps::PADTO, 0, 8}, "g0=32 R0=45");
   t.applies({OptOps::PADTO, 1, 8}, "g0=32 R0=48");
-  CHECK(addresses(t.k) == "((r0*45+r1) if ((r1<45)&((r0<30)&True)) else Invalid), (r0 if ((r0<30)&True) else Invalid)");
+  CHECK(addresses_text(t.k) ==
+        "((r0*45+r1) if ((r1<45)&((r0<30)&True)) else Invalid), (r0 if ((r0<30)&True) else Invalid)");
 }
 
 TEST_CASE("PADTO is refused if it does not fit") {
-  Opts t("CUDA", [](TestBench& b) { return b.row_sums(30, 45, Op::MAX); });
+  Opts t("CUDA", [](TestKernelMaker& b) { return b.row_sums(30, 45, Op::MAX); });
   t.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");
   t.refuses({OptOps::PADTO, 0, 128}, "pad adds more than quadruple the work");
   t.k.apply_opt({OptOps::UPCAST, 0, 3});
   t.refuses({OptOps::PADTO, 1, 4}, "cannot pad upcasted");
 
-  Opts exp("CUDA", [](TestBench& b) {
+  Opts exp("CUDA", [](TestKernelMaker& b) {
     UOp i = b.loop(30, 0), r = b.reduce(45, 1);
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i * 45 + r).exp2().reduce({r}, Op::ADD), {i});
   });
   exp.refuses({OptOps::PADTO, 1, 8}, "cannot pad a reduce that zeros would change");
   exp.applies({OptOps::PADTO, 0, 8}, "g0=32 R0=45");
 
-  Opts symbolic("CUDA", [](TestBench& b) {
+  Opts symbolic("CUDA", [](TestKernelMaker& b) {
     UOp i = b.graph.range(b.graph.variable("n", 1, 30), std::array<Arg, 2>{0, AxisType::LOOP});
     return b.kernel(i, b.buffer(1, dtypes::float32).index(i) + 1.0, {i});
   });
@@ -167,9 +169,9 @@ TEST_CASE("PADTO is refused if it does not fit") {
 }
 
 TEST_CASE("SWAP swaps two global axes") {
-  Opts t("CUDA", [](TestBench& b) { return b.scale_columns(8, 16); });
+  Opts t("CUDA", [](TestKernelMaker& b) { return b.scale_columns(8, 16); });
   t.applies({OptOps::SWAP, 0, 1}, "g0=16 g1=8");
-  CHECK(addresses(t.k) == "r0, (r1*16+r0), (r1*16+r0)");
+  CHECK(addresses_text(t.k) == "r0, (r1*16+r0), (r1*16+r0)");
   for (UOp u : t.k.facts().nodes) CHECK(u.tag().is_none());
 }
 
@@ -180,13 +182,13 @@ TEST_CASE("SWAP is refused if it does not fit") {
 }
 
 TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
-  Opts t("METAL", [](TestBench& b) { return b.matmul(16, 32, 64); });
+  Opts t("METAL", [](TestKernelMaker& b) { return b.matmul(16, 32, 64); });
   auto left = t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 0, 1)});
   REQUIRE(left.size() == 3);
   CHECK(left[0].vmax().as_int() + 1 == Int(4));
   CHECK(left[1].vmax().as_int() + 1 == Int(2));
   CHECK(left[2].vmax().as_int() + 1 == Int(8));
-  CHECK(axes(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // K's unrolled axes are only in the operands
+  CHECK(axes_text(t.k) == "g0=2 g1=4 w0=32 u0=2 R0=8");  // K's unrolled axes are only in the operands
   UOp reduce = t.k.reduceop();
   REQUIRE(reduce);
   CHECK(reduce.src(0).is(Op::UNROLL));
@@ -202,12 +204,12 @@ TEST_CASE("TC splits N, M and K and puts a WMMA in place of the reduce") {
 TEST_CASE("TC with use_tensor_cores=2 splits the axes but emits no WMMA") {
   Opts t("METAL", matmul64);
   t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 0, 2)});
-  CHECK(axes(t.k) == "g0=8 g1=8 w0=32 u0=2 R0=8 r0=2 r1=2 r2=2");
+  CHECK(axes_text(t.k) == "g0=8 g1=8 w0=32 u0=2 R0=8 r0=2 r1=2 r2=2");
   CHECK(!t.k.reduceop().src(0).is(Op::UNROLL));
 }
 
 TEST_CASE("TC pads axes only with tc_opt=2") {
-  auto odd = [](TestBench& b) { return b.matmul(10, 12, 20); };
+  auto odd = [](TestKernelMaker& b) { return b.matmul(10, 12, 20); };
   Opts t("METAL", odd);
   CHECK_THROWS_WITH_AS(t.k.apply_opt({OptOps::TC, 0, t.tc(-1, 1, 1)}), "no tensor core available", KernelOptError);
   Opts padded("METAL", odd);
@@ -227,7 +229,7 @@ TEST_CASE("TC is refused if it does not fit") {
   t.k.apply_opt({OptOps::UPCAST, 0, 4});
   t.refuses({OptOps::TC, 0, t.tc(-1, 0, 1)}, "tensor core opts must be first");
 
-  Opts none("METAL", [](TestBench& b) { return b.elementwise(64); });
+  Opts none("METAL", [](TestKernelMaker& b) { return b.elementwise(64); });
   none.refuses({OptOps::TC, 0, none.tc(-1, 0, 1)}, "no reduce ops for TensorCore");
   Opts no_mul("METAL", rows);
   no_mul.refuses({OptOps::TC, 0, no_mul.tc(-1, 0, 1)}, "no tensor core available");
@@ -236,12 +238,12 @@ TEST_CASE("TC is refused if it does not fit") {
 TEST_CASE("tf32 tensor cores need ALLOW_TF32") {
   Settings allow;
   allow.ALLOW_TF32 = 1;
-  TestBench without("CUDA"), with("CUDA", allow);
-  auto apply = [](TestBench& b) {
+  TestKernelMaker without("CUDA"), with("CUDA", allow);
+  auto apply = [](TestKernelMaker& b) {
     Scheduler k(b.matmul(64, 64, 64, dtypes::float32, dtypes::float32), b.target);
     k.convert_loop_to_global();
     k.apply_opt({OptOps::TC, 0, b.graph.ints(std::array<int64_t, 3>{-1, 0, 1})});
-    return axes(k);
+    return axes_text(k);
   };
   CHECK_THROWS_AS(apply(without), KernelOptError);
   CHECK(apply(with) == "g0=4 g1=8 w0=32 u0=2 u1=2 R0=8");

@@ -86,7 +86,7 @@ std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a,
   auto m = own_ranges(a, b), n = own_ranges(b, a),
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
   if (has_debug_level(graph(), 3))
-    debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
+    print_debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
                ids_and_sizes(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
   if (choices == 0 || choice >= choices) return std::nullopt;
@@ -123,7 +123,7 @@ std::vector<UOp> Scheduler::split_tc_axes(const TensorCore& tc, std::array<UOp, 
     axis = rest;
     made.push_back(new_rng);
   };
-  for (TcAxis opt : tc_axes(tc.opts)) {
+  for (TcAxis opt : parse_tc_axes(tc.opts)) {
     if (opt.letter == 'l') {
       split(axes[size_t(opt.number)], AxisType::LOCAL, warp % 2);
       warp = warp / 2;

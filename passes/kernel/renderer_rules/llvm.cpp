@@ -105,7 +105,7 @@ const RuleSet& amd_llvm_rules(const Target& target) {
   static const RuleSet cdna("amd llvm cdna", {&amd_llvm_common(), &cdna_own});
   static const RuleSet rdna3("amd llvm rdna3", {&amd_llvm_common(), &rdna3_own});
   static const RuleSet rdna4("amd llvm rdna4", {&amd_llvm_common(), &rdna4_own});
-  std::string_view arch = without_features(target.arch);
+  std::string_view arch = arch_without_features(target.arch);
   if (is_cdna(arch)) return cdna;
   if (arch == "gfx1100" || arch == "gfx1151") return rdna3;
   if (is_rdna4(arch)) return rdna4;
