@@ -134,8 +134,7 @@ RecordedComparison::RecordedComparison(RecordedTensorGraph& graph, RecordedSides
   auto note = [&](UOp ast) {
     if (!ast.is(Op::SINK)) return;
     has_sums_ |= has_summed_terms(ast);
-    if (DType d = coarsest_rounding(ast); d.itemsize() && d.priority() < coarsest_dtype_.priority())
-      coarsest_dtype_ = d;
+    coarsest_dtype_ = coarsest_rounding(ast, coarsest_dtype_);
   };
   if (graph_.schedule)
     for (const ScheduleItem& item : graph_.schedule->kernels.schedule.items) note(item.ast);

@@ -21,7 +21,7 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
   bool sums = false;
   for (const TensorKernel& k : program.kernels) {
     sums |= has_summed_terms(k.ast);
-    if (DType d = coarsest_rounding(k.ast); d.itemsize() && d.priority() < coarsest.priority()) coarsest = d;
+    coarsest = coarsest_rounding(k.ast, coarsest);
   }
   return tolerance_between_devices(expected, coarsest, sums);
 }

@@ -7,9 +7,9 @@
 
 namespace tgc {
 
-DType coarsest_rounding(UOp root) {
+DType coarsest_rounding(UOp root, DType known) {
   constexpr OpSet kRounds = (ops::ALU - OpSet{Op::WHERE}) | OpSet{Op::REDUCE, Op::CAST};
-  DType out = dtypes::void_;
+  DType out = known;
   for (UOp u : toposort(root))
     if (u.in(kRounds) && u.dtype().is_value() && default_tolerance(u.dtype()).rtol > default_tolerance(out).rtol)
       out = u.dtype().scalar();

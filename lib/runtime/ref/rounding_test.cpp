@@ -16,4 +16,7 @@ TEST_CASE("coarsest_rounding: returns the least exact dtype that a kernel rounds
   CHECK(coarsest_rounding((x.cast(dtypes::bfloat16) + h.cast(dtypes::bfloat16)).cast(dtypes::float16)) ==
         dtypes::bfloat16);
   CHECK(coarsest_rounding(i * i) == dtypes::void_);
+  CHECK(coarsest_rounding(h * h, dtypes::bfloat16) == dtypes::bfloat16);
+  CHECK(coarsest_rounding(x.cast(dtypes::bfloat16) * Const(2.0), dtypes::float16) == dtypes::bfloat16);
+  CHECK(coarsest_rounding(i * i, dtypes::float64) == dtypes::float64);
 }
