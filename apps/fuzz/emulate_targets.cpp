@@ -69,7 +69,7 @@ void run_code_object(Bytes bytes) {
   count_run_input();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
-    run(hip::KernelLaunch{.code = code.get(),
+    run(hip::Launch{.code = code.get(),
                     .grid = kGrid,
                     .block = kBlock,
                     .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),

@@ -53,7 +53,7 @@ Session make_terminal_session(CompileOverrides over, unsigned num_jobs) {
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command) {
   if (const std::string schedules = InputName::parse(input).schedules(); !schedules.empty())
     session.report_note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc " +
-                        std::string(command) + " " + shell_word(schedules));
+                        std::string(command) + " " + quote_for_shell(schedules));
 }
 
 CompileOverrides install_found_opts(CompileOverrides over) {
