@@ -3,8 +3,8 @@
 
 namespace tgc {
 
-// Returns the least exact float dtype to which an ALU op, REDUCE or cast of the kernel rounds, or `known` if none is less
-// exact than `known`. Devices that sum in another order, or fuse multiply-adds, differ by roundings of this dtype.
+// Returns the least exact float dtype to which an ALU op, REDUCE or cast of the kernel rounds, or `known` if none of
+// them is less exact. Devices that sum in another order, or fuse multiply-adds, differ by roundings of this dtype.
 DType coarsest_rounding(UOp root, DType known = dtypes::void_);
 
 // Returns whether the kernel adds up terms, or may do so in registers.
