@@ -187,7 +187,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(logs[0].num_with_outcome(CandidateOutcome::Unknown) > 0);
   auto list = BeamResults(plan.results_path, SqliteDatabase::Mode::Read).all_results();
   REQUIRE(list.size() == 1);
-  CHECK(list[0].measured_json);  // BEAM=1 uses the result
+  CHECK(list[0].measured_json);
 
   auto resumed = run(plan);
   REQUIRE(resumed.size() == 1);

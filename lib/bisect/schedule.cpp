@@ -74,7 +74,7 @@ class SidesWatcher : public ApplicationLog {
 class ReuseWatcher : public ApplicationLog {
  public:
   Verdict reuse, folding;
-  uint64_t folding_number = 0;  // number of the rewrite `folding`; 0 if no such rewrites were found
+  uint64_t folding_number = 0;  // number of the rewrite that `folding` names; 0 if none was found
 
   void end_compilation(Compilation& c) override {
     ApplicationLog::end_compilation(c);

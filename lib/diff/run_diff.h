@@ -67,7 +67,7 @@ struct RunDiff {
   std::string last_same_stage;
   GraphDiff graph_difference;           // by nodes, if the first different stage makes a graph
   std::string line_difference;         // by lines, if that stage makes another text
-  std::string reproduced_run;  // "A" or "B": the run whose result tgc reproduces
+  std::string reproduced_run;  // "A" or "B": the run whose result tgc reproduces; may be empty
   std::vector<BlamedRewrite> blamed_rewrites;
 };
 

@@ -18,8 +18,8 @@ struct FuzzSpec {
   std::vector<std::string> golden_files;
   // a table of known unsound rules (known.h); if empty, fuzz() uses none, fuzz_live() the built-in tables
   std::string known_rules_file;
-  // A Python that has tinygrad 0.12.0, or an export command. If set, tinygrad must make the same texts of the compared
-  // graphs.
+  // A Python that has tinygrad 0.12.0, or an export command. If set, tinygrad compiles the compared
+  // kernels, too, and its texts must be the same.
   std::string tinygrad_command;
   std::string folder;  // for the files of findings; if empty, none are written
   // The file that saves the campaign (state.h); empty to save nothing. An existing file is continued: `num_graphs`

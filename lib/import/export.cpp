@@ -197,7 +197,7 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "define-global", .ops = Op::DEFINE_GLOBAL, .make = export_buffer},
     // DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot -> BUFFER(size; slot, dtype, LOCAL or REG)
     {.name = "define-local", .ops = {Op::DEFINE_LOCAL, Op::DEFINE_REG}, .make = export_local},
-    // DEFINE_VAR(name, min, max) -> PARAM((); -1, name, (min, max), ALU)
+    // since 0.14: DEFINE_VAR(name, min, max) -> PARAM((); -1, name, (min, max), ALU)
     {.name = "define-var", .ops = Op::DEFINE_VAR, .make = export_variable},
     // CONST index -> CONST weakint; CONST Invalid -> CONST Invalid of dtype bool
     {.name = "const", .ops = Op::CONST, .make = export_const},

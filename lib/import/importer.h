@@ -71,7 +71,7 @@ class Importer {
   };
   UOp index_node(const ValueElement& place, DType dtype);
   std::deque<MadeValue> made_values_;
-  // by buffer: the group ranges on which its stored values depend
+  // by buffer: the open group ranges on which its stored values depend
   std::unordered_map<UOp, std::unordered_set<UOp>> enclosing_ranges_;
   void check_made_nodes(size_t first) const;  // `first`: an id in `new_graph`
   int numbers_depth_ = 0;

@@ -327,7 +327,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
   if (what.outputs_values)
     for (UOp u : nodes)
       if (buffer_memories_.contains(u) && !is_memory(u) && is_memory(base(u))) add_stored_output(u);
-  // if an op outside of kPerDevice reads a buffer on several devices, each device has the same content of the buffer
+  // a buffer that is read without an op of kPerDevice above it has the same content on each device
   constexpr OpSet kPerDevice{Op::UNSHARD, Op::MULTI, Op::ALLREDUCE, Op::MSELECT, Op::CALL};
   UOpSet whole(graph_);
   for (UOp u : toposort(root, [](UOp u) { return !u.in(kPerDevice); }))

@@ -222,7 +222,7 @@ class TensorLowering {
   std::set<UOp, CompareById> looping_values_;  // computed with a loop at each use
   int64_t num_affine_steps_ = 0;
   std::vector<RangedPair> ranged_pairs_;
-  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by the ids of a STAGE's loops; empty if two differ
+  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by loops of a STAGE; no UOp if STAGEs differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;
 };
 

@@ -66,7 +66,7 @@ Result<CodeSources> find_sources(const Session& session, const std::string& inpu
 
 struct AlignedLines {
   std::vector<CodeSource::SourceLine> instruction_lines;
-  size_t num_matched = 0;                       // instructions with counterparts, up to mask_registers()
+  size_t num_matched = 0;                       // instructions with a counterpart
   std::string difference_text;                  // "; 2 of 63 instructions are only in the profile's: ..."
 };
 // Gives each instruction of `code` the line of its counterpart in `with_lines`. An instruction without a counterpart

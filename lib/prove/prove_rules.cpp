@@ -364,7 +364,7 @@ class RuleProver {
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;
-    // ask Z3 about floats in any case, because they may differ only by rounding
+    // ask Z3 about floats also if there is a counterexample, because they may differ only by rounding
     if (must_prove && (!found || dtypes::is_float(before.dtype()))) {
       if (open_) answer.why = out_.reason;  // the rule is not proven in any case, so do not ask Z3
       else if ((answer = prove(graph, {before, after}, true)).proven) {

@@ -44,7 +44,7 @@ void copy_elements(Array& to, const Array& from, int64_t begin, int64_t end) {
 
 SpecialInputs::SpecialInputs(StageRunner& runner, UOp ast, std::span<const UOp> sides,
                              std::vector<std::map<std::string, std::string>> points)
-    : stage_runner_(runner), ast_(ast), input_points_(std::move(points)), may_round_(computes_floats(ast)) {
+    : stage_runner_(runner), ast_(ast), input_points_(std::move(points)), computes_floats_(computes_floats(ast)) {
   constexpr size_t kMost = 48;
   for (UOp side : sides)
     for (UOp u : toposort(side)) {
@@ -65,7 +65,8 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
     const auto info = dtypes::finfo(d);
     const int bias = (1 << (info.exponent_bits - 1)) - 1;
     auto add = [&](double v) {
-      if (std::fabs(v) <= std::ldexp(1.0, is_wild && !may_round_ ? bias : std::min(bias, 20))) out.emplace_back(v);
+      const int exponent = is_wild && !computes_floats_ ? bias : std::min(bias, 20);
+      if (std::fabs(v) <= std::ldexp(1.0, exponent)) out.emplace_back(v);
     };
     for (double v : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0}) add(v);
     for (const Const& c : side_constants_) {
@@ -76,7 +77,7 @@ std::vector<Const> SpecialInputs::value_pool(DType d, bool is_wild) const {
     if (!is_wild || d.itemsize() < 2) return out;
     for (double v : {std::ldexp(1.0, 1 - bias - info.mantissa_bits), std::ldexp(1.0, 1 - bias), 1e-4, 100.0, 4097.0})
       add(v), add(-v);
-    if (may_round_) return out;
+    if (computes_floats_) return out;
     for (double v : {std::ldexp(1.75, bias - 1), std::ldexp(1.0, bias / 2), 65504.0, 16777217.0}) add(v), add(-v);
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     for (double v : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) out.emplace_back(v);

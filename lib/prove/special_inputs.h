@@ -39,7 +39,7 @@ class SpecialInputs {
   const UOp ast_;
   const std::vector<std::map<std::string, std::string>> input_points_;
   std::vector<Const> side_constants_;
-  bool may_round_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
+  bool computes_floats_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
   int64_t num_elements_ = 0;  // of all arrays
 };
 

@@ -56,12 +56,12 @@ struct NodeNotes {
   static uint16_t& negative_set(UOp u) { return u.node()->node_note.tried_set_; }
 };
 
-// A rewrite stores a RewriteSlot (result, mark) per visited node. Slots are never cleared; `mark` determines whether a
-// slot is valid:
+// A rewrite stores a RewriteSlot (result, slot_mark) per visited node. Slots are never cleared; `slot_mark` determines
+// whether a slot is valid:
 //
-//   mark == epoch   the slot has the node's result
-//   mark == run     the current run has begun the node's visit, but the result is not known yet
-//   other           the slot was written by an earlier rewrite and is ignored
+//   the epoch number   the slot has the node's result
+//   the run number     the current run has begun the node's visit, but the result is not known yet
+//   another number     the slot was written by an earlier rewrite and is ignored
 //
 // Each run has a new run number. Runs with the same rules may share an epoch number, and so their results; otherwise,
 // each rewrite takes a new epoch number.
@@ -106,7 +106,7 @@ struct RewriteWorkspace {
   static constexpr size_t kMaxRecentHits = 32;
 
   TableResults results;          // the result slots, if another rewrite uses those in the nodes
-  PagedTable<RewriteSlot> bottom_up;  // the result of the bottom-up rules for each node; valid if mark == num_rewrites
+  PagedTable<RewriteSlot> bottom_up;  // results of the bottom-up rules; valid if slot_mark == num_rewrites
   uint32_t num_rewrites = 0;
 
   InlineStack<RewriteFrame, 128> stack;

@@ -84,7 +84,7 @@ inline void PyrenderWriter::write_piece(UOp u) {
   tag(u);
 }
 
-// Returns 3 for k3. The first call for `ast` writes the function to kernels_text_.
+// Returns n if the text has `ast` as the function kn(). The first call for `ast` writes it to kernels_text_.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernel_graphs_.size());
   size_t number = known->second;

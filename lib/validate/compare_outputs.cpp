@@ -40,7 +40,7 @@ bool sees_all_digits(UOp u) {
   return u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ, Op::IDIV, Op::MOD, Op::SHR}) || is_maximum(u);
 }
 
-// Adds to `out` the nodes below `root` that C may compute with more bits than their dtype has.
+// Adds to `out` the nodes below `root` whose results C may keep with more bits, if their dtype is narrow.
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);

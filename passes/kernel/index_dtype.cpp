@@ -47,7 +47,7 @@ const RuleSet& pm_lower_index_dtype() {
   auto wide = dtype_by<dtype_holding_all>(u, x, y);
   auto common = dtype_by<common_dtype>(x, y);
   static const RuleSet set("pm_lower_index_dtype", {
-      // index(x) op index(y) -> index(x op y), in a dtype that fits x, y and result; index() casts to dtypes::index
+      // index(x) op index(y) -> x op y, in a dtype that fits x, y and result
       rule("lower-binary", node(ops::Binary, cast(x, kIndex), cast(y, kIndex)).as(u), cast(alu(op_of(u), cast(x, wide), cast(y, wide)), dtype_of(u))),
       rule("lower-const", node({Op::CONST, Op::VCONST}).of(kIndex).as(u), 
            cast(with_dtype(u, dtype_by<select_dtype>(u)), dtype_of(u)), unless<is_invalid>(u)),

@@ -58,7 +58,7 @@ UOp same_movements(UOp from, UOp to) {
   return to;
 }
 
-// Returns the target after the store, with the movement ops of the ASSIGN's third source.
+// Returns the target's buffer after the store, with the movement ops of the ASSIGN's third source.
 UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
   UOp assign = x.src(0);
   if (assign.num_src() != 3)

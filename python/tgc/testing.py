@@ -35,7 +35,7 @@ from tgc.golden_of_tests import LEVELS, Golden, digests, schedule_kernels, test_
 from tgc.process import TgcError, visible
 from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
-FIRST_BUFFER = 1 << 20  # a process's first buffer: the scheduler numbers temporary buffers of a schedule from 0
+FIRST_BUFFER = 1 << 20  # a process's first buffer; the scheduler numbers a schedule's temporary buffers from a small number
 SECONDS = 30
 
 

@@ -111,7 +111,7 @@ void RefBuilder::assign_in_place(CopyRemoval& copies, size_t at) {
   }
 }
 
-// A register from outside a loop or lanes that is used inside is needed until they end.
+// A register that is set before a loop or a Lanes section and used in it is needed until the section ends.
 void RefBuilder::find_lifetimes() {
   std::vector<int32_t> end_of(instructions_.size(), -1), open;
   for (size_t at = 0; at < instructions_.size(); at++) {

@@ -13,7 +13,7 @@
 namespace tgc::ref {
 
 struct LoweredElement {
-  Reg reg = kNoRegister;          // the number; for a pointer the offset (kNoRegister: 0)
+  Reg reg = kNoRegister;          // has the value; for a pointer the offset (kNoRegister: 0)
   Reg gate = kNoRegister;         // for an index or pointer: the gate, a Bool (kNoRegister: always true)
   int32_t memory = -1;            // index of the memory that a pointer points into
   int32_t register_file = -1;     // index in LoweredValues::register_files_, for a pointer into registers

@@ -18,9 +18,9 @@ from tgc.export.kinds import Function, Node
 from tgc.export.rule_instances import Maker, patterns_below
 from tgc.export.rule_lines import RuleLines, Target
 
-MOST_TRIES = 600  # random tries; if they find nothing, as many with odd operands follow
-MOST_FAILURES = 200  # random tries without an instance, after which odd operands are tried
-ODD = 1 << 20  # seeds from this number on also make odd operands
+MOST_TRIES = 600  # random tries; if they find nothing, as many with unusual operands follow
+MOST_FAILURES = 200  # random tries without an instance, after which unusual operands are tried
+ODD = 1 << 20  # seeds from this number on also make unusual operands
 SUMS = 2 << 20  # seeds from this number on also make indices that are sums of products
 MOST_SUMS = 2400
 MOST_OF_LINES = 3  # seconds of processor time to look for instances that run further lines
