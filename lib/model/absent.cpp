@@ -1,4 +1,4 @@
-// Defines OnnxModel and the functions of conformance.h in builds without TGC_ONNX: each fails and names TGC_ONNX.
+// In builds without TGC_ONNX, defines functions of OnnxModel and of conformance.h: each fails and names TGC_ONNX.
 #include "lib/model/conformance.h"
 #include "lib/support/version.h"
 

@@ -65,7 +65,7 @@ class ModelBuilder {
   Values run_graph(const onnx::GraphProto& graph, const Values& inputs);
   Values run_graph(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 
-  // Computes a tensor in REF. Throws Failure if it depends on a buffer without values.
+  // Computes a tensor in REF. Throws Failure if REF fails, or if the tensor depends on a buffer without values.
   Array evaluate_tensor(const Tensor& tensor);
   // Returns true if the tensor depends on no buffer without values.
   bool is_known(const Tensor& tensor);

@@ -29,12 +29,12 @@ class Bytes {
   void* file_mapping_ = nullptr;
 };
 
-// The values of TensorProto.DataType.
+// Values of TensorProto.DataType.
 enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
-std::string name_of(Type type);              // ONNX's name, such as "FLOAT16"; "type 99" for unknown types
+std::string name_of(Type type);              // ONNX's name, such as "FLOAT16"; "type 99" for an unknown type
 // Returns the dtype in which elements are kept, a wider one for a narrow type; nullopt if there is none.
 std::optional<DType> dtype_of(Type type);
 Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
@@ -118,7 +118,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; for an unnamed node, NAME is its first output
+  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; for an unnamed node, NAME is an output
 };
 
 struct GraphProto {
@@ -144,7 +144,7 @@ struct ModelProto {
   std::string path;
 };
 
-// Fail if the file cannot be read, or if the data are malformed.
+// Fail if the file cannot be read, or if the data are malformed or not supported.
 Result<ModelProto> read_model_file(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);

@@ -133,7 +133,7 @@ int64_t TensorProto::num_elements() const {
 
 namespace {
 
-// Returns the path with symbolic links resolved. Throws Failure if `location` is absolute or leads out of `folder`.
+// Returns the path with symbolic links resolved.
 std::string external_path(const TensorProto& t, const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -39,7 +39,7 @@ class OpCall {
   Tensors tensors(size_t from = 0) const;
 
   // array(), ints(), numbers(), integer() and number() compute an input's values during the build. They throw Failure
-  // for values that are unknown or do not fit. integer() and number() need one element.
+  // for unknown values. ints() and integer() need integers or bools; integer() and number() need one element.
   Array array(size_t i) const;
   Ints ints(size_t i) const;
   std::optional<Ints> ints_or_none(size_t i) const { return has_input(i) ? std::optional(ints(i)) : std::nullopt; }

@@ -20,7 +20,7 @@ Values branch(OpCall& c) {
   auto &yes = c.attribute_graph("then_branch"), &no = c.attribute_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run_graph(yes, Values{}), b = c.builder().run_graph(no, Values{});
-  // WHERE cannot choose between values that differ in number or kind, so the condition's value must be known here.
+  // WHERE chooses between tensors of equal shape and dtype; for other values, the condition's value must be known.
   if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++)

@@ -366,7 +366,7 @@ Values lrn(OpCall& c) {
                   .pow(Const(c.attribute_float("beta", 0.75)))};
 }
 
-// ---- dropout: the identity, except in training, where numpy's RandomState(seed) makes the mask
+// ---- dropout: the identity, except in training, where the mask is that of numpy's RandomState(seed)
 
 Values dropout(OpCall& c) {
   Tensor x = c.tensor(0);

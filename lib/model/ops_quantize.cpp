@@ -42,7 +42,7 @@ Tensor quotient(const Tensor& x, const Tensor& y) {
   return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
 }
 
-// Ties go to even. `zero` may be None.
+// Rounds, with ties to even, and clamps to the range of `to`. `zero` may be None.
 Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
   Tensor y = steps.cast(dtypes::float32).round();
   if (zero) y = y + zero.cast(dtypes::float32);

@@ -164,7 +164,7 @@ class Recurrent {
   int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
   bool reverse_first_ = false, batch_first_ = false;
   Tensor x_;
-  Ints lengths_;  // empty if all have the full length
+  Ints lengths_;  // empty if all sequences have the full length
 };
 
 using Step = Recurrent::Step;

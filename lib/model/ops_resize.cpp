@@ -53,7 +53,7 @@ double weight_at(const ResizeStyle& style, double distance) {
 }
 
 struct Taps {
-  std::vector<Ints> index;  // index[t][i]: source element number t of the result's element i
+  std::vector<Ints> index;  // index[t][i]: index of the t-th source element of the result's element i
   std::vector<std::vector<double>> weights;  // the same shape; empty in mode nearest
 };
 
@@ -178,7 +178,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
   Target target = target_of(c, from, scales, sizes);
-  // a size or scale may be 0, and the policy not_larger rounds a scaled size below 0.5 to 0
+  // a size may be 0, as the node states it or after rounding
   if (product(target.sizes) == 0) {
     Ints shape = x.shape();
     std::ranges::copy(target.sizes, shape.begin() + first);

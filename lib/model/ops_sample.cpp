@@ -244,7 +244,7 @@ Values roi_align(OpCall& c) {
   return {Tensor::cat_all(out, 0)};
 }
 
-// Bins differ in size and may overlap.
+// Bins may differ in size and overlap.
 Values max_roi_pool(OpCall& c) {
   Tensor x = c.tensor(0), rois = c.tensor(1);
   Ints bins = c.attribute_ints("pooled_shape");

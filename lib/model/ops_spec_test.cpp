@@ -1,4 +1,4 @@
-// Tests of ops in which tinygrad's frontend differs from the ONNX specification or lacks an attribute
+// Tests of ops that tinygrad's frontend lacks, or in which it differs from the ONNX specification
 // (testdata/known_gaps.md).
 #include <doctest/doctest.h>
 

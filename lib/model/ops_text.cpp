@@ -75,7 +75,7 @@ std::wstring characters_of(const std::string& text) {
   return out;
 }
 
-// Throws Failure for a pattern that may mean something else in RE2, which ONNX prescribes, than in ECMAScript.
+// Throws Failure for some constructs that RE2, which ONNX prescribes, and ECMAScript read differently.
 void check_pattern(std::string_view pattern) {
   auto refuse = [](std::string_view part) {
     throw Failure("its pattern has '" + std::string(part) + "': not supported");
@@ -151,7 +151,7 @@ using Words = std::vector<std::string>;
 struct Vectorizer {
   int64_t shortest, longest, skips;
   std::unordered_map<std::string, int64_t> place;
-  std::vector<double> weights;                     // empty if all are 1
+  std::vector<double> weights;                     // empty means that all are 1
   int64_t size = 0;
 
   static std::string joined(const Words& words, size_t from, size_t step, size_t n) {
@@ -186,7 +186,7 @@ struct Vectorizer {
     }
   }
 
-  // The words of an n-gram are at equal distances, with up to `skips` words between two of them.
+  // The words of an n-gram are at equal distances, with up to `skips` words between neighbours.
   std::vector<double> count(const Words& text) const {
     std::vector<double> out(static_cast<size_t>(size));
     for (auto n = size_t(shortest); n <= size_t(longest); n++)

@@ -28,7 +28,7 @@ Array filled(DType dtype, const Ints& shape, Const value) {
 }
 
 struct Unrealized {
-  std::vector<Array> values;  // an empty Array if the tensor needs a kernel
+  std::vector<Array> values;  // an empty Array if the value is not available
   std::vector<UOp> graphs;
   std::vector<size_t> which;  // for each of `graphs`, the index of its tensor
 };

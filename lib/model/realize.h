@@ -19,7 +19,7 @@ ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, 
 // Computes the tensors in REF.
 std::vector<Array> realize(std::span<const Tensor> tensors);
 
-// Returns the values of a tensor that needs no kernel, such as a constant; else nullopt.
+// Returns the values of a tensor if they are known without running a kernel, as for a constant; else nullopt.
 std::optional<Array> find_available_value(const Tensor& tensor);
 
 // Returns the non-empty buffers without known values on which the tensors depend.

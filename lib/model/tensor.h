@@ -1,5 +1,5 @@
 // Tensor: builds UOps as tinygrad's Tensor does, with broadcasting and dtype promotion (tensor.py, mixin/math.py,
-// mixin/movement.py). A default-constructed Tensor means None. Misuse throws Failure.
+// mixin/movement.py). A default-constructed Tensor means None. Errors are thrown as Failure.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -97,8 +97,8 @@ class Tensor {
   Tensor pool(const Ints& kernel, const Ints& stride, const Ints& dilation) const;  // tinygrad's _pool
 
   Tensor getitem(const std::vector<Index>& indices) const;
-  // Replaces the indexed elements, or combines them by `reduce` (sum, prod, amax or amin). The indices must be tensors,
-  // at least one, and whole slices.
+  // Returns a copy in which `value` replaces the indexed elements, or is combined with them by `reduce` (sum, prod,
+  // amax or amin). The indices must be tensors, at least one, and whole slices.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;

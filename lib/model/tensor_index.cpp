@@ -84,7 +84,7 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
   return indices;
 }
 
-// `indexed` has the index tensors that are left, with their axes.
+// `x` is the tensor after all other indices; `indexed` has the index tensors, each with its axis of `x`.
 struct Moved {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
@@ -127,7 +127,7 @@ bool is_tensor_or_whole_slice(const Tensor::Index& index) {
 // `x` is the sum, over the indexed axes, of the elements that the one-hot `mask` selects.
 struct Gathered {
   Tensor x, mask;
-  Ints summed;
+  Ints summed;   // the axes of the mask that were summed over
   Ints brought;  // the axes of the mask that come from index tensors
 };
 Gathered gathered(const Moved& from) {
@@ -150,7 +150,7 @@ Gathered gathered(const Moved& from) {
   }
   out.x = out.mask.where(from.x.reshape(opened), Const(0)).sum(out.summed, false, from.x.dtype());
 
-  // As in numpy, the axes of index tensors come first if the indexed axes are not adjacent.
+  // The axes of index tensors come first if the indexed axes are not adjacent.
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
   out.brought = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;

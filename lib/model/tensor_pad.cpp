@@ -52,7 +52,7 @@ std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t befor
   return {copies(0, before), copies(n - 1, after)};
 }
 
-// Reflects the axis again while the padding is longer.
+// If one reflection is too short, reflects the result again. Repeats the element of an axis of one element.
 Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
   while (before > 0 || after > 0) {
