@@ -55,7 +55,7 @@ class FromPattern {
     return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
-  // Returns a dtype that the pattern allows: `wanted` or, if it is not set, a random one. Returns nullopt if none was
+  // Returns a dtype that the pattern allows: `wanted` or, if that is not set, any. Returns nullopt if none was
   // found.
   std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {

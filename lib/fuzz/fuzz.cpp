@@ -36,7 +36,7 @@ constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
-// Returns true for an integer constant that its dtype cannot hold; tinygrad's bounds do not truncate it.
+// Returns true if the graph has an integer constant that its dtype cannot hold. tinygrad's bounds do not truncate it.
 bool has_out_of_range_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -45,15 +45,15 @@ bool has_out_of_range_constant(UOp root) {
   });
 }
 
-// Returns a JSON file that commands read as INPUT. Throws Failure.
+// Returns the graph as JSON that commands read as INPUT. Throws Failure.
 std::string json_of(const KernelText& kernel, const std::string& name) {
   InputGraph in =
       std::move(load_recorded_graph(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns true if one side of the blamed rewrite is NaN or infinite. Bisect prefers a witness at which finite values
-// differ.
+// Returns true if bisect confirms the rewrite, and one of its sides is NaN or infinite. Bisect prefers a witness at
+// which finite values differ.
 bool differs_at_the_ends(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -152,7 +152,7 @@ class Campaign {
   bool is_kept() const { return !spec_.state_file.empty() && spec_.graph.empty(); }
   double seconds() const { return seconds_before_ + seconds_since(begin_); }
 
-  // Also checks that the file can be written. Throws Failure.
+  // Reads the state file, if there is one, and checks that the file can be written. Throws Failure.
   void continue_campaign() {
     if (!is_kept()) return;
     name_ = {spec_.seed, maker_.golden_digest()};
@@ -196,7 +196,7 @@ class Campaign {
     return rare_.empty() ? std::nullopt : std::optional(chance.random_item(rare_));
   }
 
-  // If a rule is rare, keeps the kernel for mutations.
+  // Counts the rules in `hits`. If one of them is rare, keeps the kernel for mutations.
   void note(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
     bool is_rare = false;
     std::lock_guard guard(lock_);
@@ -368,7 +368,7 @@ class Campaign {
     return {std::move(finding), std::move(key)};
   }
 
-  // Returns true if it is the first finding with its key.
+  // Counts the finding. Returns true if it is the first one with its key.
   bool is_new(const KeyedFinding& n) {
     std::lock_guard guard(lock_);
     auto other = renamed_.find(n.key);

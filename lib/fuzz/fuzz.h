@@ -1,4 +1,4 @@
-// Runs a campaign of `tgc fuzz`: makes random graphs, checks their kernels, and bisects and reduces failures.
+// Runs a campaign of `tgc fuzz`: makes random graphs, checks their kernels, and bisects failures.
 #pragma once
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@ namespace tgc {
 struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t num_graphs = 1000;
-  double limit_minutes = 0;    // if not 0, replaces `num_graphs`
+  double limit_minutes = 0;    // if positive, replaces `num_graphs`
   std::string graph;           // the only graph to make; a number for fuzz_live()
   // where kernels run, besides REF; if empty, fuzz() runs a part of the kernels on the CPU
   std::string device;

@@ -83,7 +83,7 @@ class Algebra {
   UOp range(int64_t end, AxisType type) { return g_.range(end, next_axis_++, type); }
   UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
 
-  // Returns a number of kEdges, or a divisor, a multiple of one or a loop size, sometimes plus or minus 1 or negated.
+  // Returns a number of kEdges, or one at or near a multiple of a divisor or of a loop size, sometimes negated.
   int64_t number() {
     if (c_.one_in(8)) return c_.random_item(kEdges);
     int64_t d = divisors_.empty() || c_.one_in(3) ? c_.random_item(kDivisors) : c_.random_item(divisors_);
@@ -189,7 +189,7 @@ class Algebra {
 
 bool is_index(UOp u) { return u.dtype().is(Scalar::Index) && u.dtype().count() == 1 && !u.is_invalid(); }
 
-// Returns the empty UOp if indices or buffers do not permit this.
+// Fits buffers to their accesses. Returns the empty UOp if indices or buffers do not permit it.
 UOp with_fitting_buffers(UOp root) {
   // Let each iteration store to its own element, because with a mutated loop size two iterations might share one.
   for (UOp end : toposort(root)) {

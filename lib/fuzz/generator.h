@@ -1,4 +1,4 @@
-// Generates and mutates random kernels and tensor graphs; equal seeds give equal graphs.
+// Generates and mutates random kernels and tensor graphs. In one build, equal seeds give equal graphs.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -42,15 +42,15 @@ UOp random_algebra_kernel(Graph& graph, RandomSource& chance);
 // Returns a matrix product, often of dtypes for which tensor cores exist.
 UOp random_matmul_kernel(Graph& graph, RandomSource& chance);
 
-// Returns the kernel with a few mutations and fitting buffers; the empty UOp if nothing changes or the result is not
-// valid.
+// Returns the kernel with a few mutations and fitting buffers; the empty UOp if nothing changes, the result is
+// malformed, or no buffers fit.
 UOp grown_kernel(UOp ast, RandomSource& chance);
 
 // Returns the graph with a few nodes inserted; the empty UOp if nothing changes or the result is malformed.
 UOp mutated_tensor_graph(UOp sink, RandomSource& chance);
 
-// Shortens loops of constant length to `most` iterations, and buffers to their accesses. Returns the empty UOp if
-// nothing changes, or if indices or buffers do not permit it.
+// Shortens loops of constant length to `most` iterations, and fits buffers to their accesses. Returns the empty UOp if
+// no loop is longer, or if indices or buffers do not permit it.
 UOp shrink_kernel(UOp ast, int64_t most);
 
 // Returns a kernel that computes the same values, with one change such as swapped sources or a split loop; the empty
@@ -60,11 +60,11 @@ UOp make_equivalent_kernel(UOp ast, RandomSource& chance);
 // Returns a kernel with numbers near the limits of dtypes or of float precision.
 UOp random_edge_kernel(Graph& graph, RandomSource& chance);
 
-// Returns a kernel on a grid with a size above the target's launch limit. Returns the empty UOp if there is no limit,
-// or no such grid is small enough for REF.
+// Returns a kernel on a grid with a size above a launch limit of the target, but small enough for REF; the empty UOp if
+// no attempt makes one.
 UOp random_grid_kernel(Graph& graph, RandomSource& chance, const Target& target);
 
-// Returns a kernel with nodes that match the pattern (left side) of `rule`; the empty UOp if it cannot be made.
+// Returns a kernel with nodes made from the pattern (left side) of `rule`; the empty UOp if it cannot be made.
 UOp random_pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule);
 
 // Returns the SINK of a random tensor graph. Throws Failure if random choices contradict each other.

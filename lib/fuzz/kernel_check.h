@@ -28,8 +28,8 @@ struct FuzzFailure {
 };
 
 struct FuzzOutcome {
-  // Compiled: too large for REF or undefined, so only linear lists were compared. Refused: an error ended the check.
-  // LeftOut: the AST could not be run.
+  // Compiled: too large for REF or maybe undefined, so only linear lists were compared. Refused: an error ended the
+  // check. LeftOut: the AST could not be run.
   enum class Kind : uint8_t { Compared, Compiled, Refused, LeftOut, Failed };
   Kind kind = Kind::LeftOut;
   std::optional<FuzzFailure> failure = {};

@@ -191,8 +191,8 @@ class LiveCampaign {
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Called in the order of the kernels' numbers. The first finding of a culprit is noted and written to
-  // FuzzSpec::folder.
+  // Called in the order of the kernels' numbers. The first finding of each cause is noted and, if
+  // FuzzSpec::folder is set, written there.
   void count(uint64_t number, Outcome outcome) {
     report_.num_graphs_made++;
     (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused_kernels

@@ -266,7 +266,7 @@ std::optional<InputGraph> GraphMaker::make_tensor_graph(const KernelText* parent
 
 namespace {
 
-// Returns nullopt if `text` does not begin with a number.
+// Returns nullopt if `text` does not begin with a number of at most 64 bits.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t n = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);

@@ -1,4 +1,4 @@
-// Makes the graphs of a campaign from its seed, golden files and recipes, and compares them with tinygrad's.
+// Makes a campaign's graphs from its seed, golden files and recipes, and compares their compilation with tinygrad's.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -81,7 +81,7 @@ class GraphMaker {
   GeneratedGraph make_graph(uint64_t number, const MakerCallbacks& steering) const;
   // Throws Failure if the seed and the golden files make no such graph.
   GeneratedGraph remake_graph(const GraphRecipe& recipe) const;
-  // Makes kernel number `kernel` of tensor graph `number`, whose compilation is `whole`; may have no kernel.
+  // Makes kernel number `kernel` of tensor graph `number`, whose compilation is `whole`; the result may have no kernel.
   GeneratedGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
   // Returns the generator for the checks of this graph.
   RandomSource random_source_for_recipe(const GraphRecipe& recipe) const;

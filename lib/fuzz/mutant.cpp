@@ -7,9 +7,9 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMutantNodes = 4000;  // no subgraph is inserted into a larger graph
+constexpr size_t kMutantNodes = 4000;  // no subgraph is inserted into a graph of so many nodes
 
-// Args that are likely to expose bugs; `i` is taken modulo their number.
+// Returns one of the args that are likely to expose bugs; `i` is taken modulo their number.
 Arg edge_value(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
@@ -96,7 +96,7 @@ class Mutator {
 
  private:
   UOp other() const { return nodes_[s_.other_position % nodes_.size()]; }
-  // `i` is taken modulo the number of nodes. Returns the empty UOp if there are none.
+  // Returns the i-th node, modulo their number, whose op is in `ops`; the empty UOp if there are none.
   UOp pick(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)

@@ -3,7 +3,7 @@
 // (TGC_FUZZ_SEED), or write the kernels to a file that tinygrad can replay:
 //   TGC_FUZZ_SECONDS=600 build/release/bin/tgc_tool_tests -tc='random kernels*'
 //   TGC_FUZZ_OUT=fuzz.jsonl build/release/bin/tgc_tool_tests -tc='random kernels*'
-//   then scripts/tinygrad_export.py --replay fuzz.jsonl
+//   then scripts/tinygrad_export.py -o out.jsonl --replay fuzz.jsonl
 #include <doctest/doctest.h>
 
 #include <chrono>

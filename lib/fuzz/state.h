@@ -1,4 +1,4 @@
-// Saves a campaign in a file, so that it can continue.
+// Writes the state of a campaign as JSON, and reads it from a file to continue the campaign.
 #pragma once
 #include <map>
 #include <set>

@@ -50,7 +50,7 @@ class Tensors {
       if (size * next > kMaxElements) next = 1;
       out.push_back(next), size *= next;
     }
-    if (!several_.empty() && c_.one_in(2)) {  // for several devices: an axis that they divide, and one more
+    if (!several_.empty() && c_.one_in(2)) {  // an axis that the number of devices divides, and another axis
       if (out.size() == 1) out.push_back(3);
       out[c_.random_below(out.size())] = int64_t(2 * several_.size());
     }
@@ -263,7 +263,7 @@ class Tensors {
     return shrink(u, pairs);
   }
 
-  // Adds an output that squares an image as of IMAGE=2, sometimes of a wrong shape. Returns the empty UOp.
+  // If the tensor can be an image as of IMAGE=2, adds its square to the outputs. Returns the empty UOp.
   UOp as_image(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};
