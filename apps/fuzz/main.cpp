@@ -4,7 +4,7 @@
 //   mutants: runs mutated golden graphs through commands of tgc and prints a table of the outcomes
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
 //   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
-// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, which a finding ends by SIGABRT
+// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, which a failed check ends by SIGABRT
 // Exit codes: 0 no finding, 1 findings or too few refuted rule mutants, 2 wrong arguments or no campaign possible.
 #include <algorithm>
 #include <charconv>
@@ -52,7 +52,7 @@ int run_files(const FuzzTarget& target, const std::vector<std::string>& files) {
 
 int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  setenv("TGC_CACHE", "0", 0);  // compile every mutant, and store none in the user's compile cache
+  setenv("TGC_CACHE", "0", 0);  // by default, do not use the user's compile cache
   std::string name = argc > 1 ? argv[1] : "";
   CampaignOptions options;
   std::vector<std::string> files;

@@ -46,8 +46,8 @@ struct MutantRunOptions {
   double kernel_limit_seconds = 2;  // of a kernel, of bisect and of reduce
 };
 
-// The first kStepBytes bytes of `bytes` choose a graph of `kind` and a target; the rest are mutation steps. A finding
-// ends the process (report_finding()).
+// The first kMutationStepBytes bytes of `bytes` choose a graph of `kind`, a target and a kind of graphs to insert; the
+// rest are mutation steps. A finding ends the process (report_finding()).
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log);
 
 // Returns the mutant as JSON; empty if the mutation steps do not apply.

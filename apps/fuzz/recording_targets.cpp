@@ -1,5 +1,5 @@
-// The target "recordings": mutates graphs of other tinygrad releases, as JSON that stays valid, and imports and
-// compiles them. The input seeds the choice of graph and mutations.
+// The target "recordings": mutates graphs of other tinygrad releases, as JSON that stays valid, imports them, and
+// compiles kernels. The input seeds the choice of graph and mutations.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct Record {
   std::string producer;
-  std::vector<std::string> graphs;  // as tgc's JSON; pyrender texts are skipped
+  std::vector<std::string> graphs;  // as tgc's JSON, or as pyrender, which the target skips
 };
 
 std::vector<Record> read_recordings() {

@@ -18,7 +18,7 @@ struct FuzzTarget {
   std::string_view name;  // also names the folder of its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t max_input_bytes = 4096;
-  size_t record_bytes = 1;  // of the records in the input, which mutations keep whole
+  size_t record_bytes = 1;  // of the records in the input, which mutate_bytes() keeps whole
   bool is_text_input = false;  // the input is text: mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
