@@ -23,7 +23,7 @@ struct FuzzFailure {
   std::string device;
   std::string symptom;  // as in `tgc reduce --while`
   std::string message;
-  bool is_non_finite = false;  // the results differ only where one is NaN or infinite
+  bool is_non_finite = false;  // the results differ only where one is NaN, infinite or the largest fp8 number
   std::optional<FuzzKernel> kernel_variant = {};  // the kernel that failed, if it is an equivalent one
 };
 

@@ -14,10 +14,10 @@ struct FindingTraits {
   std::string rule;     // the blamed "RULE [BRANCH]", or "LLVM's PASS"
   std::string symptom;  // as in `tgc reduce --while`
   std::string message;
-  std::string node = {};  // the rewritten node, as a tree
-  bool is_non_finite = false;      // the two sides differ only where one is NaN or infinite
+  std::string node = {};  // the rewritten node, as bisect prints it
+  bool is_non_finite = false;      // the sides differ only where one is NaN, infinite or the largest fp8 number
   bool has_out_of_range_constant = false;  // outside the range of its dtype
-  std::map<std::string, std::string> settings;  // those that differ from tinygrad's defaults
+  std::map<std::string, std::string> settings;  // those that differ from their defaults
 };
 
 class KnownRules {

@@ -21,7 +21,7 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // a kernel that takes longer is left out
+constexpr double kRunSeconds = 5;      // for all runs of a kernel; one that takes longer is left out
 // the linearizer of tinygrad 0.14.0 takes 20 s for some kernels
 constexpr double kAnswerSeconds = 90;
 
@@ -102,7 +102,7 @@ class LiveCampaign {
       RunReport report = run_kernel(session_, *made, options);
       // a missing library, such as that of a compiler, ends the campaign
       if (report.error.starts_with("cannot load ")) throw Failure(report.error);
-      // the time limit ended the run before rounding was examined
+      // no time was left for some runs, such as the one that examines rounding
       const bool is_cut = !report.left_out_runs.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
         return Outcome{Outcome::Kind::LeftOut};

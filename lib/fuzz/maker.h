@@ -24,7 +24,7 @@ struct KernelText {
   std::string target;       // empty for a tensor graph
 };
 
-// Returns the settings that differ from tinygrad's defaults.
+// Returns the settings that differ from their defaults.
 GoldenSettings find_changed_settings(const Settings& settings);
 
 // Compares tinygrad's compilation with that of tgc's own pipeline. Fails if the graph cannot be read, or if tinygrad

@@ -137,7 +137,7 @@ Values slice(OpCall& c) {
   for (size_t i = 0; i < axes.size(); i++) {
     int64_t dim = x.resolve_dim(axes[i]), n = x.size(dim);
     bool backward = steps[i] < 0;
-    // ONNX clamps the start of a backward slice to the first element, and Python to the position before it.
+    // A backward slice that starts before the first element has this element in ONNX, but is empty in Python.
     auto clamped = [&](int64_t at, int64_t low, int64_t high) {
       return std::clamp(at < 0 ? at + n : at, low, std::max(low, high));
     };

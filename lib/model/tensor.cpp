@@ -160,7 +160,7 @@ Tensor Tensor::number(Const value) const {
 }
 
 Tensor Tensor::cast(DType to) const {
-  // C does not define casts of negative floats to unsigned integers; a cast through int32 wraps them around.
+  // C does not define casts of floats of -1 or less to unsigned integers; a cast through int32 wraps them around.
   if ((to == dtypes::uint8 || to == dtypes::uint16) && dtypes::is_float(dtype()))
     return Tensor(uop_.cast(dtypes::int32).cast(to));
   return Tensor(uop_.cast(to));
