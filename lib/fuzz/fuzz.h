@@ -12,7 +12,7 @@ struct FuzzSpec {
   uint64_t seed = 0;
   uint64_t num_graphs = 1000;
   double limit_minutes = 0;    // if positive, replaces `num_graphs`
-  std::string graph;           // the only graph to make; a number for fuzz_live()
+  std::string graph;           // if not empty, the only graph to make; for fuzz_live(), a number
   // where kernels run, besides REF; if empty, fuzz() runs a part of the kernels on the CPU
   std::string device;
   std::vector<std::string> golden_files;

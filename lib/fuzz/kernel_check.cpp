@@ -249,7 +249,7 @@ class KernelCheck {
   VariableValues variables_;
   const ReferenceRunner ref_{inputs_, variables_, {.should_run_in_process = true, .timeout_seconds = kMaxSeconds}};
   std::optional<RoundingEffect> rounding_;
-  bool has_undefined_ = false;  // in the last run in REF; rules may change the result
+  bool has_undefined_ = false;  // in the last run in REF; rules may change undefined results
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ namespace tgc {
 namespace {
 
 constexpr double kBisectSeconds = 30;
-constexpr double kRunSeconds = 5;      // for all runs of a kernel; one that takes longer is left out
+constexpr double kRunSeconds = 5;      // for all runs of a kernel, which is left out if they take longer
 // the linearizer of tinygrad 0.14.0 takes 20 s for some kernels
 constexpr double kAnswerSeconds = 90;
 
@@ -30,7 +30,7 @@ struct Outcome {
   size_t runs = 0, device_runs = 0, rounding = 0;
   std::optional<FuzzFinding> finding = {};
   std::string node = {};
-  // without a rule: the known cause, or the beginning of the error
+  // for findings without a rule: the known cause, or the beginning of the error
   std::string cause = {};
   std::string kernel = {};
 };

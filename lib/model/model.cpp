@@ -299,7 +299,7 @@ Values ModelBuilder::run_graph(const onnx::GraphProto& graph, const std::map<std
   return run_nodes(graph.nodes, outputs, current_opsets_ ? *current_opsets_ : model_.opsets);
 }
 
-// Closes the innermost scope.
+// Runs the nodes in the innermost scope, and closes it.
 Values ModelBuilder::run_nodes(const std::vector<onnx::NodeProto>& nodes, const std::vector<std::string>& outputs,
                                const std::map<std::string, int64_t>& opsets) {
   check_limit(Limit::ModelDepth, ++nesting_depth_);

@@ -183,7 +183,7 @@ void replace_dots(std::string& text, const std::string& by) {
   if (auto at = text.find("..."); at != std::string::npos) text.replace(at, 3, by);
 }
 
-// Replaces "..." by one unused letter for each axis, and sets a missing output.
+// Replaces "..." by one unused letter for each axis that it stands for, and sets a missing output.
 void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string>& output, const Tensors& xs) {
   std::string all, used;
   for (auto& s : inputs) used += s;

@@ -126,7 +126,7 @@ Tensor Tensor::pool(const Ints& kernel, const Ints& stride, const Ints& dilation
   size_t n = kernel.size(), lead = own.size() - n;
   if (own.size() < n || stride.size() != n || dilation.size() != n)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(own.size()));
-  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide[j]: length of a kernel element's row (i * f + d)
+  std::vector<int64_t> out(n), repeats(lead, 1), wide(n);  // wide[j]: length of a kernel element's row on axis j
   for (size_t j = 0; j < n; j++) {
     int64_t k = kernel[j], s = stride[j], d = dilation[j], i = own[lead + j];
     if (k <= 0 || s <= 0 || d <= 0) throw Failure("a window, stride or dilation that is not positive");
