@@ -32,7 +32,7 @@ constexpr uint64_t kRare = 3;
 // seconds of processor time, so that findings do not depend on the machine's load
 constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
-constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only at startup
+constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only once
 
 std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
