@@ -26,7 +26,7 @@ struct Finalist {
   double seconds = INFINITY;
 };
 
-// tgc's hand-coded opts are none with NOOPT, or for a kernel with BUFFERIZE nodes.
+// With NOOPT, or for a kernel with BUFFERIZE nodes, tgc has no hand-coded opts.
 std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   if (by_tinygrad)
     return read_opt_list(kernel.graph(), kernel.kernel_origin().opts.empty() ? "[]" : kernel.kernel_origin().opts);
@@ -68,7 +68,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
     else if (why.empty()) why = c.candidate->failure_reason;
   };
   log.hand_coded_opts = texts_of_opts(kernel.graph(), hand_coded_opts(kernel, bool(plan.compile_candidate)));
-  add(log.hand_coded_opts);  // the first finalist never drops out, so its time is known
+  add(log.hand_coded_opts);  // compare_times() times the first finalist in each turn
   add(log.opts);
   for (const CandidateLog* c : timed) add(c->opts);
 
@@ -308,7 +308,7 @@ class SearchRunner {
     return Unit{};
   }
 
-  // Returns errors that concern only this kernel; throws Failure for others.
+  // run() warns about a returned error, and ends if this function throws Failure.
   Status search(SearchItem& item, size_t number, size_t of, double deadline) {
     auto found_place = place_of(item);
     if (!found_place && plan_.device.empty()) return found_place.diag();

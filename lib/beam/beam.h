@@ -10,7 +10,7 @@ namespace tgc {
 struct BeamPlan {
   std::string input = "-", kernel = {};
   std::string device = {};            // as choose_placement() takes it; empty: the kernel's own target
-  std::string reference_device = {};  // empty: see DeviceTimes::Options
+  std::string reference_device = {};  // empty: see DeviceTimes::TimingOptions
   SearchPlan search_plan = {};
   Shard shard = {};
   int num_confirm_turns = 5;
@@ -22,11 +22,11 @@ struct BeamPlan {
   std::string replay_path = {};   // recorded times that replace measurements
 };
 
-// Stores results, and calls `report` with each log. A kernel that cannot be searched causes a warning. Fails if an
-// input, file or device cannot be used, or if all searches fail.
+// Calls `report` with each log. A kernel that cannot be searched causes a warning. Fails, for example, if an input,
+// file or device cannot be used.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
-// Returns the name, as in files of results, of this machine's hardware for `target`; empty: unknown.
+// Returns the name of this machine's hardware for `target`; empty: unknown.
 std::string device_name(const std::string& target);
 
 }  // namespace tgc

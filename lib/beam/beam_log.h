@@ -24,7 +24,7 @@ struct RoundLog {
 };
 
 struct BeamLog {
-  std::string kernel, target, device;  // device: name of the hardware
+  std::string kernel, target, device;
   Sha256 key{};
   int64_t beam_width = 0, estimate = 1;
   std::vector<RoundLog> rounds;
@@ -48,13 +48,12 @@ struct BeamLog {
 
 std::string make_enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
-// rounds_table() has a row for each round, explanation_text() the gain of each opt.
 std::string result_line(const BeamLog& log);
-std::string rounds_table(const BeamLog& log);
-std::string explanation_text(const BeamLog& log);
+std::string rounds_table(const BeamLog& log);      // with a row for each round
+std::string explanation_text(const BeamLog& log);  // with the gain of each opt
 std::string seconds_text(double seconds);  // such as "12.34 us"
 
-// `opts` is as joined_opts() writes them, `function_name` as DEBUG=2 shows it.
+// `opts` is as opts_as_text() writes them, `function_name` as DEBUG=2 shows it.
 struct ProgramOpts {
   std::string function_name, opts;
 };

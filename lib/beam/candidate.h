@@ -16,7 +16,7 @@ enum class CandidateOutcome : uint8_t {
   TooManyOperations,
   TooSlow,
   Failed,
-  Wrong,              // wrong result, or failed in the run that checks it
+  Wrong,              // wrong result, or an error while checking it
   Unknown,            // not classified, only listed, or without a recorded time
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
@@ -50,7 +50,7 @@ struct CandidateSpec {
   Device* device = nullptr;  // null: nothing is compiled, and Identity::Binary acts like Source
 };
 
-// `ast` is the result of Scheduler::optimized_ast(). Thread-safe: only reads the graph of `ast`.
+// `ast` is the result of Scheduler::make_optimized_ast(). Thread-safe: only reads the graph of `ast`.
 BeamCandidate make_candidate(UOp ast, const CandidateSpec& spec);
 
 // `spec.compile_candidate` must be set.

@@ -1,4 +1,4 @@
-// A minimal SQLite interface. Functions throw Failure.
+// A minimal SQLite interface. Functions throw Failure on errors.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@ namespace tgc {
 
 class SqliteDatabase;
 
-// bind_value() sets the parameters in order; columns are numbered from 0.
+// The bind functions set the parameters in order; columns are numbered from 0.
 class SqlStatement {
  public:
   SqlStatement& bind_value(int64_t value);

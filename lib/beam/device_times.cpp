@@ -17,16 +17,16 @@ namespace tgc {
 
 namespace {
 
-constexpr int kRuns = 3;                      // minimum number of runs on a device with a driver
+constexpr int kRuns = 3;                      // time_candidate()'s minimum on a device with a driver
 constexpr int kMostRuns = 100;                // a short kernel runs until kEnoughSeconds, at most this often
 constexpr double kEnoughSeconds = 1e-3;
 constexpr double kSlowFactor = 3;             // candidates slower than 3 * keep limit are not run again
 constexpr double kReliableSlowFactor = 1.25;  // replaces kSlowFactor if the runs are long enough to be reliable
 constexpr double kDelaySeconds = 0.02;        // another process may delay a run by this time
-constexpr double kStopFactor = 2;             // n runs are stopped after n * keep limit * 2 + kNewWorker
+constexpr double kStopFactor = 2;             // see TimingLimits::limit()
 constexpr double kNewWorker = 0.03;
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;           // operations; REF takes longer for more
+constexpr double kMostForRef = 3e7;           // operations; REF is too slow for more
 
 DeviceBuffer buffer_of(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};

@@ -11,7 +11,8 @@ namespace tgc {
 // `width`. Fails if the file exists, but cannot be read as one of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
-// Returns "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty without BEAM.
+// Returns a text such as "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty if
+// use_found_opts() has not succeeded.
 std::string found_opts_note();
 
 }  // namespace tgc

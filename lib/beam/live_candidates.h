@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns an empty function if tgc applies the opts. `in` is the kernel as the live tinygrad compiled it. `session`,
-// `in` and `place` must outlive the function.
+// Returns an empty function if tgc applies the opts. `in` is the kernel. `session`, `in` and `place` must outlive the
+// function.
 CandidateSpec::Compile make_live_compile(const Session& session, const InputGraph& in, Placement& place);
 
 }  // namespace tgc

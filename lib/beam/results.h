@@ -55,7 +55,7 @@ Status merge_results(const std::vector<std::string>& from, const std::string& to
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// The keys are joined_opts().
+// The keys are opts_as_text().
 using MeasuredCandidates = std::map<std::string, CandidateLog>;
 
 std::string measured_text(const BeamLog& log);
