@@ -19,7 +19,7 @@ inline constexpr LspCommand kLspCommands[] = {
     {"tgc.run", "run", "run"}, {"tgc.bisect", "bisect", "bisect"}, {"tgc.view", "view", "view"}};
 
 void write_capabilities(JsonWriter& json);
-// Writes at most 1000 problems, of the sections searched so far.
+// Writes at most 1000 problems: unreadable records, and the problems of the sections searched so far.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
 // Writes bytes of a section's text as a Location.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
@@ -46,7 +46,7 @@ void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument
 
 // Returns code in Markdown, on one line, between more backticks than `text` has in a row.
 std::string code_span(std::string_view text);
-// Escapes characters that can have a meaning in Markdown or HTML. Line breaks become spaces.
+// Escapes `text` for use within a line of Markdown. Line breaks become spaces.
 std::string escape_markdown(std::string_view text);
 
 }  // namespace tgc

@@ -1,5 +1,5 @@
 // Computes what an editor shows for a section. Positions are bytes of the section's text; an `end` is the byte behind
-// the last one, except in a Fold.
+// the last one, except in a FoldingRange.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -55,11 +55,11 @@ struct CompletionList {
   std::vector<CompletionItem> completions;
   bool is_incomplete = false;
 };
-// Completes the word at byte `at`. Names are listed the nearest first. If the release of the graph is known, returns
-// only its ops and members.
+// Completes the word at byte `at`. Names are listed the nearest first. If the release of the graph is known, leaves out
+// what the release lacks, such as ops.
 CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at);
 
-// Returns the definition, then the uses. Fails if no name that can be renamed is there.
+// Returns the definition, then the uses, of the name at byte `at`. Fails if there is none that can be renamed.
 Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnalysis& analysis, size_t at);
 // Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
 // definitions and uses.

@@ -52,7 +52,7 @@ std::optional<int> CommandJob::read() {
     break;
   }
   int status = 0;
-  ::waitpid(std::exchange(process_id_, 0), &status, 0);  // waits briefly: the process has closed its output
+  ::waitpid(std::exchange(process_id_, 0), &status, 0);  // usually short: the process has closed its output
   return exit_code_of_status(status);
 }
 

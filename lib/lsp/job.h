@@ -1,4 +1,4 @@
-// Job: a tgc command that the user started from the editor.
+// CommandJob: a tgc command that the user started from the editor.
 #pragma once
 #include <sys/types.h>
 #include <optional>

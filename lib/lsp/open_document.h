@@ -1,4 +1,4 @@
-// Document: a text with positions. OpenDocument: a document that is open in the editor, with its sections.
+// TextDocument: a text with positions. OpenDocument: a text that is open in the editor, with its sections.
 #pragma once
 #include <cstdint>
 #include <list>

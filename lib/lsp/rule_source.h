@@ -26,7 +26,7 @@ std::string web_address(const RuleLocation& place, std::string_view producer);
 void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,
                         const std::vector<std::string>& folders);
 
-// path_of_uri() returns "" unless `uri` is a "file:" URI.
+// path_of_uri() returns "" unless `uri` begins with "file:///".
 std::string path_of_uri(std::string_view uri);
 std::string uri_of_path(std::string_view path);
 

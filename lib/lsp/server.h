@@ -32,8 +32,8 @@ class LspServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Serves a client until `exit`, or until reading or writing fails. Returns 0 if the client said `shutdown` before
-// `exit`, else 1.
+// Serves a client until `exit` or the end of the input, or until reading or writing fails. Returns 0 if the client said
+// `shutdown` before `exit`, else 1.
 int serve_lsp(int in, int out, const std::string& program);
 
 }  // namespace tgc
