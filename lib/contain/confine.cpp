@@ -45,7 +45,7 @@ Diag refused(const char* wall, int error) {
   return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
 }
 
-// Not with directory_iterator, whose increment() ends the process if memory runs out.
+// Does not use directory_iterator, whose increment() ends the process if memory runs out.
 std::vector<std::string> names_in(const char* folder) {
   std::vector<std::string> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
@@ -213,7 +213,7 @@ constexpr const char* kNoDriver[] = {
     "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "setsid", "setpgid",
     "accept", "accept4", "sendto", "sendmsg", "sendmmsg"};
 
-// Libraries do not depend on these calls. A Driver worker gets EPERM, unless an earlier rule allows them.
+// In a Driver worker, these calls fail with EPERM, unless an earlier rule allows them.
 constexpr const char* kRefused[] = {
     "socket", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr",
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
@@ -245,7 +245,7 @@ class Filter {
   void add(uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
   }
-  // The first rule of the call whose conditions hold decides. Does nothing if this architecture lacks the call.
+  // The first rule of the call whose conditions hold decides. Does nothing if libseccomp does not know the call.
   void add(uint32_t action, const char* name, std::vector<Condition> when = {}) {
     if (int number = seccomp_syscall_resolve_name(name); number >= 0)
       rules_[uint32_t(number)].push_back({std::move(when), action});

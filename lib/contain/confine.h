@@ -13,8 +13,8 @@ namespace tgc {
 enum class Rights : uint8_t {
   Compute,  // memory, clocks, existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers
-  Driver,   // also what device drivers need: device files, threads, own child processes, files in `writable_paths`; no
-            // network, and no access to other processes
+  Driver,   // also what device drivers need: device files, threads, own child processes, reading most files, writing
+            // in `writable_paths`; no network, and no access to other processes
 };
 
 struct Confinement {
@@ -27,10 +27,9 @@ struct Confinement {
   int max_landlock_abi = 1000;
 };
 
-// This process must have one thread, because Landlock does not reach running threads. `channel` is connected to the
-// parent process. Closes all other descriptors, except that 0 to 2 become /dev/null. A forbidden system call then
-// raises SIGSYS, or fails. Returns an error if a mechanism cannot be activated; then the caller must not run untrusted
-// code.
+// Other threads that already run get the seccomp filter, but no Landlock rules. `channel` is connected to the parent
+// process. Closes all other descriptors, except that 0 to 2 become /dev/null. A forbidden system call then raises
+// SIGSYS, or fails. If this function returns an error, the caller must not run untrusted code.
 Status confine_process(const Confinement& what, int channel);
 
 // Builds the filter for Rights::Compute, so that workers inherit it through fork.

@@ -84,8 +84,8 @@ bool write_all(int fd, const void* data, size_t bytes) {
   return true;
 }
 
-// Does not raise SIGPIPE if the worker is dead. Returns false if the worker is dead, or has not read the message at the
-// current deadline.
+// Does not raise SIGPIPE if the worker is dead. Returns false if the worker is dead, or if not all bytes are sent at
+// the current deadline.
 bool send_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
   while (bytes) {
@@ -211,7 +211,7 @@ class Reader {
   ReadOutcome read(void* to, size_t bytes) {
     auto p = static_cast<char*>(to);
     while (bytes) {
-      if (child_) {  // without a child (in a worker), the read below waits forever
+      if (child_) {  // without a child (in a worker), the read below has no time limit
         // also ends the wait for a worker that keeps on sending after the deadline
         if (seconds_since(deadline_.end_time) > kCompareGraceSeconds) return ReadOutcome::TimedOut;
         pollfd waiting{fd_, POLLIN, 0};
@@ -339,7 +339,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Diag{std::string("cannot create a channel to a worker process: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // else both processes would write the buffered output
+  std::fflush(nullptr);  // else both processes could write the buffered output
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
   if (child > 0) channels().opened(ends[0]);

@@ -57,7 +57,7 @@ class WorkerProcess {
   WorkerProcess& operator=(WorkerProcess&&) = delete;
   ~WorkerProcess() { kill_and_wait(); }
 
-  // Returns an error if the worker is dead, or does not read the message before the current deadline.
+  // Returns an error if the worker is dead, or if the message cannot be sent before the current deadline.
   Status send(std::string_view message);
   // Waits at most `timeout_seconds` (0: no limit) for the next answer. The time restarts whenever the value of
   // `progress` changes; current_deadline() may end the wait earlier. If the worker dies or is killed, this call and all

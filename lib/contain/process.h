@@ -40,8 +40,8 @@ struct ProcessOptions {
   // kill(-pid) ends the program and the processes that it started. Ctrl-C in the terminal does not reach this group.
   bool has_own_process_group = false;
 };
-// SIGPIPE and SIGXFSZ have their default actions. The caller waits for the process's end. Fails if the program cannot
-// be started.
+// In the program, SIGPIPE and SIGXFSZ have their default actions. The caller must wait for the process. Fails if the
+// program cannot be started.
 Result<pid_t> start_process(const ProcessOptions& start);
 
 // Start this shell with has_own_process_group, and with the read end of a pipe as `liveness_descriptor`: when the

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-// TGC_PORTABLE: use only POSIX.
+// TGC_PORTABLE: compile as for a system other than Linux.
 #if defined(__linux__) && !defined(TGC_PORTABLE)
 #define TGC_LINUX 1
 #else
@@ -18,7 +18,7 @@ bool make_pipe(int ends[2]);
 // The descriptor is closed when the process executes another program. Returns -1 and sets errno if it fails.
 int accept_connection(int socket);
 
-// Returns the processor time of this process and of its children that ended.
+// Returns the processor time of this process and of the children that it waited for.
 double processor_seconds();
 
 std::string signal_name(int signal);  // "SIGSEGV"; "signal 99" if it has no name

@@ -23,7 +23,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Removes folders of processes that no longer exist: those of this user that have not changed for an hour.
+// Removes folders of processes that no longer exist, if they are of this user and have not changed for an hour.
 void remove_leftover_folders(const std::string& temporary_folder);
 
 }  // namespace tgc
