@@ -52,7 +52,7 @@ Result<std::optional<RenameTable>> requested_renames(const std::string& option);
 
 // Removes the suffixes by which tinygrad distinguishes kernels of one name, from a name or text: "E_4n1" becomes "E_4".
 std::string remove_name_counters(std::string_view text);
-// Returns the name of a kernel without color codes and that suffix.
+// Returns the name of a kernel without color codes and without suffixes such as "n1".
 std::string plain_kernel_name(std::string_view name);
 
 }  // namespace tgc

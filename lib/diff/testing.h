@@ -18,7 +18,7 @@ std::string_view name_of(MutationKind m);
 
 struct MutatedGraph {
   UOp root;
-  // true if `diff`, of the original and the mutated graph, shows the change
+  // returns true if a diff of the original and the mutated graph shows the change
   std::function<bool(const GraphDiff&)> is_shown;
 };
 
