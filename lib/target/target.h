@@ -54,7 +54,7 @@ std::span<const RendererClass> renderer_classes();
 // Fails for an unknown part, for an arch of a renderer that has no archs, and for the device "plugin".
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
-// Returns full names. parse_target() accepts further CUDA archs.
+// Returns full names. parse_target() accepts further archs.
 std::span<const std::string_view> known_targets();
 
 // As device.py:is_dtype_supported on Linux (x86-64) outside CI.
