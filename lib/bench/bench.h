@@ -31,8 +31,8 @@ struct BenchResult {
   std::string recording_release;  // such as "tinygrad 0.14.0"
   double wall_seconds = 0;
 };
-// Times the graphs that tgc compiles, session.jobs at a time; with plan.should_include_reading, times each input with
-// time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if cancelled, or if
+// Times the graphs that tgc compiles, session.num_jobs at a time; with plan.should_include_reading, times each input
+// with time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if cancelled, or if
 // an input cannot be prepared; a graph that cannot be timed has an error as its graph_time.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 

@@ -13,8 +13,8 @@ namespace tgc {
 void suggest_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied);
 
 // Times `applied` and the lists of opts that address each of the first `most` reasons, in turns on `place`. Sets the
-// members of Reason from `opts` on to the fastest list with a correct result, and sorts these reasons by speedup.
-// Throws Failure if `applied` does not compile. `compile`: see CandidateSpec.
+// members of SlownessReason from `opts` on to the fastest list with a correct result, and sorts these reasons by
+// speedup. Throws Failure if `applied` does not compile. `compile`: see CandidateSpec.
 void measure_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

@@ -13,13 +13,13 @@ constexpr const char* kMeasuredPeaksSource = "measured";  // PeakRates::source o
 struct PeakRates {
   double bytes_per_second = 0;       // of the device's memory, read and written
   double operations_per_second = 0;  // on float32: multiplications and additions
-  double launch_seconds = 0;         // of a kernel that does nothing; 0: not known
+  double launch_seconds = 0;         // of a kernel that only stores one element; 0: not known
   // Times of basic steps on one compute unit (on a CPU: in one thread); 0: not known.
   double instruction_seconds = 0;  // of an instruction that nothing delays
   double addition_latency_seconds = 0;  // until an addition can use the result of the addition before it
   double near_load_seconds = 0;    // to load an element whose cache line the level 2 cache holds
   double far_load_seconds = 0;     // to load an element whose cache line only a larger cache holds
-  double group_seconds = 0;        // of a work group that does nothing
+  double group_seconds = 0;        // of a work group that only stores one element
   std::string source;              // kMeasuredPeaksSource, or "published for" and the name of a card
 
   // Rates of memory for smaller working sets, which caches hold, by ascending size.
@@ -31,7 +31,7 @@ struct PeakRates {
   double rate_for_bytes(double working_set) const;  // in bytes per second, for accesses to `working_set` bytes
 };
 
-// Returns the peak rates of `device`: measured on the CPU and on OpenCL devices, else those of profile::device_peak().
+// Returns the peak rates of `device`: measured on the CPU and on OpenCL devices, else from profile::find_device_peak().
 // Fails if the device is not known, or if a measurement fails. `should_measure_only_rates`: measures only
 // `bytes_per_second`, `operations_per_second` and `instruction_seconds`.
 Result<PeakRates> peaks_of_device(const Session& session, const std::string& device,
