@@ -14,7 +14,7 @@ struct TraceStep {
     Rewrite,  // a rule replaced `before` by `after`
     Part,     // a rule replaced `before` by a graph that has `after` below its root
     Rebuilt,  // `after` is `before` with new sources
-    // code of the stage outside its rules made `after`; `rewrite` is the first graph rewrite whose input has `after`
+    // code of the stage outside its rules made `after`; `rewrite`, if set, is the first rewrite whose input has `after`
     Stage,
     Gone,     // the node is no longer used; `rule`, if set, is the last rule that removed it from a graph
     Unknown,  // the events do not show how the stage made its result, or what the node became

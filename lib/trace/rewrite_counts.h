@@ -26,7 +26,7 @@ class RewriteCounts {
   // Returns an error if a listed stage is in no pipeline.
   Status outcome() const { return stage_selection_.outcome(); }
 
-  // Return the report of `tgc stats`: rewrites by rule, nodes by op, and if recorded, the times of stages and rules.
+  // Return the report of `tgc stats`: rewrites by rule, nodes by op and, if all are counted, the recorded times.
   std::string text() const;
   std::string json() const;
   // Return the report of `tgc patterns`: each rule with its hits, its ops and its stages.

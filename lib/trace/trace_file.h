@@ -5,13 +5,13 @@
 //   {"id":17,"op":"MUL",...}                                node #17, before its first use (graph_json.h)
 //   ["graph","tinygrad 0.14"]                               a new graph of this release (0.12 if none is given);
 //                                                           events name nodes by their line since, from 0
-//   ["kernel","NAME","TARGET",node]     ["user_operation","add (model.py:12::forward)"]
+//   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,number of rules (0 if unknown),is_bottom_up,"SET"] ... ["end",depth,node or null]
 //   ["rule","add-zero","passes/symbolic/simple.cpp",131,"","uop/symbolic.py:42"]
 //                                    before the rule's first use: name, file, line, branch, and line in tinygrad;
 //                                    rules are numbered from 0
-//   ["rewrite",depth,rule,before,after,made_from,made_to,ns]      see TraceCost; ns: nanoseconds, -1 if unknown
+//   ["rewrite",depth,rule,before,after,first_made,end_made,ns]    see TraceCost; ns: nanoseconds, -1 if unknown
 //   ["rebuilt",depth,before,after]   ["gated",depth,node]
 #pragma once
 #include <map>

@@ -54,7 +54,7 @@ class TracePrinter : public TraceConsumer {
   std::string stage_name_;
   // in the current stage
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
-  size_t num_visited_ = 0;    // to find changed nodes
+  size_t num_visited_ = 0;    // nodes and sources that print_change() visited
   int64_t last_node_ = -1;
 };
 
