@@ -81,7 +81,7 @@ ProgramAnswer program_in(const std::string& answer) {
   return out;
 }
 
-// Returns the error for a failed first question: the command most likely does not run tinygrad.
+// Returns the error for a failed first question or export: the command most likely does not run tinygrad.
 Diag no_tinygrad(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python with tinygrad (python -m pip install tinygrad), or 'python .../tinygrad_export.py'"};
