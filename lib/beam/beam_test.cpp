@@ -198,7 +198,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(resumed[0].rounds[0].candidates[0].fastest_seconds == logs[0].rounds[0].candidates[0].fastest_seconds);
   auto again = run(plan);  // without a search
   CHECK(again[0].rounds.empty());
-  // both results stay stored, even if one of them is slower
+  // the results of both widths stay stored, even if one of them is slower
   plan.search_plan.beam_width = 2;
   CHECK_FALSE(run(plan)[0].rounds.empty());
   CHECK(run(plan)[0].rounds.empty());

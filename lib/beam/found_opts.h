@@ -11,8 +11,7 @@ namespace tgc {
 // `width`. Fails if the file exists, but cannot be read as one of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
-// Returns a text such as "BEAM=2: 3 kernels with opts that `tgc beam` has found, 1 kernel by hand-coded opts"; empty if
-// use_found_opts() has not succeeded.
+// Returns how many kernels have opts that `tgc beam` found, as a text; "" if use_found_opts() has not succeeded.
 std::string found_opts_note();
 
 }  // namespace tgc
