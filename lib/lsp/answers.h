@@ -19,7 +19,7 @@ inline constexpr LspCommand kLspCommands[] = {
     {"tgc.run", "run", "run"}, {"tgc.bisect", "bisect", "bisect"}, {"tgc.view", "view", "view"}};
 
 void write_capabilities(JsonWriter& json);
-// Writes at most 1000 problems: unreadable records, and the problems of the sections searched so far.
+// Writes at most 1000 problems: unreadable lines, and the problems of the sections searched so far.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
 // Writes bytes of a section's text as a Location.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
