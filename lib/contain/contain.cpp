@@ -232,7 +232,7 @@ class Reader {
     return ReadOutcome::Done;
   }
   double limit() const { return deadline_.limit_seconds; }
-  // In pieces, so that memory is allocated only for bytes that arrive.
+  // Reads in pieces, so that a large size alone does not make this process allocate much memory.
   ReadOutcome read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
     while (to.size() < bytes) {

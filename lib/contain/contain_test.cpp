@@ -215,7 +215,7 @@ TEST_CASE("contain: a worker with Rights::Compute can only compute") {
   CHECK(confined([] { (void)fork(); }) == may_not("clone"));
   CHECK(confined([] { execl("/bin/true", "true", nullptr); }) == may_not("execve"));
   CHECK(confined([] { kill(getppid(), 0); }).starts_with("killed by SIGSYS"));
-  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // only to its channel
+  CHECK(confined([] { (void)!write(1, "x", 1); }) == may_not("write"));  // a worker may write only to its channel
   CHECK(confined([] {
           for (volatile bool go = true; go;) {
           }

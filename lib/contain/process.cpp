@@ -47,7 +47,7 @@ Result<pid_t> start_process(const ProcessOptions& start) {
   if (!start.working_folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, start.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t usual;  // this process ignores these signals
+  sigset_t usual;  // the tgc command ignores these signals
   sigemptyset(&usual), sigaddset(&usual, SIGPIPE), sigaddset(&usual, SIGXFSZ);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes,
