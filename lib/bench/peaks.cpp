@@ -15,7 +15,7 @@ constexpr int kRounds = 20000;                  // iterations of the arithmetic 
 constexpr int kAccumulators = 10;               // enough to hide the latency of an addition
 constexpr uint64_t kLargestSet = 128 << 20;     // in bytes; too large for a cache
 constexpr double kLeastBytes = 16 << 20;        // a memory kernel moves about so many bytes, or more
-constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of the arithmetic kernel, and of a group
+constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of the arithmetic OpenCL kernel, and of a group
 constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
 constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
 constexpr int kAdds = 100000;                   // additions in a chain; each needs the result of the one before
