@@ -12,7 +12,7 @@ namespace tgc {
 struct TraceStep {
   enum class Kind : uint8_t {
     Rewrite,  // a rule replaced `before` by `after`
-    Part,     // a rule replaced `before` by a graph that has `after` below its root
+    Part,     // a rule replaced a graph that has `before` by a graph that has `after`
     Rebuilt,  // `after` is `before` with new sources
     // code of the stage outside its rules made `after`; `rewrite`, if set, is the first rewrite whose input has `after`
     Stage,

@@ -75,7 +75,7 @@ TEST_CASE("trace: the listed rewrites, applied to a stage's input, give its outp
     TraceForwarder both({&replay, &outline});
     size_t stages = 0;
     trace_record(record, both, [&](UOp result, const Stage& stage) {
-      if (stage.run) return;  // stages with a function `run` start several rewrites
+      if (stage.run) return;  // stages with a function `run` may start several rewrites
       stages++;
       CHECK(outline.first == outline.input);
       CHECK(outline.last == result);
