@@ -15,7 +15,7 @@ struct CacheTransferResult {
 };
 
 // Copies tinygrad's results, which have no times. `target` (empty: tinygrad's default) completes tinygrad's key, which
-// has only a target's device and suffix. Skips unreadable rows, and those for other devices.
+// has only a target's device and suffix. Skips unreadable rows, and rows whose device or suffix is another.
 Result<CacheTransferResult> import_cache(const std::string& cache, BeamResults& results, const std::string& target);
 
 // Exports the results for `target` (empty: all). If two targets share tinygrad's key, as CPU:CLANG and CPU:LLVM do, the
