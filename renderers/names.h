@@ -1,5 +1,5 @@
 // Checks the names and numbers that a renderer copies from the input into its source, so that they contain no code.
-// CUSTOM and CUSTOMI contain code on purpose: check_custom (renderer.h) decides whether it may be compiled.
+// CUSTOM and CUSTOMI contain code on purpose: check_custom_nodes (renderer.h) decides whether it may be compiled.
 #pragma once
 #include <span>
 #include <string_view>

@@ -9,7 +9,7 @@ namespace tgc {
 
 enum class ColorChoice { Auto, Always, Never };
 ColorChoice& color_choice();   // the value of --color
-std::string& other_options();  // options for the command that repeats a failure (Overrides::other_options)
+std::string& other_options();  // options for the command that repeats a failure (CompileOverrides::other_options)
 // Returns true if output to `fd` may have colours: if --color says so or, by default, on a terminal without NO_COLOR.
 bool uses_color(int fd);
 

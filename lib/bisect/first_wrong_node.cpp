@@ -122,8 +122,8 @@ class FirstWrongNode {
   std::span<const UOp> list_;
   ObservedList observed_;
   std::vector<Suspect> suspects_;
-  bool needs_first_element_ = false;  // the kernel died, so later runs set Variant::first_element_only
-  bool has_died_ = false;             // the kernel died although Variant::first_element_only was set
+  bool needs_first_element_ = false;  // the kernel died, so later runs set ListVariant::first_element_only
+  bool has_died_ = false;             // the kernel died although ListVariant::first_element_only was set
 };
 
 }  // namespace

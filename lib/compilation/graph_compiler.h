@@ -72,12 +72,12 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   // Completes `in`, which was read from a file: sets GraphInfo::settings and, with --from, GraphInfo::stage. Fails if
   // an option does not fit the graph, if --from names no stage, or if the graph's own stage seems misspelt.
   Result<InputGraph> finish_input(InputGraph in, const GoldenSettings& recorded) const;
-  // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports a kernel if the Overrides say
-  // so. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
+  // Prepares `in` for commands: with --live, the user's tinygrad compiles it. Imports a kernel if the CompileOverrides
+  // say so. If `kernel` is not empty, returns the kernel with this number in the schedule of `in`; if `in` is a kernel,
   // `kernel` must be 0 or its name.
   virtual Result<InputGraph> compile(InputGraph in, const std::string& kernel = "") const = 0;
   // Imports the kernel `in` if it is of another release than 0.12.0. If the kernel cannot be imported, returns `in`
-  // with ImportedFrom::import_error set. Fails if the options do not fit the graph.
+  // with ImportFacts::import_error set. Fails if the options do not fit the graph.
   Result<InputGraph> import_kernel(InputGraph in) const;
 
   // ---- compiling

@@ -1,4 +1,4 @@
-// The rewrite trace: events for the rewrites of the stages of kernels and tensor graphs, in order. TraceWatcher
+// The rewrite trace: events for the rewrites of the stages of kernels and tensor graphs, in order. TraceObserver
 // (watchers.h), recorded pipelines and read_trace() (lib/trace/trace_file.h) send events to a TraceConsumer.
 #pragma once
 #include <functional>

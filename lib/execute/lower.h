@@ -42,7 +42,7 @@ struct KernelGraph {
   UOp root;                               // the AST, or the graph after `stage`
   std::string stage = {};                 // the last stage that has run; empty for an AST
   std::span<const UOp> linear_list = {};  // a list that runs in place of `root`, unchanged
-  std::string opts = {};                  // opts for the optimizer, as text (JobSpec::opts)
+  std::string opts = {};                  // opts for the optimizer, as text (CompilationSpec::opts)
 };
 
 struct LowerOptions {

@@ -25,7 +25,7 @@ struct OccupancyOverTime {
   double overall_mean_num_waves = 0;  // of a SIMD, over the whole time
   uint32_t largest_wave_count = 0;
   size_t num_simds = 0;             // that had a wave; means are over these
-  uint32_t num_device_simds = 0;    // of the card of device_peak(); 0: unknown
+  uint32_t num_device_simds = 0;    // of the card of find_device_peak(); 0: unknown
   // on a SIMD, with the kernel's resources and without; 0: unknown
   uint32_t fitting_waves = 0, max_waves = 0;
   std::string limiting_resource;                // what limits `fitting_waves`: "vector registers"

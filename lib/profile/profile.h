@@ -35,7 +35,7 @@ struct Profile {
 
   bool is_wanted(std::string_view kernel) const { return wanted_run_name.empty() || wanted_run_name == kernel; }
   std::map<KernelOfDevice, std::vector<double>> buffer_bytes;
-  KernelWorks kernel_works;                                    // set by a caller, with find_works()
+  KernelWorks kernel_works;                                    // set by a caller, with find_kernel_works()
   // `kernel` is the index of a run in ProfileTrace::kernels, `event` that of a trace in ProfileTrace::sqtt.
   // Returns the work of a run's AST: of its source's AST, or else of that in the profile; nullopt if it is unknown.
   std::optional<KernelWork> work_of_kernel(size_t kernel) const;

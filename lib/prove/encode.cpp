@@ -223,7 +223,7 @@ SmtValue SmtEncoder::load(UOp u) {
   UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
     return fresh_value(u, d, intervals_.interval_of(u, 0), 0);
-  // ExprIsolator::load_from() takes the offset modulo the memory's size: ((at % n) + n) % n. Encode the offset `at`
+  // ExprIsolator::load_at_place() takes the offset modulo the memory's size: ((at % n) + n) % n. Encode the offset `at`
   // itself, because a proof for a memory without bounds is also valid for a memory of n elements.
   UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))

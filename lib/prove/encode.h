@@ -1,4 +1,5 @@
-// Encoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text; Intervals bounds their integers.
+// SmtEncoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text; IntervalAnalysis bounds their
+// integers.
 #pragma once
 #include <map>
 #include <optional>

@@ -1,4 +1,4 @@
-// Functions of Encoder that encode floats, casts, the equality of values, and THREEFRY.
+// Functions of SmtEncoder that encode floats, casts, the equality of values, and THREEFRY.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Functions of Intervals, and name_of(FloatSense).
+// Functions of IntervalAnalysis, and name_of(FloatSense).
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// right_sides_of: builds the right sides of rules from their data (Folding) instead of their C++ code, so that captured
-// constants may be unknown values.
+// right_sides_of: builds the right sides of rules from their data (RuleFolding) instead of their C++ code, so that
+// captured constants may be unknown values.
 #pragma once
 #include <optional>
 #include <string>

@@ -226,7 +226,7 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* pattern_node_of(T p) { return p.node(); }
 
-// The op of an Alu1 or Alu2 expression: in Fixed, a template argument; in AnyOp, a member.
+// The op of an Alu1 or Alu2 expression: in FixedOp, a template argument; in AnyOp, a member.
 template <Op kOp>
 struct FixedOp {
   static constexpr uint64_t kBoundCaptures = 0;

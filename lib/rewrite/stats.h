@@ -49,7 +49,7 @@ class RuleStats {
   };
   BucketStop& find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
   void count_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
-  // Counts one try to match a node with a bucket's rules. `at` is first_class + class_of(the node) of its
+  // Counts one try to match a node with a bucket's rules. `at` is first_dtype_class + class_of(the node) of its
   // BucketPrograms.
   void count_bucket_try(const RuleBucket& bucket, size_t at) {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);

@@ -44,7 +44,7 @@ std::string bundle_command(const Session& session, const std::string& path);
 std::string placement_options(const Placement& place);
 
 // Returns the path, without an ending, for the files of a failing run in the folder of --save-failures, which it
-// creates. The path is none of OutputOptions::taken_paths.
+// creates. The path is none of OutputOptions::used_paths.
 Result<std::string> failure_file_stem(const RunOptions& options, const std::string& name);
 
 // Adds the command that repeats a failed run to the report, if the input can be read again. With --save-failures, first

@@ -25,7 +25,7 @@ struct InputOptions {
                                       // that was written by hand; else no array is random
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
-  bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of)
+  bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of_opts)
   bool is_only_kernel = false;     // the command runs one graph: a --var that it lacks is an error
   bool is_one_of_several = false;
 };

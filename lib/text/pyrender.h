@@ -20,8 +20,8 @@ class PyrenderReader;
 Result<std::string> pyrender(UOp root);
 
 // As pyrender(), with a comment below each line that would be read as a different node: "# c12 = UOp(...)" states the
-// node c12, "# c12: dtypes.float.vec(8)" only its dtype. If `needs_header` is true, the text must be written below a
-// header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
+// node c12, "# c12: dtypes.float.vec(8)" only its dtype. If `is_header_needed` is true, the text must be written below
+// a header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
 Result<CompleteText> pyrender_complete(UOp root);
 
 // Returns the node `ast`, or, without it, the last assigned node. The text may have operators and method calls that
@@ -56,7 +56,7 @@ struct OpenGraphText {
 OpenGraphText pyrender_open_graph(UOp root);
 
 // As pyrender_open_graph(), with a comment "# c12 = UOp(...)" below each line that would be read as a different node.
-// `needs_header` is also true if `has_no_original` is, or if the text does not show which release printed it.
+// `is_header_needed` is also true if `has_no_original` is, or if the text does not show which release printed it.
 CompleteText pyrender_open_complete(UOp root);
 
 // Returns a reader for the release of `graph`, which is not 0.12.0; arguments as for read_pyrender(). Texts of 0.13 and

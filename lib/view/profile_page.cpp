@@ -34,7 +34,7 @@ constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
 // page opens as fast as a short one.
 constexpr size_t kBeforeScript = 400'000;
 
-// Unlike profile::Listings, includes code whose packets cannot be mapped to instructions.
+// Unlike profile::ProgramListings, includes code whose packets cannot be mapped to instructions.
 class Assembly {
  public:
   explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}

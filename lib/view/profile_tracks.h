@@ -25,7 +25,7 @@ SliceKind kind_of_assembly(std::string_view assembly, SliceKind otherwise);
 struct TraceTracks {
   // Rows of the execution units of the traced SIMD (on CDNA, of all SIMDs), and of the waves. In the row of a wave, a
   // slice begins at the end of the previous one and ends at its own issue; on CDNA, it begins at its own issue. The
-  // item is the instruction's index in the code, or kNoItem.
+  // item is the instruction's index in the code, or kNoItemNumber.
   TimelineTrack instructions;
   // A row for the number of active waves, and rows for the waves of each SIMD. The item is the wave's place on the
   // SIMD.

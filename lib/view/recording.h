@@ -30,7 +30,7 @@ struct RecordedGraph {
   std::string schedule;         // of a recorded tensor graph, as JSON, or empty
   double measured_seconds = 0;  // of a kernel that was run alone; 0: not run
   std::string bisect_json;      // BisectReport::json, or empty
-  std::string proof_json;       // proof_marks of lib/prove, or empty
+  std::string proof_json;       // proof_marks_json of lib/prove, or empty
   std::string bundle_json;      // bundle_facts of a repro bundle, or empty
   std::string structure_hash;   // of the first graph, without names of kernels
   // The first graph (`begin_stage`, or "ast") and each stage by name, with a hash of the result; "" if the stage did

@@ -1,4 +1,4 @@
-// The renderer of C-style languages (tinygrad renderer/cstyle.py, CStyleLanguage). Each language has a Dialect with
+// The renderer of C-style languages (tinygrad renderer/cstyle.py, CStyleLanguage). Each language has a CDialect with
 // only the differences (../README.md, "How to add a renderer").
 #pragma once
 #include "lib/uop/render.h"

@@ -67,7 +67,7 @@ struct RefFrame;
 struct RefInstruction;
 using InstructionFunction = const RefInstruction* (*)(RefFrame&, const RefInstruction*);
 
-// Operands are byte offsets into the frame's registers, unless Opc calls one a number; -1: none.
+// Operands are byte offsets into the frame's registers, unless Opcode calls one a number; -1: none.
 struct RefInstruction {
   InstructionFunction function;
   int32_t destination, a, b, c;
@@ -78,7 +78,7 @@ struct WmmaLayout;
 
 struct WmmaOperands {
   const WmmaLayout* wmma_layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; finish_code() replaces them by byte offsets
+  std::vector<int32_t> a, b, c, d;  // registers; finish_kernel_code() replaces them by byte offsets
   bool is_varying = true;
   Scalar result_scalar = Scalar::Float32;
 };
@@ -90,7 +90,7 @@ struct RefMemory {
   uint8_t* stored_flags = nullptr;  // for each element of a buffer with stores, 1 once it is stored to; else null
 };
 
-// A load or store, for error messages. finish_code() replaces its registers by byte offsets.
+// A load or store, for error messages. finish_kernel_code() replaces its registers by byte offsets.
 struct MemoryAccess {
   struct LaneAxis {
     std::string name;
