@@ -32,7 +32,7 @@ class Translator {
     return name ? *name : add(root);
   }
   std::string take_text() { return std::exchange(text_, {}); }
-  // Returns true if no op below `root`, which name_of() translated, was replaced by an unknown value.
+  // Returns true if name_of() translated every op in the graph of `root` exactly, apart from LOADs.
   bool is_exact(UOp root) const {
     return std::ranges::none_of(inexact_ops_, [&](UOp op) { return in_backward_slice_with_self(root, op); });
   }

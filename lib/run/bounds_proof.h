@@ -12,7 +12,7 @@ namespace tgc {
 
 struct OutOfBoundsAccess {
   UOp access;
-  size_t node_index = 0;   // index in the nodes that prove_access_bounds() checked
+  size_t node_index = 0;   // index of `access` in the nodes that prove_access_bounds() was given
   std::string index, gate;  // infix texts; `gate` is "" if the access has no condition
   // number of elements accessed at once; of bytes if the INDEX is an address (PTX)
   int64_t num_accessed = 1;

@@ -109,9 +109,8 @@ class CallSimulator {
   std::map<std::tuple<uint32_t, size_t, bool>, ByteRanges> accessed_bytes_;
   std::set<std::pair<uint32_t, size_t>> tracked_arguments_;
   std::map<std::vector<int64_t>, int64_t> content_numbers_;
-  // from a stored content to KernelEvent::content of the kernel that stored
+  // from a stored content to KernelEvent::content of the kernel that stored it
   std::map<int64_t, int64_t> kernels_by_stored_content_;
-                                                  // it
 };
 
 }  // namespace tgc::calls

@@ -17,7 +17,7 @@ class Explainer {
   Explainer(CallSimulator& simulator, const RunResult& meant, const RunResult& run, std::string function,
             const std::map<int64_t, int64_t>& names)
       : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
-    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // indices in `run.events`, by kernel and device
+    std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // indices of `run`'s events, by kernel and device
     for (size_t i = 0; i < run.kernel_events.size(); i++)
       uses[{run.kernel_events[i].body_number, run.kernel_events[i].device}].push_back(i);
     std::map<std::pair<uint32_t, size_t>, size_t> next;

@@ -12,7 +12,7 @@ namespace tgc {
 struct NanReport {
   struct Step {
     NanStep step;
-    std::string made_by;  // for a load, the kernel and the call that stored the value; else the Tensor method and line
+    std::string made_by;  // for a load, which kernel stored the value; else the Tensor method and line, if recorded
   };
   struct OtherNan {
     std::string kernel;           // id of the kernel that made the NaN

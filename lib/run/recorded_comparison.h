@@ -8,7 +8,7 @@
 
 namespace tgc {
 
-using SlotArrays = std::map<int64_t, Array>;  // the keys are slots of buffers
+using SlotArrays = std::map<int64_t, Array>;  // the keys are slots of buffers or values (slot_of_value)
 
 // Runs the two sides of a comparison: the recorded kernels, and the tensor graph. Throws Failure.
 class RecordedSides {
@@ -59,7 +59,7 @@ class RecordedComparison {
   std::vector<Comparison> compare_arrays(const SlotArrays& actual, bool all = true);
 
   const SlotArrays& expected_arrays() const { return expected_arrays_; }
-  // Slots of buffers that were not compared, because rounding decides many of their elements.
+  // Slots of buffers and values that were not compared, because rounding decides many of their elements.
   const std::set<int64_t>& not_decided_slots() const { return not_decided_slots_; }
 
  private:

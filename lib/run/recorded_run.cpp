@@ -160,7 +160,7 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
       const ScheduleBuffer& b = schedule.buffers[number];
       places.push_back({b.view_of.value_or(number), b.offset_bytes});
     }
-    constexpr int64_t kUnrolled = 4;  // maximum iterations of a loop that tinygrad unrolls
+    constexpr int64_t kUnrolled = 4;  // a loop with more iterations counts as not unrolled
     auto hazard = find_hazard(item.ast, variables, places, !differs);
     if (!hazard && !differs) {
       hazard = find_hazard(item.ast, variables, places);

@@ -61,7 +61,7 @@ class RecordedRun {
   RecordedSides sides_{graph_};
   ModelReport& report_;
   const bool should_find_stage_;
-  std::set<int64_t> not_compared_slots_, not_decided_slots_;  // slots of buffers
+  std::set<int64_t> not_compared_slots_, not_decided_slots_;
 };
 
 }  // namespace tgc

@@ -49,7 +49,7 @@ struct TensorParameters {
 Result<TensorParameters> read_parameters(const Session& session, const GoldenRecord& record, Release release,
                                          const VariableValues& given = {});
 
-// Errors name the record and `what`.
+// Reads a recorded graph. `what` names the text in errors.
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
                                     std::string_view text, const std::string& what);
 // Returns the full text of a stage, else its shorter text; null if the stage has neither.

@@ -33,7 +33,7 @@ std::string quote_for_shell(const std::string& text);
 // Returns "TGC_FAULT=... ", with which a command seeds the same fault; "" without a fault.
 std::string fault_command_prefix();
 
-// Returns the options that a command needs to repeat a run on the same arrays, such as " --device=REF".
+// Returns the options that a command needs to repeat a run, except those for arrays, such as " --device=REF".
 std::string repeated_options(const Session& session, const RunOptions& options, const InputGraph& in,
                              const Placement& place);
 

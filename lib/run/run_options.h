@@ -21,11 +21,10 @@ struct InputOptions {
   std::string name = "-";   // INPUT as the user wrote it
   std::string kernel = {};  // --kernel: number, name or record id of a graph of INPUT; empty: all graphs
   std::string arrays_file = {};  // --inputs; empty: the arrays are random
-  std::optional<uint64_t> seed = {};  // --seed; if unset: 0 without --inputs, for a recorded schedule and for a kernel
-                                      // that was written by hand; else no array is random
+  std::optional<uint64_t> seed = {};  // --seed; if unset: 0, or no array is random, as in most runs with --inputs
   InputSet input_set = InputSet::Usual;
   VariableValues variables = {};      // --var
-  bool should_run_recorded = false;  // --recorded: run what the golden record has (candidate_of_opts)
+  bool should_run_recorded = false;  // --recorded: run what the golden record has (make_candidate)
   bool is_only_kernel = false;     // the command runs one graph: a --var that it lacks is an error
   bool is_one_of_several = false;
 };

@@ -10,8 +10,8 @@ namespace tgc {
 
 inline std::string kernel_label(size_t number) { return "kernel " + std::to_string(number); }
 
-// Two kernels that access the same memory in the wrong order, or one that accesses the wrong memory or gets a wrong
-// value.
+// Two kernels that access the same memory in the wrong order, or one that is missing, accesses the wrong memory or
+// gets a wrong value.
 struct ScheduleFault {
   // kernels of the record; the first must run before the second
   size_t first_kernel = 0, second_kernel = 0;

@@ -19,7 +19,7 @@ struct TensorReference {
 inline int64_t slot_of_value(size_t source) { return -2 - int64_t(source); }
 
 // Imports the AST of `record`. If the AST computes values without storing them, a stage says to which buffers they are
-// stored; in a record without kernels, the values are outputs. `invalid` replaces Invalid elements.
+// stored, or (in a record that makes a call, and no kernels) they are outputs. `invalid` replaces Invalid elements.
 Result<TensorReference> read_tensor_reference(const Session& session, const GoldenRecord& record, Release release,
                                               const TensorParameters& parameters, int invalid = 0);
 // Imports the graph `text` after the stage `name`. The result is empty for a SINK of values that are not stored, if
@@ -39,7 +39,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
 // By slot. The array of a buffer on several devices has the devices' parts one after another.
 using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
 
-// As run_tensor_program(), with arrays by the slots of the buffers.
+// As run_tensor_program(), with arrays by slot.
 Result<std::map<int64_t, Array>> run_tensor_reference(const TensorReference& reference, const TensorArrays& buffers,
                                                       const ScheduleOptions& options,
                                                       std::optional<int> perturbation = {}, Placement* place = nullptr);
