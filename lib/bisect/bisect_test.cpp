@@ -1,4 +1,4 @@
-// Tests verdicts on right kernels, on known miscompiles of tinygrad, and on seeded faults (lib/rewrite/fault.h).
+// Tests verdicts of bisect, for example on right kernels, on known miscompiles of tinygrad, and on seeded faults.
 #include "lib/bisect/bisect.h"
 
 #include <doctest/doctest.h>

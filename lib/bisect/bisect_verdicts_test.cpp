@@ -107,7 +107,7 @@ TEST_CASE("bisect: names a nested constant folding that other rules would repeat
 }
 
 TEST_CASE("bisect: names a nested rewrite that is wrong at few points, not the enclosing one") {
-  // The kernel computes (i - 8) // 8 + i % 8. 'split ranges' turns (j * 8 + r - 8) // 8 into j - 1, wrong if j = 0.
+  // The kernel computes (i - 8) // 8 + i % 8. 'split ranges' turns (j*8+r-8) // 8 into j - 1, wrong if j = 0 and r > 0.
   const std::string text =
       "# tgc: {\"name\":\"k\",\"stage\":\"load collapse\",\"target\":\"CPU:CLANG\"}\n"
       "i = UOp.range(128, 0, AxisType.LOOP)\n"

@@ -20,7 +20,7 @@ void put(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Suppresses the rewrite with the number `left_out`; 0 suppresses none.
+// Sets `progress`, and suppresses the rewrite with the number `left_out`; 0 suppresses none.
 class ProgressWatcher : public ApplicationObserver {
  public:
   ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}

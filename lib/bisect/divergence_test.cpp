@@ -1,4 +1,4 @@
-// Tests that bisect finds divergences from tinygrad, for which other records and small scripts stand in.
+// Tests that bisect finds divergences from tinygrad. Records that tgc makes, and shell scripts, replace tinygrad here.
 #include <doctest/doctest.h>
 
 #include <algorithm>

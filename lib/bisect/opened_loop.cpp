@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-// Returns the RANGEs that `root` uses and that no node of its graph ends (uop/ops.py:_ranges).
+// Returns the RANGEs that are open at `root`: `root` runs within their loops (uop/ops.py:_ranges).
 std::vector<UOp> open_loops(UOp root) {
   constexpr OpSet kEnds{Op::END, Op::REDUCE, Op::STAGE, Op::BUFFERIZE};
   std::unordered_map<UOp, std::vector<UOp>> open;

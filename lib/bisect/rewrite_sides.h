@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-// Returns one side of a rewrite as text: short expressions of integers as one line, other nodes as a tree.
+// Returns one side of a rewrite as text: short expressions of integers or bools as one line, other nodes as a tree.
 std::string side_text(UOp u);
 
 // Returns a node and the nodes below it as a tree of `depth` levels. Folds repeated lines and truncates long trees.

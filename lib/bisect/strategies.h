@@ -74,7 +74,7 @@ std::optional<Verdict> find_divergence(const Session& session, const InputGraph&
 std::optional<Verdict> find_divergence(const Session& session, const InputGraph& in, TinygradProcess& tinygrad,
                                        const std::string& stage);
 
-// A failing model or tensor graph. run() runs all of its kernels with the options that it is called with.
+// A model or tensor graph. run() runs all of its kernels with the options that it is called with.
 struct ModelRepro {
   const Session& session;
   RunOptions options;

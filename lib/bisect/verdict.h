@@ -45,7 +45,7 @@ struct Verdict {
   uint64_t pass_number = 0;                 // for Compiler: number of `pass_name` among LLVM's passes, from 1
   // For Known: the entry of the known faults (known_faults.h) that explains the culprit. The URL may be empty.
   std::string known_fault_name = {}, known_fault_text = {}, issue_url = {}, program_text = {};
-  bool is_shown_by_given_inputs = false;  // for Known: the arrays of --inputs show the fault, and not only drawn arrays
+  bool is_shown_by_given_inputs = false;  // for Known: arrays of --inputs or a repro bundle show the fault
   bool is_confirmed = false;  // it is proven that the culprit causes the failure
   std::string proof = {};  // how the culprit was confirmed, or why not
 

@@ -110,7 +110,7 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first,
   return out;
 }
 
-// A nested rewrite is the culprit if (1) its sides differ at half of the points, and either they depend on no loop or
+// A nested rewrite is the culprit if (1) its sides differ at half of the points or more, and depend on no loop or
 // variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel passes
 // without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some nested
 // rewrites cannot be compared, the verdict is unresolved.
