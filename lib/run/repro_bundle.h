@@ -12,7 +12,7 @@ namespace tgc {
 // For a bundle, sets the device, variables and tolerance that the user did not set.
 RunOptions options_with_bundle(RunOptions options, const InputGraph& in);
 
-// read_given_inputs() returns the arrays of --inputs, given_expected_arrays() those of --expect (none with --reference).
+// read_given_inputs() returns the arrays of --inputs, given_expected_arrays() of --expect (none with --reference).
 // Without the option, return those of the bundle, or none. `source` receives the file's path. Fail if it is unreadable.
 Result<Arrays> read_given_inputs(const RunOptions& options, const InputGraph& in, std::string& source);
 Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source);

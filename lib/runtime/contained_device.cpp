@@ -260,9 +260,8 @@ Status ContainedDevice::send_call(std::string message) {
 }
 
 Result<std::string> ContainedDevice::ask_worker(std::string message) {
-  // a failed send is ignored: receive_answer() returns why the worker
+  // a failed send is ignored: receive_answer() returns why the worker died
   if (!message.empty()) (void)worker_->send(message);
-                                                       // died
   auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
   uint64_t running = shared_state_->running;
   if (answer || !worker_->worker_exit() || running == 0 || running > kernel_names_.size()) return answer;

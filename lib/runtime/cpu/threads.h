@@ -14,7 +14,7 @@ namespace tgc {
 class ThreadPool {
  public:
   ~ThreadPool();
-  // Starts the threads for launches of `count` threads, up to a limit. Afterwards the pool starts no more threads.
+  // Starts the threads for launches of `count` threads, up to a limit. Afterwards run_task() starts no more threads.
   void start_threads(size_t count);
   // Calls task(0), ..., task(count - 1), each on its own thread (task(0) on the caller's) if the pool has enough
   // threads, and returns when all have returned. Throws Failure if a thread cannot be started.

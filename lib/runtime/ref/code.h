@@ -78,7 +78,7 @@ struct WmmaLayout;
 
 struct WmmaOperands {
   const WmmaLayout* wmma_layout = nullptr;
-  std::vector<int32_t> a, b, c, d;  // registers; finish_kernel_code() replaces them by byte offsets
+  std::vector<int32_t> a, b, c, d;  // registers; finish_kernel_code() makes them byte offsets
   bool is_varying = true;
   Scalar result_scalar = Scalar::Float32;
 };

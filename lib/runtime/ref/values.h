@@ -1,4 +1,4 @@
-// Values: maps each UOp of a kernel to its value in REF's code. Internal to ref/.
+// LoweredValues: maps each UOp of a kernel to its value in REF's code. Internal to ref/.
 //
 // A vector is a list of elements, each in a register. A pointer is not a number: it holds the memory it points into,
 // the register of its offset, and the register of its gate, the condition under which it may be dereferenced.
