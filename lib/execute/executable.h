@@ -79,7 +79,7 @@ class Executable {
   struct Cost {
     double num_operations = 0;  // arithmetic operations of a launch, without index math
     double bytes_moved = 0;     // of the loads and stores of a launch
-    double bytes_touched = 0;   // sizes of the buffers that are read, plus those of the buffers that are written
+    double bytes_touched = 0;   // bytes of buffers that are read, plus bytes that are written, each counted once
   };
   // Returns tinygrad's estimates; nullopt without launch facts. A member is 0 if it depends on variables without a
   // value.

@@ -47,7 +47,7 @@ RuntimeInfo probed(const std::string& device) {
   return found->second;
 }
 
-// Opens a GPU in a worker to find what `device` does not name.
+// Opens a device other than the CPU in a worker, to find the parts of the target that `device` does not name.
 Result<std::string> target_of(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   Parts wanted(device), own("");

@@ -28,7 +28,7 @@ struct Placement {
 //   --device=D --target=T               T, which must be of the same device
 //   --device=plugin:PATH [--target=T]   lowered for T, by default for the target that the plugin names
 // With neither option, the placement is CPU:LLVM. An emulated GPU has the default arch unless an option or an
-// environment variable selects another. `parse` parses `target`; for a record's target, pass recorded_target. Fails,
+// environment variable selects another. `parse` parses `target`: parse_recorded_target for that of a record. Fails,
 // for example, if the device is unknown, if a default needs it and it does not work, or if `target` is invalid.
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&) = parse_target);

@@ -93,7 +93,7 @@ struct ScheduleResult {
 // Caches compiled kernels by AST node, so the graphs must outlive the runner.
 class ScheduleRunner {
  public:
-  // Compiles kernels on `num_jobs` threads. `place` and `observer` must outlive the runner.
+  // Compiles kernels on up to `num_jobs` threads. `place` and `observer` must outlive the runner.
   explicit ScheduleRunner(Placement& place, unsigned num_jobs = 1, ExecuteObserver* observer = nullptr);
   ~ScheduleRunner();
 
@@ -102,7 +102,7 @@ class ScheduleRunner {
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
   void disable_fusion() { should_fuse_kernels_ = false; }
 
-  // The watcher observes the rewrites of scheduling and may reject them.
+  // From now on, `stage_observer` observes the rewrites of scheduling, and may reject them.
   void set_stage_observer(StageObserver* stage_observer) { stage_observer_ = stage_observer; }
 
   Result<Schedule> schedule(UOp sink);
