@@ -58,7 +58,8 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
   if (of_all_sizes && first.kind == EquivalenceResult::Kind::Differ) return first;
   if (first.kind == EquivalenceResult::Kind::Differ) {
     EquivalenceResult second = compare(2);
-    return second.kind == EquivalenceResult::Kind::Differ ? first : second;
+    if (second.kind == EquivalenceResult::Kind::Differ) return first;
+    first = std::move(second);
   }
   if (first.kind != EquivalenceResult::Kind::Same || given.empty()) return first;
   return compare(1, [&](UOp buffer) -> const Array* {

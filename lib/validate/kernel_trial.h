@@ -4,7 +4,7 @@
 //   KernelTrial trial(ast, {}, {.variables = {{"n", 3}}});
 //   trial.begin_trial(candidate).value_or_throw();  // chooses variables and inputs
 //   auto expected = trial.run_reference();          // what the AST computes in REF
-//   auto stored = execute(candidate, device, trial.inputs(), trial.variables(), options);
+//   auto stored = execute_kernel(candidate, device, trial.inputs(), trial.variables(), options);
 //   auto arrays = trial.compare_arrays(stored->outputs, expected->outputs);  // rechecks what rounding may decide
 //
 // A DeadlineScope (lib/support/deadline.h) around these calls is the time limit of all of them together.
