@@ -12,7 +12,7 @@ class JsonScanner;
 
 // Metadata of a graph: members of tgc's JSON, or of the header of a text. Any field may be empty.
 struct GraphInfo {
-  std::string producer = {};  // such as "tinygrad 0.14.0"; empty for 0.12.0
+  std::string producer = {};  // such as "tinygrad 0.14.0"; empty means 0.12.0
   std::string name;
   std::string stage;  // tinygrad's name of the last applied stage; empty or "ast" before the first one
   std::string target;
@@ -34,7 +34,7 @@ bool has_header(std::string_view text);
 // A text with comments that state the facts which the text's format cannot express.
 struct CompleteText {
   std::string text;
-  bool is_header_needed = false;  // without a header, the text would be read as a different graph
+  bool is_header_needed = false;  // without a header, the text could be read as a different graph
 };
 
 // Returns nullopt if `text` has no header. Fails if the header is malformed. `file` is for messages.

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// The only args of tinygrad 0.12.0 that are kept as text. In a graph of 0.12.0, any other text in "raw" is refused,
-// because a reader in Python might run it.
+// The only raw args in graphs of 0.12.0: of a CustomKernel, and of a source outside its listing (print_uops.h). Any
+// other text in "raw" is refused, because a reader in Python might run it.
 constexpr std::string_view kRawArgs[] = {"CustomKernel(panic)", "--"};
 
 // Returns true for a text such as "AxisType.WEAK": enum values that 0.12.0 lacks are stored as texts.
@@ -98,7 +98,7 @@ class GraphJsonWriter {
     append_json_string(scratch_, s);
     put(scratch_);
   }
-  // As item `i` of a JSON array: with a comma before it, unless `i` is 0.
+  // Writes u's number as item `i` of a JSON array: with a comma before it, unless `i` is 0.
   void number(UOp u, size_t i) {
     if (i) put(',');
     out_.put_integer(*number_.find(u));

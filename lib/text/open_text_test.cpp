@@ -230,7 +230,7 @@ TEST_CASE("other releases: a listing has a header if its content does not show t
   CHECK(written(param)[0] == ' ');  // no header, because PARAM shows that the release is not 0.12.0
 }
 
-// Written as pyrender text, the graph is read back as the same graph.
+// Checks that the graph, written as pyrender text, is read back as the same graph.
 void check_comes_back(const std::string& json) {
   Graph graph, again;
   auto first = graph_from_json(graph, json).value_or_throw();

@@ -24,10 +24,10 @@ Result<std::string> pyrender(UOp root);
 // a header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
 Result<CompleteText> pyrender_complete(UOp root);
 
-// Returns the node `ast`, or, without it, the last assigned node. The text may have operators and method calls that
-// pyrender does not print. Nodes are not simplified. Errors name `file`, line and column. `places` receives the
-// positions of nodes. If the text has no header, facts that it omits are inferred, such as a vector length from the
-// uses of a LOAD; in a graph of 0.12.0, `warnings` receives those that cannot be inferred.
+// Returns the node `ast`, or, without it, the last assigned node. Nodes are not simplified. Errors name `file`, line
+// and column. `places` receives the positions of nodes. If the text has no header, facts that it omits are inferred,
+// such as a vector length from the uses of a LOAD. In a graph of 0.12.0, `warnings` receives those that cannot be
+// inferred, and the text may have operators and method calls that pyrender does not print.
 Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
@@ -36,7 +36,7 @@ Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::str
 
 struct PlacedText {
   std::string text;
-  std::vector<std::pair<UOp, uint32_t>> node_lines;  // nodes with a line of their own, and the line from 0
+  std::vector<std::pair<UOp, uint32_t>> node_lines;  // nodes with a line of their own, and its number from 0
 };
 
 // Returns the text pyrender(root), or its error.

@@ -26,7 +26,7 @@ std::string without_comments(std::string_view text) {
   return out;
 }
 
-// The graph of `text` is written as `text` again, and pyrender prints `text` without its comments.
+// Checks that the graph of `text` is written as `text` again, and that pyrender prints `text` without its comments.
 void comes_back(const std::string& text) {
   CHECK(complete(text) == text);
   Graph g, h;

@@ -220,7 +220,7 @@ void PyrenderReader::check_argument_count(const CallArguments& args, size_t leas
               least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most));
 }
 
-// Returns a UOp unchanged, a number as a CONST with the dtype of `like`.
+// Returns a UOp unchanged, a number as a constant with the dtype, device and shape of `like`.
 UOp PyrenderReader::operand_node(const CallArgument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.offset));
 }

@@ -307,7 +307,7 @@ class OpenReader : public PyrenderReader {
   }
 
   // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, and a text of 0.13 has no
-  // header, it is on the first device in the text, because 0.13 prints constants on a device as bare numbers.
+  // header, it is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));

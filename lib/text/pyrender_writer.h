@@ -55,10 +55,10 @@ struct NodeUses {
 };
 struct NamingRules {
   OpSet reduction_ops;  // ops whose first source has a line of its own
-  OpSet never_named_ops;  // ops to which the number of users gives no line of their own
+  OpSet never_named_ops;  // ops that get no line for the number of their users
   OpSet always_named_ops;  // ops with a line of their own even with a single user
 };
-// Sets NodeUses::has_line in `info`, by node id. Info derives from NodeUses.
+// Sets the members of NodeUses in `info`, by node id. Info derives from NodeUses.
 template <class Info>
 void mark_named_nodes(UOp root, std::span<const UOp> order, std::vector<Info>& info, const NamingRules& naming) {
   for (UOp u : order)

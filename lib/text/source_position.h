@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-// The nodes with ids from `first_id` to below that of the next Place begin at the same byte.
+// The nodes with ids from `first_id` to below that of the next NodePlace begin at the same byte.
 struct NodePlace {
   uint32_t first_id;
   size_t offset;  // from 0
