@@ -18,8 +18,8 @@ struct AffineExpr {
   bool is_number() const { return terms.empty(); }
 };
 
-// Throws Refusal if a number does not fit into 64 bits. A quotient or remainder that is not linear becomes a new index:
-// one term with factor 1.
+// Throws Refusal if a number does not fit into 64 bits. The part of a quotient or remainder that is not linear becomes
+// a new index: one term with factor 1.
 class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}

@@ -10,7 +10,7 @@
 
 namespace tgc::import {
 
-// Thrown where lib/import cannot import a node. Functions of public headers return an error instead.
+// Thrown where lib/import cannot import or export a node. Functions of public headers return an error instead.
 struct Refusal {
   std::string reason;
 };
@@ -75,7 +75,7 @@ size_t axis(int64_t n, size_t count);
 Arg item(Arg tuple, size_t n);
 // Throws Refusal if `arg` is no integer, Failure if it does not fit into 64 bits.
 int64_t checked_integer(Arg arg);
-// Throws Refusal unless `arg` is an integer from 0 to kMaxSlot.
+// Throws Refusal unless `arg` is an integer from 0 to kMaxSlot; Failure if it is an integer of more than 64 bits.
 inline constexpr int64_t kMaxSlot = 1 << 20;
 int64_t slot(Arg arg);
 // Returns the number of elements of a vector. Throws Refusal unless it is in 1..65536.

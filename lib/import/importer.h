@@ -40,7 +40,7 @@ class Importer {
   // Returns true if `memory` is an accumulator whose values do not depend on the group range `range`.
   bool is_outside_range(UOp range, UOp memory) const;
 
-  // Returns the type of the elements of a dtype or a vector. Throws Refusal if tgc's IR has no such dtype.
+  // Returns the type of the elements of a scalar or vector dtype. Throws Refusal if tgc's IR has no such dtype.
   static Type type_of(DType original);
   Type joined_type(UOpSpan sources) const;  // the type to which they promote
 

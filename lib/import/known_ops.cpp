@@ -39,7 +39,7 @@ struct NodeForm {
 struct Row {
   std::string op;
   NodeForm made;
-  Release since = Release::v0_11;  // an unknown release is newer than all
+  Release since = Release::v0_11;  // an unknown release counts as Release::Other
 };
 
 // The built-in upgrades, for ops of releases after 0.14. None so far.
@@ -197,7 +197,7 @@ class FileReader {
   int nested_ = 0;
 };
 
-// Throws DoesNotApply if the recorded node lacks a source, or a field or item of its arg, that the row names.
+// A recorded node. Throws DoesNotApply if it lacks a source, or a field or item of its arg, that the row names.
 struct Recorded {
   struct DoesNotApply {};
   Graph& graph;

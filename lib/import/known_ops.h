@@ -1,4 +1,4 @@
-// Ops that are described as data: the known op that replaces the op, its sources, arg and dtype. `tgc help upgrades`
+// Descriptions of ops as data: which known op replaces an op, with which sources, arg and dtype. `tgc help upgrades`
 // says how users describe ops.
 #pragma once
 #include <string>

@@ -6,8 +6,8 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements, at a valid offset, stays a View
-constexpr size_t kMostSteps = 1000;   // of a View to which an op other than SHRINK is added
+constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements, at a valid offset, stays a BufferView
+constexpr size_t kMostSteps = 1000;   // of a BufferView to which an op other than SHRINK is added
 
 Sizes integers(Arg tuple) {
   Sizes out;

@@ -51,7 +51,7 @@ struct TensorVariables {
 };
 
 struct TensorImportOptions {
-  UOpSpan arguments = {};  // replace the PARAMs, or the arguments of the call; by slot
+  UOpSpan arguments = {};  // by slot: replace the PARAMs or, if as many, the arguments of the call
   int invalid_value = 0;  // replaces Invalid elements of values
   bool outputs_values = false;  // make each source's value an output, besides the buffers it stores to
 };

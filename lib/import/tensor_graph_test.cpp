@@ -151,7 +151,7 @@ TEST_CASE("sides of a rewrite: the same places, and loops that a scheduler made"
   REQUIRE(other);
   CHECK_FALSE(other->have_same_shapes);
   CHECK(other->loops.size() == 1);
-  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // nothing is computed
+  CHECK_FALSE(import_tensor_sides(x, sum.src(1), {}));  // both are buffers
 }
 
 TEST_CASE("values before and after loops: each has its place, and a wrong index differs") {

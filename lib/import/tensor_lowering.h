@@ -41,7 +41,7 @@ class TensorFacts {
   bool expands_front_axes() const { return expands_front_axes_; }  // EXPAND adds axes before those of its source
   // SHRINK and PAD have the sizes of the result, not the ends (SHRINK) or the padding behind (PAD)
   bool has_result_sizes() const { return has_result_sizes_; }
-  // The REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
+  // Returns true if the REDUCE removes its axes, as since 0.14, instead of keeping them with size 1.
   static bool drops_axes(UOp reduce) {
     return reduce.arg().is_tuple() && reduce.arg().items().size() > 1 && !reduce.arg()[1].is_tuple();
   }

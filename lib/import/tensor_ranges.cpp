@@ -244,7 +244,7 @@ TensorPairsProgram TensorLowering::pairs(UOp before, UOp after, const std::vecto
       facts_.add(u);
       if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
-  // pair_stores() compares what an AFTER stores separately
+  // pair_stores() compares separately what an AFTER stores
   for (UOp u : nodes_in_order(before))
     if (u.is(Op::AFTER) && facts_.has_shape(u) && is_memory(base(u))) share_input(u, u);
   current_kernel_ = {};

@@ -368,7 +368,7 @@ AffineExpr TensorLowering::index_in_stage(UOp stage, const ElementPoint& p) {
   return out;
 }
 
-// Counts the index in elements of the dtype of `target`. Sets `valid` to the condition that the element exists.
+// Counts the index in elements of the dtype of `target`. Adds the condition that the element exists to `valid`.
 AffineExpr TensorLowering::index_in_buffer(UOp target, const ElementPoint& p, UOp& valid) {
   if (target.is(Op::BITCAST) && is_memory(base(target))) {
     const int64_t from = target.src(0).dtype().base().itemsize(), to = target.dtype().base().itemsize();

@@ -133,7 +133,7 @@ constexpr OpUpgrade kUpgrades[] = {
     {.name = "gep", .ops = Op::GEP, .make = make_gep},
     {.name = "contract", .ops = Op::CONTRACT, .make = make_contract},
     {.name = "unroll", .ops = Op::UNROLL, .make = make_unroll},
-    // RESHAPE and so on of a value -> its elements in the new order; of a buffer (in 0.13 and later) -> a View
+    // RESHAPE and so on of a value -> its elements in the new order; of a buffer -> a BufferView
     {.name = "movement",
      .ops = {Op::RESHAPE, Op::PERMUTE, Op::EXPAND, Op::FLIP, Op::SHRINK},
      .make = make_movement,
