@@ -35,7 +35,7 @@ constexpr size_t kMaxPatternNodes = 32;
 // A program for one alternative of a rule, that is, for one order of commutative sources and one choice of each any_of.
 struct alignas(64) MatchProgram {
   const Rule* rule;
-  uint32_t first_step, num_steps;  // range in BucketPrograms::steps
+  uint32_t first_step, num_steps;  // range in BucketPrograms::match_steps
   uint32_t rule_index;
   uint64_t outer_captures;         // bit set of the capture ids that patterns outside of `each` bind
   bool has_each;

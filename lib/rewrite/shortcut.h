@@ -1,11 +1,11 @@
 // A shortcut is a named fast path that computes directly what rules would compute rewrite by rewrite. An observer or a
 // RewriteOverride cannot see the rewrites that a fast path skips. So a graph that has an observer or a RewriteOverride
 // takes the slow ("faithful") path, which applies the rules; for an observer that only counts, the depth-first order of
-// rewrite.cpp is an exception. Both paths must return the same nodes; shortcuts_test.cpp compares the paths.
+// rewrite.cpp is an exception. A ShortcutTrial may choose the other path. Both paths must return the same nodes;
+// shortcuts_test.cpp compares the paths.
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
-//   UOp g = run_shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... nullopt if the fast path does not apply ...
-// },
+//   UOp g = run_shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... },
 //                    [&] { return gcd(all).simplify(); });
 #pragma once
 #include <cstdint>
@@ -46,7 +46,7 @@ class ShortcutTrial {
   // Returns Quick (the fast path) or Faithful (the rules). `usual` is the choice without a trial. If the fast path does
   // not apply to a graph, the rules are applied even if choose_way() returns Quick.
   virtual ShortcutWay choose_way(const Shortcut& /*what*/, ShortcutWay usual) { return usual; }
-  // Receives the result of a shortcut and the `chosen_way` that computed it. May change the result, to seed a fault.
+  // Receives the result of a shortcut and the `way` that computed it. May change the result, to seed a fault.
   virtual void report_made_nodes(const Shortcut& /*what*/, ShortcutWay /*way*/, std::span<UOp> /*result*/) {}
 };
 // Sets the graph's only ShortcutTrial; null removes it. The trial must outlive the rewrites.

@@ -28,7 +28,7 @@ struct RuleCounters {
 class RuleStats {
  public:
   RuleStats();
-  std::vector<RuleCounters> counters_by_rule();  // returns the counters of all rules, indexed by Rule::id
+  std::vector<RuleCounters> counters_by_rule();  // returns the counters of all rules, indexed by Rule::rule_id
 
   // Adds hits and attempts that were counted by code that applies `rule` without a Matcher.
   void add_counts(const Rule& rule, uint64_t hits, uint64_t attempts);
@@ -44,12 +44,12 @@ class RuleStats {
   // number of tries of a bucket that ended at rule number `last_rule` of the bucket, which applied or threw
   struct BucketStop {
     const RuleBucket* bucket;
-    uint32_t node_class, last_rule;  // node_class: see BucketPrograms::class_of
+    uint32_t node_class, last_rule;  // node_class: see BucketPrograms::op_class_of
     uint64_t num_tries;
   };
   BucketStop& find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
   void count_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule);
-  // Counts one try to match a node with a bucket's rules. `at` is first_dtype_class + class_of(the node) of its
+  // Counts one try to match a node with a bucket's rules. `at` is first_dtype_class + op_class_of(the node) of its
   // BucketPrograms.
   void count_bucket_try(const RuleBucket& bucket, size_t at) {
     if (at >= tries_by_index_.size()) tries_by_index_.resize(2 * at + 64);
