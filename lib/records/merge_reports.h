@@ -14,7 +14,7 @@ namespace tgc {
 Status for_each_report(const std::vector<std::string>& files, const std::string& command,
                        const std::function<void(size_t file, const std::string& report)>& take);
 
-// Adds the counts of `b` to those of the same names in `a`, also in nested objects. Ignores the lists of `b`. Throws an
+// Returns `a` with the counts of `b` added by name, also in nested objects. Ignores the lists of `b`. Throws an
 // exception of the JSON library if a text is malformed or if another value is no number.
 std::string add_report_counts(const std::string& a, const std::string& b);
 
