@@ -44,7 +44,7 @@ std::string listing(std::span<const UOp> list, const GraphInfo& info) {
   return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info, graph);
 }
 
-// Returns `info` with a producer of the graph's release, which is empty for 0.12.0.
+// Returns `info` with a producer of the graph's release; for 0.12.0, the producer is empty.
 GraphInfo with_producer(GraphInfo info, const Graph& graph) {
   if (!graph.is_foreign()) info.producer.clear();
   else if (release_of(info.producer) != graph.release())

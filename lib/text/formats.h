@@ -30,7 +30,7 @@ std::optional<Format> parse_format(std::string_view name);
 
 // Returns the graph under `root` as text with a final newline. Fails if the graph cannot be written in this format.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
-// Formats without lists (pyrender, repr, dot) show the graph under the list's last node. Returns "" for an empty list.
+// Returns "" for an empty list. Pyrender, Repr and Dot show the graph under the last node. Fails as write_graph().
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
 }  // namespace tgc

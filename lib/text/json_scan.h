@@ -84,7 +84,7 @@ class JsonScanner {
       position_++;
   }
   static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-  // of an empty array or object, also reads the end and returns false
+  // reads `bracket` and returns true; of an empty array or object, also reads the end and returns false
   bool open_bracket(char bracket, const char* what);
   // reads a ',' and returns true, or reads `close` and returns false
   bool next_item(char close) {
