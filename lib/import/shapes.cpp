@@ -63,7 +63,7 @@ Value shrink(Importer& im, UOp u, Value value) {
 Value make_stack(Importer& im, UOp u) {
   auto is_first = [&](UOp s) { return s == u.src(0); };
   if (u.dtype().is_ptr() && u.num_src() && im[u.src(0)].view && std::ranges::all_of(u.src(), is_first))
-    return im[u.src(0)];  // a vector of one pointer: the buffer has an axis for its elements
+    return im[u.src(0)];  // a vector of equal pointers: the buffer has an axis for its elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
   const Type type = im.joined_type(u.src());

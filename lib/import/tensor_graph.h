@@ -13,7 +13,7 @@ namespace tgc {
 struct TensorMemory {
   DType dtype;
   int64_t num_elements = 0;    // of a buffer on several devices: of all devices together
-  int64_t num_devices = 1;     // each has one of so many equal parts, which follow one another
+  int64_t num_devices = 1;     // each has one of this many equal parts, stored in their order
   bool is_replicated = false;  // each device holds the same content
   // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty for other arrays
   UOp buffer = {};
