@@ -1,4 +1,4 @@
-// How the import writes each op of another release in tgc's IR. Private to lib/import.
+// How the import writes each op of another release in tgc's IR, and facts of such nodes and their args.
 #pragma once
 #include <span>
 #include <string_view>
