@@ -1,4 +1,4 @@
-// Repeats recorded rewrites on a graph.
+// Applies given rewrites, such as recorded ones, to a graph.
 #pragma once
 #include <functional>
 #include <unordered_map>

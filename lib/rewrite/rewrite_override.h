@@ -1,4 +1,4 @@
-// Replaces or suppresses single rule applications, to seed faults (fault.h) or to leave out one rewrite in a bisection.
+// Replaces or suppresses single rule applications, for example to seed a fault (fault.h) or to leave out one rewrite.
 // In a graph with a RewriteOverride, rewrites take no fast path, unless a ShortcutTrial requests one.
 #pragma once
 #include "lib/rewrite/rules.h"

@@ -1,4 +1,4 @@
-// One-line tests of rules, for *_test.cpp files only:
+// One-line tests of rules, for tests only:
 //
 //   RuleTest t(symbolic_simple());
 //   UOp x = t.var("x", 0, 10);
