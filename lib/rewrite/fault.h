@@ -3,12 +3,12 @@
 //
 //   RULE[@N]              the N-th application of RULE in each kernel makes a node with a different value
 //   tensor:RULE[@N]       the N-th application of RULE in each tensor graph makes a node with a different value
-//   endless:RULE[@N]      from its N-th application on, RULE toggles the node's tag, so the rewrite never ends
+//   endless:RULE[@N]      from its N-th application in a kernel on, RULE toggles the node's tag: the rewrite never ends
 //   shortcut:NAME[@N]     the N-th result of the fast path of shortcut NAME (shortcut.h) is changed
 //   renderer:[NAME.]OP[@N]  renderer NAME (default: every) prints the N-th OP wrongly (renderers/misprint.h)
 //   llvm:NAME             LLVM compiles kernels with the fault NAME (kLlvmFaults in lib/compile/compile.h)
 //
-// Several faults are separated by commas: A,B. Faults of rules and shortcuts are installed by the graph's creator.
+// Several faults are separated by commas: A,B. A Compilation (lib/compilation) seeds those of rules and shortcuts.
 #pragma once
 #include <optional>
 #include <string>
