@@ -1,4 +1,4 @@
-// Records for each rule whether it applied, declined, or passed a RuleTest check, to find rules that the tests do not
+// Records for each rule whether it applied, declined, or passed a test's check, to find rules that the tests do not
 // cover. record_rule_events() starts the recording; until it is called, the recording functions only test a flag.
 // Records last until the process ends.
 #pragma once
@@ -30,7 +30,7 @@ inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail:
 // the node itself. For a rule that require() of lib/spec made, records a rejection.
 inline void note_declined_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
-// Records that a RuleTest check of this rule passed (lib/rewrite/testing.h).
+// Records that a test's check of this rule passed, such as a RuleTest check (lib/rewrite/testing.h).
 inline void note_checked_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Checked); }
 
 // True if note_hit, note_declined_rule or note_checked_rule, respectively, was recorded for the rule.
