@@ -273,8 +273,8 @@ void PickledNodeWriter::write_node(NodeKey key) {
   }
   if (sources.size()) line += "]";
   if (!arg.is_none()) {
-    bool is_field_number = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].float_value();
-    line += ",\"arg\":" + (is_field_number ? float_text(*arg[0].float_value()) : value_text(arg));
+    bool is_const_float = op == "CONST" && arg.class_name() == "ConstFloat" && arg.size() == 1 && arg[0].float_value();
+    line += ",\"arg\":" + (is_const_float ? float_text(*arg[0].float_value()) : value_text(arg));
   }
   if (!tag.is_none()) line += ",\"tag\":" + value_text(tag);
   node_numbers_[key] = node_lines_.size();  // the arg may have added nodes

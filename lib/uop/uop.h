@@ -167,7 +167,7 @@ enum NodeKind : uint8_t { kZero = kNumOps, kOne, kMinusOne, kInvalid };
 inline constexpr size_t kNumNodeKinds = kInvalid + 1;
 uint8_t kind_of_const(Arg arg);  // returns the kind of a CONST with this arg; 1 and 1.0 have the same kind
 
-// The result of rewriting one node, cached in the node by the rewriter (see Results in lib/rewrite/workspace.h).
+// The result of rewriting one node, cached in the node by the rewriter (see RewriteResults in lib/rewrite/workspace.h).
 struct RewriteSlot {
   const Node* result = nullptr;
   uint32_t slot_mark = 0;
