@@ -48,8 +48,8 @@ class Forks:
 
 
 def compile_kernels() -> None:
-  """Compiles kernels of shapes that no program has, on the device NULL: this starts no thread, and a fork has no
-  threads of the process."""
+  """Compiles kernels of shapes that no program has, on the device NULL: this starts no thread, and a fork lacks the
+  other threads of its process."""
   from tinygrad import Tensor
   (Tensor.empty(37, 41, device="NULL") @ Tensor.empty(41, 43, device="NULL")).relu().softmax().realize()
   import tinygrad.runtime.ops_cpu  # noqa: F401

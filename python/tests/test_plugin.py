@@ -134,7 +134,7 @@ def test_run_writes_bundles(run: Run, pytester: pytest.Pytester, monkeypatch: py
   pytester.makeconftest("""
 import tgc.testing
 write = tgc.testing.write_recording
-def wrong(folder, name, header, lines):  # a tinygrad that compiles the product without relu's comparison
+def wrong(folder, name, header, lines):  # a tinygrad whose relu compares with 9, not with 0
   return write(folder, name, header, [line.replace("0.0f<", "9.0f<").replace("<0.0f", "<9.0f") for line in lines])
 tgc.testing.write_recording = wrong
 """)

@@ -46,7 +46,7 @@ def test_moved_removed_and_new_rules() -> None:
   # a new line 2 moved the rules below it; the rule that was in line 2 has changed
   moved = changes({"a.py:1": "A", "a.py:2": "B", "a.py:3": "C"}, {"a.py:1": "A", "a.py:3": "B2", "a.py:4": "C"})
   assert moved.among(["a.py:1", "a.py:2", "a.py:3"], ["a.py:1"]) == ["a.py:3"]
-  assert moved.among(["a.py:1", "a.py:3"], []) == []  # it did not match
+  assert moved.among(["a.py:1", "a.py:3"], []) == []  # the changed rule did not match
   removed = changes({"a.py:1": "A", "a.py:2": "B"}, {"a.py:1": "A"})
   assert removed.among(["a.py:2", "a.py:1"], []) == ["a.py:2"]
   added = changes({"a.py:1": "A"}, {"a.py:1": "A", "a.py:9": "N"})

@@ -255,7 +255,7 @@ def test_a_program_applies_a_rule_alone(tmp_path: pathlib.Path, monkeypatch: pyt
   file.write_text("import pathlib\nfrom tinygrad.uop.ops import PatternMatcher, UPat\n"
                   f"pathlib.Path({str(marker)!r}).write_text('')\nmine = PatternMatcher([(UPat.var('x') * 3, lambda x: x)])\n")
   question = {"place": f"{file}:4", "graph": element(1, dtypes.int) * 3, "values": {"data1": "5", "before": "15", "after": "5"}, "alone": True}
-  assert "no matcher" in answer_program(question)["why"] and not marker.exists()  # a question imports nothing
+  assert "no matcher" in answer_program(question)["why"] and not marker.exists()  # without "file", mine.py is not run
   answer = answer_program({**question, "file": str(file)})
   assert answer.get("printed") == "before: 15 after: 5", answer
   assert "computes before: 15 after: 5" in answer_program({**question, "file": str(file), "values": {"data1": "5", "before": "15", "after": "6"}})["why"]

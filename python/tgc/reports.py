@@ -60,9 +60,9 @@ def as_recorded(x: Input, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(x: Input, **options: Any) -> Run:
-  """Runs a kernel, or the kernels of a recording or a tensor, and compares the results with the reference interpreter.
+  """Runs a kernel, a schedule, or the kernels of a recording, tensor or file. Compares with the reference interpreter.
 
-  Runs the source that tinygrad made; with device=DEV and other options of the compilation, tgc compiles the kernel.
+  Runs the source that tinygrad made for a kernel or a recording, unless options such as device=DEV ask for another.
   `options` are those of `tgc run`: device="CPU:LLVM", atol=1e-3, each_stage=True, repro="failing.json", ... Raises
   TgcError if the command fails.
   """

@@ -26,7 +26,7 @@ def tuple_of(convert: Callable[[Any], Any]) -> Callable[[Any], Any]: return lamb
 
 @dataclass(frozen=True)
 class Result:
-  """The result of a command of tgc. `facts` is all of it, as the command's --json prints it."""
+  """The result of a command of tgc, or a part of it. `facts` is all of it, as the command's --json prints it."""
   facts: JSON = field(default_factory=dict, repr=False, kw_only=True)
 
   @classmethod

@@ -36,8 +36,8 @@ def hash_of(parts: Iterable[str]) -> str: return hashlib.sha256("\0".join(parts)
 
 
 def function_hash(function: types.FunctionType, known: dict[Any, str], depth: int = MOST_CALLS) -> str:
-  """Returns a hash of what decides a function's results: its code, its constants, and the same of tinygrad's functions
-  that it calls, to the depth `depth`. `known` caches the hashes, by function and depth."""
+  """Returns a hash of what decides a function's results: its code, its constants, plain values of outer variables, and
+  the same of tinygrad's functions that it calls, `depth` deep. `known` caches the hashes, by function and depth."""
   key = function, depth
   if key not in known: known[key] = hash_of(parts_of(function, known, depth))
   return known[key]

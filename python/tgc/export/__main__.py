@@ -26,7 +26,7 @@ kernels, and `tgc run out.jsonl.gz --nan` explains the first one that no later k
   tgc run out.jsonl.gz#ID --inputs=out.inputs/ID.in.npz --expect=out.inputs/ID.out.npz
 
 For releases other than 0.12.0, and with --walk, --rewrites, --letters, --watch-nan or --viz, each graph is kept as its
-nodes and every named rewrite is a stage. Such a recording of a program also has the calls of TinyJits, in
+nodes, and named rewrites are its stages. Such a recording of a program also has the calls of TinyJits, in
 out.jit.jsonl.gz. `tgc diff old.jsonl.gz new.jsonl.gz` compares two such recordings; `tgc lint out.jit.jsonl.gz` finds
 common mistakes with jits.
 
@@ -41,7 +41,7 @@ recorded.
 
 --answer writes no file. It answers the questions of `tgc conform --with` and of the options --tinygrad and --live of
 tgc's commands, read from standard input, on standard output. tinygrad 0.12.0 answers all questions; later releases and
-commits answer those about whole kernels and schedules. --replay and --answer need 0.12 or later.
+commits answer all but those about a single stage. --replay and --answer need 0.12 or later.
 
 In a program, `from tinygrad_export import tgc_export; tgc_export(tensor, path="out.jsonl.gz")` records the schedule and
 the kernels of tensors without running them. Leave out the path in a program that runs under this command.

@@ -39,7 +39,7 @@ from tgc.export.rule_program import answer_program
 RENDERERS: JSON = {}
 CPU_SECONDS = 30  # per answer in a child process; tgc waits for one minute
 READ_ON_IMPORT = {"ALLOW_HALF8"}
-# With SPEC > 1, tinygrad would run the texts of graphs as programs.
+# with_settings() sets SPEC to at most 1: with more, tinygrad would run the texts of graphs as programs.
 ALLOWED_SETTINGS = {*SETTINGS, "IGNORE_OOB", "NO_MEMORY_PLANNER", "REWRITE_STACK_LIMIT", "SPEC"}
 
 
@@ -48,8 +48,8 @@ class StageDone(Exception): pass
 
 @contextlib.contextmanager
 def with_settings(settings: JSON) -> Iterator[None]:
-  """Applies the numeric settings of a question that are in ALLOWED_SETTINGS. Raises ValueError for a changed setting of
-  READ_ON_IMPORT."""
+  """Applies a question's numeric settings that are in ALLOWED_SETTINGS, SPEC up to 1. Raises ValueError for a changed
+  setting of READ_ON_IMPORT."""
   numeric = {k: v for k, v in settings.items() if k in ALLOWED_SETTINGS and v.lstrip("-").isdigit()}
   if int(numeric.get("SPEC", 0)) > 1: numeric["SPEC"] = "1"
   in_context = {k: int(v) for k, v in numeric.items() if k in helpers.ContextVar._cache}

@@ -50,7 +50,7 @@ def reason_here(frame: types.FrameType, node: Node) -> JSON:
   if code.co_name == "run_rangeify":
     test = conditions(code, frame.f_lineno)
     return out | {"why": "loops" if "ending_ranges" in test else "users" if "consumer_rngs" in test else "other"}
-  # In a rule, the first argument that is a node is the one that matched. The rule stores it, or a source of it.
+  # In a rule, the first argument that is a node is the one that matched, or the destination (`dest`) of a STORE.
   nodes = [v for n, v in frame.f_locals.items() if n in code.co_varnames[:code.co_argcount] and hasattr(v, "op")]
   if nodes and nodes[0] is not node:
     if "dest" in frame.f_locals: return out | {"why": "hazard"}
@@ -184,8 +184,8 @@ def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:
   """Returns why the scheduler made a buffer, the first argument of a kernel with this metadata; None if no reason was
   noted.
 
-  The memory plan may give the buffer to several values; then the kernel's is the one of its metadata. If that is
-  ambiguous, the answer has only reasons: those of the values if they are equal, else "other"."""
+  The memory plan may give the buffer to several values; then the kernel's value is one that its metadata names. If that
+  is ambiguous, the answer has only reasons: those of the values if they are equal, else "other"."""
   while buffer.op.name in VIEWS and not {REASON, PLANNED} & buffer.__dict__.keys() and buffer.src: buffer = buffer.src[0]
   found = buffer.__dict__.get(REASON)
   if PLANNED not in buffer.__dict__: return found if isinstance(found, dict) else None

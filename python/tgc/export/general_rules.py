@@ -1,6 +1,6 @@
 """Makes the two sides of a rule for all operands and constants at once: unknown values take their places, and the
 rule's function runs on them (rule_symbols). If the sides of all its runs are equal, the rule is right for all operands
-of these dtypes."""
+of the dtypes that were tried."""
 from __future__ import annotations
 
 import ast

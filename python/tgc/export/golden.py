@@ -99,7 +99,7 @@ class Writer:
     self.commit: str | None = None
     self.files: dict[str, tuple[int, pathlib.Path]] = {}
     self.modes: dict[pathlib.Path, int] = {}
-    self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: the members of add_origin()
+    self.origins: dict[bytes, JSON] = {}  # hash of a kernel's recorded AST: what add_origin() noted
 
   def path_of(self, level: str, part: int) -> pathlib.Path:
     path = self.path if level == "kernel" else tagged_path(self.path, level)

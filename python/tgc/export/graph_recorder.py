@@ -1,5 +1,5 @@
-"""Records any tinygrad from 0.11 on: a graph rewrite with a name is a stage, except nested ones, those of QUERIES and
-those of VIZ's views. names.py lists tinygrad's functions that begin a kernel or a schedule.
+"""Records any tinygrad from 0.11 on: a graph rewrite with a name is a stage, except most nested ones, those of QUERIES
+and those of VIZ's views. names.py lists tinygrad's functions that begin a kernel or a schedule.
 """
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ class GraphRecorder(Recorder):
   def schedule(self, function: Function, sink: Node, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
     """Returns the result of `function`, and writes a record, unless there was nothing to schedule."""
     result, error = None, None
-    if self.replays and name is None:  # called by the replayed function; a record of its own is replayed separately
+    if self.replays and name is None:  # the replayed function calls this one, which has a record of its own
       with self.new_scope(None): return function(sink, *args, **kwargs)
     with self.new_scope(sink) as scope, self.origins.inside("schedules"):
       assert scope is not None

@@ -49,8 +49,8 @@ def cap_spec() -> None:
 
 @functools.cache
 def tables() -> Any:
-  """Returns what a text may name: constants, classes of args, members of enums, dtypes, constructors of image dtypes,
-  and the classes UOp, DType and Ops."""
+  """Returns what a text may name: constants, classes of args, members of enums and dtypes, and constructors of image
+  dtypes. Also returns the classes UOp, DType and Ops."""
   from tinygrad import dtype
   from tinygrad.codegen import opt
   from tinygrad.dtype import AddrSpace, DType, Invalid, dtypes

@@ -108,7 +108,7 @@ class Nodes:
 
 
 class NodeTexts(Nodes):
-  """Collects nodes as lines of text. Stages share nodes: `parts` keeps the text of each before and after its sources.
+  """Collects nodes as lines of text. Stages share nodes: `parts` keeps nodes' texts before and after the sources.
   """
   parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
 

@@ -13,7 +13,7 @@ Each event is a record of level "jit". Buffers are numbered in the order in whic
                                                            "list of 3": a list whose tensors the kernels read
    "changes":["count"],                                    outer variables that the function changed
    "reads":[{"place":"train.py:14"}],                      lines that read a tensor's value inside the function
-   "rebinds":[{"name":"bn.mean","was":0,"is":6,"computed":true}],  outer variables that hold another tensor after a capture
+   "rebinds":[{"name":"bn.mean","was":0,"is":6,"computed":true}],  variables with another tensor or buffer after a capture
    "pending":[{"place":"train.py:15"}],                    assignments to tensors that were not computed by the end
    "kernels":[{"name":"E_4","devices":["CPU"],"reads":[3],"writes":[7],"place":"train.py:13"}],  kernels of a capture
    "unread":["y"],                                         inputs that no captured kernel uses

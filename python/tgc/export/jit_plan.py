@@ -256,7 +256,7 @@ class PlanRecorder:
     if len(passed) != len(given) or len(calls) != len(without_graphs(linear.src)): return
     bound = bound_arguments([*args, *kwargs.values()])
     wrong = {name: value for name, value in values.items() if name in bound and bound[name] != value}
-    own = {b: i for i, b in enumerate(plan.kept) if i >= len(given)}  # slots of the buffers that the list has
+    own = {b: i for i, b in enumerate(plan.kept) if i >= len(given)}  # slots of the kept buffers that are no inputs
     aliases = {i: own[b] for i, b in enumerate(given) if b in own}
     copied = {i: self.copies[b] for i, b in enumerate(passed) if self.copies and b in self.copies}
     ways = ["copy" if i in copied and copied[i] is b else "same" if passed[i] is b else "other" for i, b in enumerate(given)]

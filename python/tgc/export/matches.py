@@ -113,7 +113,7 @@ def rule_text(location: str) -> str:
   """Returns the source lines of a rule, up to the end of its brackets or MOST_LINES; "" if it has none. For a line that
   substitutes nodes, begins where its function begins."""
   file, _, line = location.rpartition(":")
-  if not line.isdigit(): return ""  # the sides of a rule for all operands (rules.py)
+  if not line.isdigit(): return ""  # FILE:LINE*: the sides of a rule for all operands (rules.py)
   package = getattr(sys.modules.get("tinygrad"), "__file__", None)
   lines = linecache.getlines(os.path.join(os.path.dirname(package), file)) if package else []
   first = int(line) - 1

@@ -20,7 +20,7 @@ INNER = [("tinygrad.schedule.rangeify", "get_kernel_graph")]
 STAGES = {("tinygrad.codegen", "apply_opts"): "apply opts"}
 # Rewrites that are not stages, such as those that compute a property of a graph or compile patterns.
 QUERIES = {"simplify", "reshape", "pad", "shrink", "minimum_valid", "valid", "process UPat", "compile UPat", "contiguous_view_offset", "swap remove tags"}
-# Ops of views that begin where their buffer begins.
+# Ops whose result begins in memory where their first source begins.
 KEEP_OFFSET = {"RESHAPE", "BITCAST", "AFTER", "CONTIGUOUS", "NOOP", "MSELECT", "MULTI", "UNSHARD"}
 # Settings that records do not list: those that change no stage of a kernel, and those whose effects are in the records.
 NEUTRAL_SETTINGS = {"DEBUG", "VIZ", "PROFILE", "PROFILE_VALUE", "TRACEMETA", "SPEC", "CHECK_OOB", "IGNORE_OOB", "CAPTURING", "TRACK_MATCH_STATS",

@@ -37,8 +37,8 @@ def merged(*parts: Any) -> tuple[Any, ...]: return tuple(dict.fromkeys(m for par
 
 
 class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
-  """all_metadata, in which a node that several lines make has the methods of all. The nodes that a method makes below
-  its result get its name, too: tinygrad notes a gradient only for nodes that have a name."""
+  """all_metadata, in which a node that several lines make has up to MOST of their methods. The nodes that a method
+  makes below its result get its name, too: tinygrad notes a gradient only for nodes that have a name."""
 
   def __setitem__(self, node: Any, made_by: Any) -> None:
     self.note(node, merged(self.get(node, ()), made_by))

@@ -50,8 +50,8 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
 class Maker:
   """Makes one node that a pattern matches, by choices that `choose` makes.
 
-  `guards`: numbers that the rule's code names. `changes`: numbers in place of those that are chosen, by their position
-  in `numbers`. `is_odd`: also makes operands that few rules need."""
+  `guards`: numbers to try, such as those in the rule's code. `changes`: numbers in place of those that are chosen, by
+  their position in `numbers`. `is_odd`: also makes operands that few rules need."""
 
   def __init__(self, dtype: Any, choose: random.Random, guards: list[Any] | None = None, changes: dict[int, Any] | None = None,
                is_odd: bool = False) -> None:

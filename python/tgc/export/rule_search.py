@@ -102,7 +102,7 @@ class Search:
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
     self.known: dict[Node, Instance] = {}
     self.lines = RuleLines([function])
-    self.needed: dict[int, set[Target]] = {}  # seed of an instance: lines that it runs with moved numbers, too
+    self.needed: dict[int, set[Target]] = {}  # seed of an instance: lines that it must run with moved numbers, too
     self.moves, self.end = 0, 0.0
 
   def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
@@ -141,7 +141,7 @@ class Search:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
     start, best, step = found.numbers[at], found, 1
     while step <= FARTHEST and (next_one := self.moved(found, {at: start + direction * step})) is not None: best, step = next_one, step * 2
-    least, most = step // 2, min(step, FARTHEST)  # the rule applies at `least`, not at `most`
+    least, most = step // 2, min(step, FARTHEST)  # the rule applies at `least`, and not at `most` if that is more
     while most - least > 1:
       middle = (least + most) // 2
       if (next_one := self.moved(found, {at: start + direction * middle})) is None: most = middle

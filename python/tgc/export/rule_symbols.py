@@ -1,7 +1,7 @@
 """Unknown values for which the function of a rule runs: it may build nodes of them, and compare constants and bounds.
 Comparisons are decided both ways, one in each run, and the runs keep what was decided as conditions. Everything else
-that a function could learn of an operand is refused, so that what it makes is the same for all operands and constants
-for which the conditions hold."""
+that a function could learn of an operand, except its dtype, is refused, so that what it makes is the same for all
+operands and constants for which the conditions hold."""
 from __future__ import annotations
 
 import functools
@@ -293,7 +293,7 @@ class Number:
 
 
 def is_exact(number: Any) -> bool:
-  """Returns True if each dtype of floats has the number, or the number is rounded as the one it is compared with."""
+  """Returns True for a node, an infinity, and some small numbers that each dtype of floats has."""
   return hasattr(number, "toposort") or isinstance(number, (int, float)) and (math.isinf(number) or abs(number) in (0, 0.5, 1, 2, 4, 8))
 
 

@@ -135,7 +135,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_pr
   """Writes a recording of instances of the rules that `only` selects by place or by the name of their function: of the
   part-th of `of` parts of their places. Calls `on_progress` with a text before each rule. Returns the number of places.
   """
-  places: dict[str, set[str]] = {}  # by place: words about its rules, those of lib/prove/live_rules.h
+  places: dict[str, set[str]] = {}  # by place: words about its rules, which lib/prove/live_rules.cpp reads
   instances: dict[str, list[tuple[Node, Node]]] = {}
   sides: dict[str, list[list[tuple[Node, Node]]]] = {}  # by place: of each rule, the sides for all operands
   limits: dict[str, str] = {}  # by place: why `sides` has none

@@ -62,8 +62,8 @@ class TextRecorder(Recorder):
     return self.kernel_ids.get(identity)
 
   def record_schedule(self, sink: Node, make_schedule: Function) -> Any:
-    """Runs make_schedule(sink), and records it unless tinygrad's schedule cache knows the graph. Returns the result of
-    make_schedule, or the exception that it raised; raises the exception if the graph has custom kernels."""
+    """Runs make_schedule(sink), and records a new schedule. Returns the result of make_schedule, or the exception that
+    it raised; raises the exception if the graph has custom kernels."""
     from tinygrad.engine import schedule
     settings, cached = self.own_settings(), len(schedule.schedule_cache)
     printable = without_custom_kernels(sink)

@@ -34,7 +34,7 @@ CLASSES = {
   "tinygrad.schedule.kernelize": {"Kernel"}, "tinygrad.shape.shapetracker": {"ShapeTracker"}, "tinygrad.shape.view": {"View"},
   "tinygrad.helpers": {"Metadata", "Target", "TracingKey"}, "tinygrad.renderer": {"Estimates", "ProgramSpec"},
 }
-# Classes whose objects a pickle makes by a call, and gives no state.
+# Names that a pickle calls to make an object, to which it gives no state.
 STATELESS = {"Ops", "AxisType", "UOp", "AddrSpace", "DType", "ImageDType", "InvalidType", "PtrDType", "OptOps", "getattr"}
 MOST_VALUES = 1 << 24  # values to which a value of the trace may expand, shared values counted each time
 # Functions that the trace lists like rewrites and that contain stages of their own.
@@ -69,7 +69,7 @@ class TraceReader(pickle.Unpickler):
 
 
 class Inert:
-  """Takes the place of an object whose class is not in CLASSES."""
+  """Takes the place of a class, or of an object whose class is not in CLASSES."""
   def __init__(self, args: tuple[Any, ...]) -> None: self.args = args
 
 
@@ -268,8 +268,8 @@ class Converter:
     self.recorder.write(level, record, {})
 
   def program(self, trace: Trace, ret: Any, group: list[Any]) -> JSON:
-    """Returns source and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or made; {} if
-    there is none.
+    """Returns source, listing and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or
+    made; {} if there is none.
     """
     if hasattr(ret, "src"):
       with contextlib.suppress(Exception): return dict(self.recorder.program_of(ret))

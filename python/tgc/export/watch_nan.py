@@ -98,7 +98,7 @@ class NanWatcher(ArraySaver):
     outputs = {n: after for n in facts.outs if (after := contents(buffers.get(n))) is not None}
     made = {n: sorted(bad_elements(after, self.infinite) - (bad_elements(before[n], self.infinite) if before.get(n) else set())) for n, after in outputs.items()}
     made = {n: elements for n, elements in made.items() if elements}
-    for n in facts.ins:  # such a buffer is a view that had no memory of its own, or memory that nobody wrote
+    for n in facts.ins:  # a view without its own memory, or new memory, had no contents before
       if n not in facts.outs and before.get(n) is None: before[n] = contents(buffers.get(n))
     unwritten = [n for n in facts.ins if n in buffers and buffers[n].base in self.unwritten]
     bad_inputs = [n for n in facts.ins if before.get(n) and bad_elements(before[n], self.infinite)]

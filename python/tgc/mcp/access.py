@@ -32,8 +32,8 @@ class Folders:
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused if it is outside the folders or no regular file, or if a neighbour with
-    the same first name is a link that leads outside: tgc also reads files such as RUN.inputs."""
+    """Returns an existing file. Raises Refused if it is outside the folders or no regular file, or if a link that leads
+    outside is beside it, with a name that begins alike, or in RUN.inputs: tgc also reads such files."""
     path = self.resolved(name)
     if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
