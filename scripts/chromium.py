@@ -16,7 +16,7 @@ def exception_text(message):
 class Chromium:
   """A browser with one page, for a `with` block."""
 
-  # Without the toolbar and the address bar's popup, a page takes less processor time to open.
+  # --kiosk and WebUIOmnibox: without toolbar and the address bar's popup, a page takes less processor time to open.
   def __init__(self, width=1400, height=900, dark=False):
     program = shutil.which("chromium")
     if not program: raise PageError("there is no chromium; run scripts/setup")

@@ -62,7 +62,7 @@ def node(op, dtype, src=(), **more): return {"op": op, "dtype": dtype, "src": li
 
 
 def nested_arg(n):
-  """The arg of a node is nested 500 levels deep."""
+  """The arg of each node is nested 500 levels deep."""
   deep = "[" * 500 + "]" * 500
   return '{"format":"tgc-graph","version":1,"nodes":[' + ",\n".join('{"op":"NOOP","dtype":"dtypes.void","arg":%s}' % deep for _ in range(max(1, n // 500))) + "]}"
 

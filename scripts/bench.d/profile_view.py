@@ -65,7 +65,7 @@ def repeated(blob, sizes, times, draw):
 
 
 class Reader(pickle.Unpickler):
-  """Reads a pickle without tinygrad: each class becomes an empty one of the same name."""
+  """Reads a pickle without tinygrad: each of tinygrad's classes becomes an empty one of the same name."""
 
   def find_class(self, module, name):
     if module in ("decimal", "builtins", "collections"): return super().find_class(module, name)

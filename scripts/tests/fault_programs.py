@@ -206,7 +206,7 @@ def renderer(target):
 
 
 def compile_all(programs, names):
-  """Yields program, target, tinygrad's program; skips those for which tinygrad raises an exception."""
+  """Yields name, target, tinygrad's program; skips those for which tinygrad raises an exception."""
   from tinygrad.codegen import to_program
   from tinygrad.helpers import Context
   for name in names:
@@ -261,7 +261,7 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Differences are relative to the larger number of each pair."""
+  """Returns the largest difference of a pair, relative to its larger number; infinite if no finite floats."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue

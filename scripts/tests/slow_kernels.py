@@ -4,7 +4,7 @@
   PYTHON scripts/tests/slow_kernels.py times N                runs each and the same without its defect, N times
 
 PYTHON has tinygrad 0.14.0 and numpy; OpenCL has a device (pocl). Exit code 0 if 12 of the 15 reasons are right. Another
-program on the machine makes kernels slow in ways that no opt mends: run it alone.
+program on the machine makes kernels slow in ways that no opt mends: run this script alone.
 """
 import contextlib, io, json, pathlib, subprocess, sys, tempfile
 import numpy as np

@@ -52,7 +52,7 @@ def reduction_in(*names): return lambda node: node if node.attributes.get("reduc
 
 
 REDUCTIONS = [f"Reduce{n}" for n in ("Mean", "Max", "Min", "Prod", "SumSquare", "L1", "L2", "LogSum", "LogSumExp")]
-OLDER = [  # ops, the opset that changed them, and the node of an older opset
+OLDER = [  # ops, the opset that changed them, and a function that makes an older node, or None
   (REDUCTIONS, 18, axes_to_attribute),
   (["Split"], 18, older_split),
   (["Pad"], 19, not_if(lambda n: n.attributes.get("mode") == "wrap")),

@@ -55,7 +55,7 @@ def main():
 
 
 def difference_for(program, buffers, turn):
-  """Returns the first element that tinygrad computes wrongly, as text."""
+  """Returns the first element that tinygrad computes wrongly, as text; "" if there is none."""
   random = np.random.default_rng(turn) if turn else None
   arrays = {f"data{n}": values(d.base, d.size, random) for n, d in buffers if d.base != dtypes.bfloat16}
   with tempfile.TemporaryDirectory() as folder:
