@@ -261,7 +261,7 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Returns the largest difference of a pair, relative to its larger number; infinite if no finite floats."""
+  """Returns the largest difference of a pair, relative to its larger number; infinite for integers and infinities."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue
