@@ -157,7 +157,7 @@ class Writer:
 
   def remove_old(self) -> None:
     """Removes the regular files that an earlier run left under these names; leaves devices and FIFOs alone."""
-    nan_file(self.path).unlink(missing_ok=True)
+    if (nans := nan_file(self.path)).is_file(): nans.unlink()
     for level in LEVELS:
       for path in [self.path_of(level, 0), *self.parts(level).values()]:
         if not path.is_file(): continue

@@ -263,9 +263,10 @@ class GraphRecorder(Recorder):
   def renderer_of(self, target: str) -> Any:
     """Returns tinygrad's renderer of a target; None if making it fails, reported once. Exits for an unknown target."""
     if target not in self.renderers:
-      self.renderers[target] = None
       try: self.renderers[target] = make_renderer(target)
-      except Exception as e: print_message(f"nothing is compiled for {target}, because its renderer cannot be made: {e!r}")
+      except Exception as e:
+        self.renderers[target] = None
+        print_message(f"nothing is compiled for {target}, because its renderer cannot be made: {e!r}")
     return self.renderers[target]
 
   def write_kernel(self, scope: Scope, ast: Node, target: str, result: Any, error: Exception | None) -> None:
