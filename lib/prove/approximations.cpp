@@ -129,8 +129,8 @@ class Ulp {
         least_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
         limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
-  // Returns the difference in units in the last place of `exact` (of 1 for a sine). An infinity counts as the smallest
-  // number that is too large for the dtype.
+  // Returns the difference in units in the last place of `exact` (of 1 for a sine); infinity if only one of the two is
+  // NaN or, except for a sine, if only `exact` is 0. Counts numbers beyond the dtype as the smallest of these numbers.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
     value = std::clamp(value, -limit_, limit_), exact = std::clamp(exact, -limit_, limit_);

@@ -33,8 +33,8 @@ std::optional<int> shift_of(const Interval& i) {
   return int(n->bit_length()) - 1;
 }
 
-// Returns true if no bit can be set in both operands of the sum, as in x*8 + y for y < 8. Z3 can prove more about a
-// bitwise `or`.
+// Returns true if it is clear that no bit is set in both operands of the sum, as in x*8 + y for 0 <= y < 8. Z3 can
+// prove more about a bitwise `or`.
 bool has_no_carry(UOp sum, const SmtValue& a, const SmtValue& b) {
   for (size_t i : {0, 1}) {
     const UOp scaled = sum.src(i);
@@ -389,7 +389,7 @@ SmtValue SmtEncoder::bits_op_value(UOp u, int lane) {
     case Op::XOR: return made(smt_call("bvxor", a.term, b.term));
     case Op::SHL:
     case Op::SHR: {
-      // the count may have another dtype than the number
+      // the shift count may have another dtype than the shifted number
       DType of_count = u.src(1).dtype().scalar();
       const int w = bit_width(d), v = bit_width(of_count);
       std::string by = b.term;

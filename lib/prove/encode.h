@@ -1,5 +1,4 @@
-// SmtEncoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text; IntervalAnalysis bounds their
-// integers.
+// SmtEncoder encodes isolated expressions (lib/validate/isolated_expr.h) as SMT-LIB text. IntervalAnalysis bounds them.
 #pragma once
 #include <map>
 #include <optional>

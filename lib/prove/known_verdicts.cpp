@@ -43,7 +43,7 @@ std::optional<Sha256> key_of_verdicts() {
   return make_cache_key({"verdicts of rewrites", id});
 }
 
-// Values of RewriteProof::method. An entry of the cache has the index of its method here; 0 for other methods.
+// Values of RewriteProof::proof_method. An entry of the cache has the index of its method here; 0 for other methods.
 constexpr std::string_view kMethods[] = {"",          "same",        "values", "lanes",  "memory",
                                          "loops",     "accumulator", "terms",  "stores", "constants", "groups"};
 

@@ -15,7 +15,7 @@ namespace tgc {
 
 class LaneForms {
  public:
-  // Open: not known. Same: equal. SameSum: equal, except that a REDUCE may add its terms in another order.
+  // Open: unknown. Same: equal, but nested REDUCEs may reorder terms. SameSum: the root REDUCE may reorder terms, too.
   enum class Answer : uint8_t { Open, Same, SameSum };
 
   // Compares two values, or two nodes that store.

@@ -1,5 +1,5 @@
-// The contracts (contracts.h) of rewrites that replace loops by the indices of a GPU's grid, or that divide a reduction
-// among the threads of a workgroup.
+// The contracts (contracts.h) of rewrites that replace loops by the indices of a GPU's grid, or that divide work among
+// the threads of a workgroup.
 #pragma once
 #include "lib/prove/loop_maps.h"
 

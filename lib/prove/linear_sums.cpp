@@ -74,7 +74,7 @@ Int LinearSumMath::common_factor(const LinearSum& s, Int by) {
   return by;
 }
 
-// Takes multiples of `by` out of the quotient, divides by common factors, and uses, for integers,
+// Takes multiples of `by` out of the dividend, divides by common factors, and uses, for integers,
 // floor((floor(x / a) + k) / by) = floor((x + k * a) / (a * by)).
 LinearSum LinearSumMath::divide_sum(const LinearSum& a, const Int& by) {
   LinearSum whole, rest;

@@ -199,8 +199,8 @@ bool are_variable_digits(const RangeMap& map) {
 
 bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
 
-// Enumerates the values of the new loops. Returns true if they give each index of the replaced ranges exactly once. If
-// not, may set `wrong`.
+// Enumerates the values of the new loops. Returns true if they give each index of the replaced ranges exactly once;
+// false if not, or if this is not known. Then may set `wrong`.
 bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = nullptr) {
   std::vector<UOp> targets;
   int64_t before = 1;

@@ -56,7 +56,7 @@ void for_each_name(uint64_t names, Visit visit) {
     if (names >> id & 1) visit(id);
 }
 
-// For a bool, returns the other bool if `by` is positive.
+// Returns the constant `u` plus `by`; for a bool, the other bool if `by` is positive. Null if this is not possible.
 UOp changed_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();

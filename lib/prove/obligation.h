@@ -92,7 +92,7 @@ class Prover {
   Prover(const ExprIsolator& isolator, ProofCache& cache, ProofLimits limits = {})
       : intervals_(isolator), proof_cache_(cache), proof_limits_(limits) {}
 
-  // Proves all lanes of the pair. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
+  // Tries to prove all lanes equal. With `over_reals`, does not try the IEEE senses, only Uninterpreted and Real.
   ProofOutcome prove_values(const ComparedValues& values, bool over_reals = false);
   const ProofCounts& proof_counts() const { return proof_counts_; }
   // Must be called if memory to which the kernel stores may contain infinities.
@@ -121,7 +121,7 @@ class Prover {
   ProofCache& proof_cache_;
   ProofLimits proof_limits_;
   ProofCounts proof_counts_;
-  // By node id of a reduction: an equal reduction of the other side, and the sense in which it is equal.
+  // By node id of a reduction: an equal reduction of the other side (or null), and the sense in which it is equal.
   std::map<uint32_t, std::pair<UOp, FloatSense>> equal_reductions_;
   int nesting_depth_ = 0;
 };

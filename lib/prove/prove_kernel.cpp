@@ -67,7 +67,7 @@ class KernelProver {
   std::span<const HistoryStage> stages() const { return history_.stages(); }
   std::span<const Application> list() const { return history_.applications(); }
 
-  // Returns true if the result of a stage has a constant that is infinite or NaN.
+  // Returns true if a graph that a stage changed has a constant that is infinite or NaN.
   bool has_infinities() const {
     auto is_infinite = [](UOp u) {
       return u.is(Op::CONST) && u.arg().is_float() && !std::isfinite(u.arg().to_const().as_float());

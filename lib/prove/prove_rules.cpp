@@ -364,7 +364,7 @@ class RuleProver {
     std::optional<Counterexample> found;
     if (can_compare && (!must_prove || open_ || decided_++ < kSampled)) found = counterexample(graph, sides, 0);
     Answer answer;
-    // ask Z3 about floats also if there is a counterexample, because they may differ only by rounding
+    // ask Z3 about floats even if they differ in REF, because rounding may be the cause
     if (must_prove && (!found || dtypes::is_float(before.dtype()))) {
       if (open_) answer.why = out_.reason;  // the rule is not proven in any case, so do not ask Z3
       else if ((answer = prove(graph, {before, after}, true)).proven) {
@@ -443,8 +443,6 @@ class RuleProver {
 
 }  // namespace
 
-// Returns false if the root of the pattern does not compute a value, if the pattern has stores, vectors or control flow
-// (has_values_only), or if the rule changes the context of the graph rewrite.
 bool is_value_rule(const Rule& rule) {
   return !rule.left->ops.empty() && ops::Elementwise.contains_all(rule.left->ops) && has_values_only(rule) &&
          !rule.is_ctx_changed;

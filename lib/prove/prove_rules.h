@@ -53,7 +53,7 @@ struct RuleLimits {
 // Returns true if `rule` rewrites nodes; rules of lib/spec only check nodes.
 bool is_rewrite(const Rule& rule);
 
-// Returns true if both sides of the rule are values. Other rules are structural.
+// Returns true if both sides of `rule` are values, and it changes no context. Other rules are structural.
 bool is_value_rule(const Rule& rule);
 
 // Decides one rule within `limits`.

@@ -393,7 +393,7 @@ UOp no_overflow_condition(UOp u, bool is_exact, bool has_casts) {
     if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();
     if (!dtypes::is_int(d) || d.is(Scalar::Index)) return UOp();
     if (n.is(Op::CONST) && !n.is_invalid()) {
-      const Int v = n.arg().to_const().to_int();  // -2 is also the mask of an unsigned dtype
+      const Int v = n.arg().to_const().to_int();  // a constant of an unsigned dtype may be a mask such as -2
       const Int least = dtypes::is_unsigned(d) ? -Int::pow2(uint32_t(d.bitsize() - 1)) : dtypes::min(d).to_int();
       return v < least || v > dtypes::max(d).to_int() ? never() : UOp();
     }

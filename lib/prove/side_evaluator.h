@@ -92,8 +92,8 @@ struct SelectedTerm {
   // The terms are products (r == i) * f(r): `value` is equal to the sum only if f(r) is finite for each r.
   bool are_numbers_needed = false;
 };
-// If at most one term of the sum `before` is not 0, as in the sum over r < n of (r == i ? f(r) : 0), returns the value
-// without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
+// If it is clear that at most one term of the sum `before` is not 0, as in a sum over r < n of (r == i ? f(r) : 0),
+// returns the value without the loop: 0 <= i < n ? f(i) : 0. Else the returned `value` is null.
 SelectedTerm select_term(UOp before);
 
 }  // namespace tgc

@@ -127,7 +127,7 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     return stage_runner_.stage_trial_of(std::move(inputs), std::move(variables));
   }
   // The bits of the number of the draw select: whether numbers near the limits of the dtype are drawn; whether arrays
-  // that are used in addresses keep their usual values; whether all elements of an array get the same number.
+  // that are used in addresses keep their usual values; whether all drawn elements of an array are equal.
   const bool is_wild = n % 2, keeps_addresses = n / 2 % 2, is_uniform = n / 4 % 2;
   std::mt19937_64 random(n);
   const std::set<std::string> addresses = keeps_addresses ? constrained_inputs(ast_) : std::set<std::string>();

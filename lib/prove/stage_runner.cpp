@@ -46,7 +46,7 @@ std::string first_difference(const std::vector<Comparison>& arrays,
 std::vector<UOp> nodes_of(UOp graph) { return toposort(graph); }
 std::span<const UOp> nodes_of(std::span<const UOp> list) { return list; }
 
-// Returns true if a value that the AST stores depends on another element of the same array, so that the stored values
+// Returns true if a value that the AST stores may depend on another element of the same array. Then the stored values
 // may depend on the order of the iterations.
 bool reads_other_stored_elements(UOp ast) {
   for (UOp store : toposort(ast)) {

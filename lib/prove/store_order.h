@@ -1,4 +1,4 @@
-// Checks of the order of stores: a rewrite may keep all values and still lose the order of stores.
+// Checks for unordered stores, races and missing barriers, which a rewrite may cause although it keeps all values.
 #pragma once
 #include <set>
 #include <span>
