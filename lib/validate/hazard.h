@@ -1,4 +1,4 @@
-// Finds kernels whose results depend on the order of their iterations.
+// Finds kernels whose results depend on the order of their iterations, and the elements that a kernel accesses.
 #pragma once
 #include <map>
 #include <optional>

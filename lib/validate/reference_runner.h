@@ -42,8 +42,8 @@ class ReferenceRunner {
   // Calls compare_outputs(). If arrays differ and `recheck` allows it, runs the graph `root` again to find the elements
   // that depend on rounding: their differences are counted in Comparison::num_left_out. With
   // options.should_accept_rounding, accepts the other differences if rounding explains all of them. `settled` (may be
-  // null) gets a copy of `actual` in which elements that rounding explains have their expected values. Fails if
-  // compare_outputs() or a recheck does.
+  // null) gets a copy of `actual`. If differences remain, elements that rounding explains have their expected values
+  // there. Fails if compare_outputs() or a recheck does.
   Result<std::vector<Comparison>> compare_arrays(UOp root, const Arrays& actual, const Arrays& expected,
                                                  const CompareOptions& options = {}, Recheck recheck = Recheck::Always,
                                                  Arrays* settled = nullptr) const;
