@@ -87,7 +87,7 @@ inline std::vector<int64_t> consecutive_numbers(int64_t first, int64_t count) {
   return numbers;
 }
 
-const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD
+const RuleSet& pm_add_loads();        // INDEX of a value -> pointer INDEX and LOAD, except as the address of a STORE
 const RuleSet& load_store_indexing(); // simplifies gated indices; drops true gates and, for images, redundant clauses
 const RuleSet& load_store_folding();  // merges accesses of neighbouring elements into vector accesses
 // splits accesses into the target's widths, addresses images by pixel; context: const Target
@@ -119,7 +119,7 @@ const RuleSet& pm_lower_index_dtype();
 const RuleSet& lower_index_dtype_stage();
 
 // Decompositions (tinygrad uop/decompositions.py): replace ops that the target cannot render by ops that it can, and
-// integer divisions by constants by multiplications and shifts.
+// some ops by cheaper ones, for example integer divisions by constants by multiplications and shifts.
 
 // Selects which of the late rules apply.
 struct LateRuleOptions {

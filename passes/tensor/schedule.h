@@ -1,4 +1,4 @@
-// The schedule: the kernels of a tensor graph in execution order, and their buffers.
+// The schedule: the kernels and other operations of a tensor graph in execution order, and their buffers.
 // Mirrors tinygrad engine/schedule.py (create_schedule, complete_create_schedule_with_vars).
 #pragma once
 #include <optional>

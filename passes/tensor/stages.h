@@ -60,7 +60,7 @@ UOp shard(UOp u, int64_t axis);
 UOp unshard(UOp u, int64_t axis);
 
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
-const RuleSet& replace_allreduce();  // expands ALLREDUCE and copies between one device and several; lowers MSELECT
+const RuleSet& replace_allreduce();  // for example, expands ALLREDUCE and copies between one device and several
 
 // Runs the stage "multi_pm": replaces every MULTI by its parts. Sets job.scheduled_sink and job.multi_map. If no node
 // is on several devices, returns `sink` unchanged, and job.multi_map stays empty.
@@ -96,7 +96,7 @@ struct IndexingContext {
   UOpTable<NodeRanges> range_map;
   int64_t next_range = 0;
 
-  // Returns a new RANGE from 0 to `size`; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
+  // Returns a new RANGE of `size` iterations; the constant 0 if `size` is 1; `size` itself if it is a RANGE.
   UOp new_range(Sint size, AxisType type = AxisType::LOOP);
   std::span<const UOp> copy_indices(std::vector<UOp>&& indices);   // copies `indices` into the graph's arena
 };
@@ -176,7 +176,7 @@ const RuleSet& pm_add_range_tags();
 // Runs the stage "split kernels": each store with its ranges becomes a KERNEL whose AST uses DEFINE_GLOBALs.
 UOp split_kernels(UOp sink);
 const RuleSet& split_kernels_rules();
-const RuleSet& to_define_global();   // numbers buffers and ranges; collects bound variables
+const RuleSet& to_define_global();   // for example, numbers buffers and ranges; collects bound variables
 const RuleSet& pm_remove_tags();
 const RuleSet& kernel_split();
 

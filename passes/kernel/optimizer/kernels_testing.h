@@ -33,7 +33,7 @@ struct TestKernelMaker {
     UOp i = loop(rows, 0), j = loop(cols, 1), at = i * cols + j;
     return kernel(at, buffer(1, dtypes::float32).index(at) * buffer(2, dtypes::float32).index(j), {i, j});
   }
-  // data0[r0] = sum over r1 of data1[r0*inner + r1]
+  // data0[r0] = sum (or other reduction) over r1 of data1[r0*inner + r1]
   UOp row_sums(int64_t rows, int64_t inner, Op op = Op::ADD) {
     UOp i = loop(rows, 0), k = reduce(inner, 1);
     return kernel(i, buffer(1, dtypes::float32).index(i * inner + k).reduce({k}, op), {i});
