@@ -8,8 +8,8 @@
 namespace tgc {
 namespace {
 
-// Follows the nodes of a graph through the rewrites of its stages. A node that a rule makes has the same methods as the
-// node that the rule replaces.
+// Follows the nodes of a graph through the rewrites of its stages. A node that a rule makes has the same Tensor methods
+// (lib/compilation/node_methods.h) as the node that the rule replaces.
 class OriginTracer : public TraceConsumer {
  public:
   using Methods = std::set<size_t>;

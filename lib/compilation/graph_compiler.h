@@ -1,5 +1,5 @@
 // GraphCompiler: compiles graphs, either by tgc's own stages (graph_compiler.cpp) or by the user's tinygrad
-// (make_live_compiler.cpp).
+// (live_compiler.cpp).
 #pragma once
 #include <functional>
 #include <map>

@@ -21,7 +21,7 @@ struct TimedInput {
 struct StageTime {
   std::string_view name;
   size_t num_nodes = 0;  // of the stage's result
-  double stage_ms = 0;   // wall time or processor time, as StageTimer::In says
+  double stage_ms = 0;   // wall time or processor time, as StageTimer::ClockKind says
 };
 
 struct GraphTime {

@@ -55,7 +55,8 @@ std::string_view id_at_begin(std::string_view line) {
   return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
 }
 
-// With FILE#ID and --kernel=N, reads kernel N of the schedule in the record ID.
+// Reads the records of a golden file, or one of them; with FILE#ID and --kernel=N, kernel N of the schedule in the
+// record.
 class RecordReader : public GraphReader {
  public:
   RecordReader(const Session& session, const InputName& name, const std::string& kernel, GoldenReader records)

@@ -31,8 +31,8 @@ class EventListener {
 class CancelRequest {
  public:
   CancelRequest() = default;
-  // Stops a part of an operation `seconds` after the construction, or when `whole` stops, the Cancel of the whole
-  // operation (may be null). TimeKind::Wall counts wall-clock time. TimeKind::Thread counts the CPU time of the
+  // Stops a part of an operation `seconds` after the construction, or when `whole` stops, the CancelRequest of the
+  // whole operation (may be null). TimeKind::Wall counts wall-clock time. TimeKind::Thread counts the CPU time of the
   // constructing thread; only this thread may call is_cancel_requested(). Because that thread may also wait for other
   // processes, a TimeKind::Thread cancel also stops after 10 * `seconds` of wall-clock time.
   enum class TimeKind : uint8_t { Wall, Thread };

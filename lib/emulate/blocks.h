@@ -64,7 +64,7 @@ void run_warps_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pa
 // Runs the groups of a launch (a group is one block, or several blocks packed in one warp) on host threads, until one
 // fails. Returns the fault of the lowest numbered failing group; if no group fails, sets `executed` to the sum of
 // Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may throw
-// Fault.
+// KernelFault.
 template <class Runner, class Launch>
 std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kKernelThreadsPerHostThread = 256;

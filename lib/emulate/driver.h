@@ -62,8 +62,8 @@ class EmulatedDriver {
   // Reads the argument block from a launch function's `extra`: (key, pointer) pairs that end at the key `end`. Fails
   // with kInvalidValue if a key is unknown.
   int read_extra(void** extra, const void* end, ArgumentBlock& to);
-  // Runs a launch and returns its error code; a Fault becomes the last error. The setting _SPEED prints the times of a
-  // launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
+  // Runs a launch and returns its error code; a KernelFault becomes the last error. The setting _SPEED prints the times
+  // of a launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
   int run_kernel(const std::string& kernel, uint64_t num_block_threads,
                  const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch);
 

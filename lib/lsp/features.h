@@ -1,5 +1,5 @@
-// Computes what an editor shows for a section. Positions are bytes of the section's text; an `end` is the byte behind
-// the last one, except in a FoldingRange.
+// Computes what an editor shows for a section, one graph of a text. Positions are bytes of the section's text; an `end`
+// is the byte behind the last one, except in a FoldingRange.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -211,20 +211,21 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
       return form_of_value(u.src(i), lane, at);
     }
     case Op::REDUCE: {
-      std::vector<Form> all = forms_of_terms(u, lane, at);
-      std::ranges::sort(all);
-      std::set<Form> loops;
+      std::vector<Form> all = forms_of_terms(u, lane, at), loops;
       for (UOp s : ended_by(u).loops) {
         if (!axes_of_node(s).empty()) return opaque();
         const auto ranges = ranges_of(s);
-        if (ranges.empty()) loops.insert(form_of_value(s, 0, at));
-        for (UOp r : ranges) loops.insert(form_of_value(r, 0, at));
+        if (ranges.empty()) loops.push_back(form_of_value(s, 0, at));
+        for (UOp r : ranges) loops.push_back(form_of_value(r, 0, at));
+      }
+      if (!keeps_order_ || !dtypes::is_float(u.dtype())) {
+        std::ranges::sort(all), std::ranges::sort(loops);
+        loops.erase(std::unique(loops.begin(), loops.end()), loops.end());
       }
       std::string out = text("reduce") + " " + u.arg().repr();
       for (Form f : all) out += " " + std::to_string(f);
       out += " over";
       for (Form f : loops) out += " " + std::to_string(f);
-      may_reorder_sums_ |= all.size() > 1;
       return form_of_text(out);
     }
     default: break;
@@ -306,38 +307,37 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Sto
   }
 }
 
-LaneForms::Answer LaneForms::compare_forms(UOp before, UOp after) {
+bool LaneForms::are_same(UOp before, UOp after) {
   Axes axes = axes_of_node(before);
   for (auto& [axis, size] : axes_of_node(after))
-    if (auto it = axes.try_emplace(axis, size).first; it->second != size) return Answer::Open;
+    if (auto it = axes.try_emplace(axis, size).first; it->second != size) return false;
   std::vector<Position> all{{}};
   for (auto& [axis, size] : axes) {
     std::vector<Position> more;
     for (auto& p : all)
       for (int64_t i = 0; i < size; i++) more.push_back(p), more.back().emplace_back(axis, i);
     all = std::move(more);
-    if (all.size() > size_t(kMostPositions)) return Answer::Open;
+    if (all.size() > size_t(kMostPositions)) return false;
   }
-  may_reorder_sums_ = false;
   bool is_effect = before.dtype() == dtypes::void_;
-  if (is_effect != (after.dtype() == dtypes::void_)) return Answer::Open;
+  if (is_effect != (after.dtype() == dtypes::void_)) return false;
   if (!is_effect &&
       (num_lanes_of_node(before) != num_lanes_of_node(after) || before.dtype().scalar() != after.dtype().scalar()))
-    return Answer::Open;
+    return false;
   try {
     for (auto& p : all) {
       if (is_effect) {
         std::vector<StoreEffect> a, b;
-        if (!collect_effects(before, p, a) || !collect_effects(after, p, b)) return Answer::Open;
+        if (!collect_effects(before, p, a) || !collect_effects(after, p, b)) return false;
         std::ranges::sort(a), std::ranges::sort(b);
-        if (a != b) return Answer::Open;
+        if (a != b) return false;
       } else {
         for (int lane = 0; lane < num_lanes_of_node(before); lane++)
-          if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return Answer::Open;
+          if (form_of_value(before, lane, p) != form_of_value(after, lane, p)) return false;
       }
     }
-  } catch (const TooManyPositions&) { return Answer::Open; }
-  return may_reorder_sums_ && !is_effect && before.is(Op::REDUCE) ? Answer::SameSum : Answer::Same;
+  } catch (const TooManyPositions&) { return false; }
+  return true;
 }
 
 }  // namespace tgc

@@ -15,11 +15,11 @@ namespace tgc {
 
 class LaneForms {
  public:
-  // Open: unknown. Same: equal, but nested REDUCEs may reorder terms. SameSum: the root REDUCE may reorder terms, too.
-  enum class Answer : uint8_t { Open, Same, SameSum };
+  // `keeps_order`: REDUCEs of floats with their terms or loops in another order are different.
+  explicit LaneForms(bool keeps_order = false) : keeps_order_(keeps_order) {}
 
-  // Compares two values, or two nodes that store.
-  Answer compare_forms(UOp before, UOp after);
+  // Returns true if two values, or two nodes that store, are the same; false also if that is unknown.
+  bool are_same(UOp before, UOp after);
 
   using Form = uint32_t;
   struct StoreEffect {
@@ -49,7 +49,7 @@ class LaneForms {
   std::map<uint32_t, Axes> known_axes_;
   std::map<std::string, Form> form_numbers_;
   std::map<std::pair<uint64_t, Position>, Form> known_forms_;
-  bool may_reorder_sums_ = false;
+  const bool keeps_order_;
   int nesting_depth_ = 0;
 };
 

@@ -62,16 +62,15 @@ TEST_CASE("has_same_iterations: only maps that are one to one") {
 TEST_CASE("LaneForms: lanes and positions of expanded axes") {
   Graph g;
   LaneForms lanes;
-  using Answer = LaneForms::Answer;
   UOp x = g.variable("x", 0, 9), y = g.variable("y", 0, 9);
   UOp xy = g.node(Op::VECTORIZE, dtypes::index.vec(2), {x, y}),
       yx = g.node(Op::VECTORIZE, dtypes::index.vec(2), {y, x});
-  CHECK(lanes.compare_forms(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx) == Answer::Same);
-  CHECK(lanes.compare_forms(xy, yx) == Answer::Open);
+  CHECK(lanes.are_same(xy.gep(Arg(g.ints(std::vector<int64_t>{1, 0}))), yx));
+  CHECK_FALSE(lanes.are_same(xy, yx));
   Arg axes = g.tuple({g.tuple({Arg(0), Arg(2)})});
   auto unroll = [&](UOp u) { return g.node(Op::UNROLL, dtypes::index, {u}, axes); };
-  CHECK(lanes.compare_forms(unroll(xy) + unroll(yx), unroll(xy + yx)) == Answer::Same);
-  CHECK(lanes.compare_forms(unroll(xy) + unroll(yx), unroll(xy + xy)) == Answer::Open);
+  CHECK(lanes.are_same(unroll(xy) + unroll(yx), unroll(xy + yx)));
+  CHECK_FALSE(lanes.are_same(unroll(xy) + unroll(yx), unroll(xy + xy)));
 }
 
 }  // namespace

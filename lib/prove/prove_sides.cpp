@@ -70,10 +70,13 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   if (!s.before || !s.after) return {.reason = "the sides cannot be compared"};
   RewriteProof out{.kind = Kind::Proven, .proof_method = "same"};
   if (s.before == s.after) return out;
-  switch (lane_forms_.compare_forms(s.before, s.after)) {
-    case LaneForms::Answer::Same: return out.proof_method = "lanes", out;
-    case LaneForms::Answer::SameSum: return over_the_reals(s.before, "lanes");
-    case LaneForms::Answer::Open: break;
+  if (lane_forms_.are_same(s.before, s.after)) {
+    out.proof_method = "lanes";
+    const bool has_float_sum =
+        std::ranges::any_of(toposort(s.before), [](UOp u) { return u.is(Op::REDUCE) && dtypes::is_float(u.dtype()); });
+    if (has_float_sum && !ordered_lane_forms_.are_same(s.before, s.after))
+      out.has_floats = true, out.sense = FloatSense::Real;
+    return out;
   }
   if (is_same_memory(s.before, s.after)) return out.proof_method = "memory", out;
   if (is_loop_split_into_parts(s.before, s.after)) return out.proof_method = "loops", out;

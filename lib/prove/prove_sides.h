@@ -92,7 +92,7 @@ class SidesProver {
 
   SideIsolator side_isolator_;
   Prover prover_;
-  LaneForms lane_forms_;
+  LaneForms lane_forms_, ordered_lane_forms_{true};
   KnownVerdicts* known_verdicts_;
   NodeKeys node_keys_;
   bool has_infinities_ = false;

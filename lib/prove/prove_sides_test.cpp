@@ -66,6 +66,12 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   const UOp at = outer * num(12) + r, moved = r + outer * num(12);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {outer, r})).sense < FloatSense::Real);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);
+  // below other ops and in a store, too
+  const UOp one_order = sum(at, {outer, r}) * Const(2.0), other_order = sum(at, {r, outer}) * Const(2.0);
+  CHECK(decide_sides(g, one_order, other_order).kind == RewriteProof::Kind::Proven);
+  CHECK(decide_sides(g, one_order, other_order).sense == FloatSense::Real);
+  auto stored = [&](UOp value) { return memory.index_ptr(num(0)).store(value); };
+  CHECK(decide_sides(g, stored(one_order), stored(other_order)).sense == FloatSense::Real);
   UOp longer = g.range(Const(13), 0, AxisType::REDUCE);
   CHECK(decide_sides(g, sum(r, {r}), sum(longer, {longer})).kind != RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, sum(r, {r}), memory.index_ptr(r).load().reduce(std::vector<UOp>{r}, Op::MAX)).kind !=

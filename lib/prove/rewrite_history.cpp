@@ -294,8 +294,8 @@ class RecordedHistory : public RewriteHistory {
 
   struct Plan {
     RewriteOrder order = kRewriteOrders[0];
-    // Places of calls whose rewrites are skipped: they rewrite a graph from which the stage's function then makes a
-    // part of the stage's graph.
+    // Rewrites that graph_rewrite() calls at these places make are skipped: the calls rewrite another graph, of which
+    // the stage then uses a part.
     std::set<std::string_view> skipped = {};
   };
   const Plan& plan_of(const HistoryStage& stage) {

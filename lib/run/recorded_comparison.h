@@ -15,8 +15,8 @@ class RecordedSides {
  public:
   explicit RecordedSides(RecordedTensorGraph& graph) : graph_(graph) {}
 
-  // Chooses the device of the options or --native; else REF or, if `runs` runs would take too long there, the CPU, on
-  // which then the graph runs, too.
+  // Chooses the device that the options name. If they name none, chooses REF, or the CPU if `runs` runs would take too
+  // long in REF; the reference graph runs there, too.
   void choose_place(size_t runs);
   Placement& placement() { return *placement_; }
   std::string name_of_reference() const;

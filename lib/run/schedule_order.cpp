@@ -110,7 +110,7 @@ class OrderGraph {
     dependencies_[call] = std::move(out);
   }
 
-  std::vector<UOp> calls_;  // in the order of the list
+  std::vector<UOp> calls_;  // in the order of the LINEAR
   std::unordered_map<UOp, size_t> number_of_;
   std::unordered_map<UOp, Kernels> stored_kernels_, dependencies_;
 };

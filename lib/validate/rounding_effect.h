@@ -23,8 +23,8 @@ class RoundingEffect {
   // `settled` is `actual` with the expected values for elements that rounding decides (ReferenceRunner).
   bool are_differences_explained(const Arrays& actual, const Arrays& settled, UOp root = {});
 
-  // After a call of are_differences_explained() that returned false: sets the elements of `settled` that rounding does
-  // explain to their expected values.
+  // After a call of are_differences_explained() without `root` that returned false: sets the elements of `settled` that
+  // rounding does explain to their expected values.
   void set_explained_elements(Arrays& settled) const;
 
   // Returns true if the last call of are_differences_explained() returned false, and for each unexplained element, the

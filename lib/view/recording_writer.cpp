@@ -406,8 +406,8 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
   });
 }
 
-// Returns what the page (rowsOfList in texts.js) cannot derive of each line: the ranges and, if the table has another
-// arg, a tab and the arg; nullopt if a line has another form.
+// Returns what the page (rowsOfList in texts.js) cannot derive of each line: the ranges and, if the line has another
+// arg than the node, a tab and this arg; nullopt if a line has another form.
 std::optional<std::vector<std::string>> RecordingWriter::rows_of_list(const std::vector<UOp>& list,
                                                                    std::string_view text) const {
   auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };

@@ -150,7 +150,7 @@ function differenceAt(app, place) {
     graph.saidFirst = {...none, said: firstNode(app, place, at)};
   return graph.saidFirst;
 }
-// For example "add-zero made x+0 -> x in A, x+0 -> x+1 in B".
+// For example "add-zero made x+0 -> x in A, add-zero made x+0 -> x+1 in B".
 function firstRewrite(graph, ours, theirs) {
   const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
   const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];

@@ -21,19 +21,19 @@ struct LaneAddresses {
   bool is_contiguous = false;         // true only if lane i's address is lane 0's plus i times the access's size
 };
 
-// Checks each lane separately. Throws the Fault of the first failing lane.
+// Checks each lane separately. Throws the KernelFault of the first failing lane.
 void check_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at,
                  uint32_t num_checked_bytes);
 // Returns the allocation that contains [from, to), or null.
 inline const MemoryRange* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent_ranges.find(w.block->launch->memory_ranges, o.instruction, from, to);
 }
-// Records stores to shared memory and, with --race, accesses to memory that threads share. Throws a Fault for a race,
-// and for reading a byte of shared memory that no thread has stored.
+// Records stores to shared memory and, with --race, accesses to memory that threads share. Throws a KernelFault for a
+// race, and for reading a byte of shared memory that no thread has stored.
 void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at);
 
-// Checks that the addresses are aligned and inside the space's memory; else throws Fault. Converts shared and local
-// offsets to host addresses, and sets at.is_contiguous.
+// Checks that the addresses are aligned and inside the space's memory; else throws KernelFault. Converts shared and
+// local offsets to host addresses, and sets at.is_contiguous.
 template <Space kSpace>
 void finish_lane_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at,
                            uint32_t num_checked_bytes) {
@@ -66,8 +66,8 @@ void finish_lane_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, 
   if (kSpace == Space::Shared || block.race_detector) note_lane_accesses(w, o, kSpace, bytes, access, at);
 }
 
-// Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws Fault. If the lanes use different
-// spaces, calls `again` (which runs the whole access) for each space and returns false.
+// Computes and checks the host addresses of the access `o`, `bytes` per lane. Throws KernelFault. If the lanes use
+// different spaces, calls `again` (which runs the whole access) for each space and returns false.
 template <Space kSpace>
 bool find_addresses(Warp& w, const Op& o, uint32_t bytes, Access access, LaneAddresses& at, OpFunction again,
                     uint32_t num_checked_bytes = 0) {

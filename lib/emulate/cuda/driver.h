@@ -41,11 +41,11 @@ struct ThreadBlock {
 // Returns the fault of the first failing group of blocks; if none fails, `executed` is the sum of Warp::num_executed.
 std::optional<KernelFault> run_launch(const KernelLaunch& launch, uint64_t& executed);
 
-// Runs a warp until it ends or reaches a barrier. Throws Fault.
+// Runs a warp until it ends or reaches a barrier. Throws KernelFault.
 void run_warp(Warp& w, const TranslatedKernel& code);
 
 std::string thread_text(const ThreadBlock& block, uint32_t thread);
-// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
+// Throws a KernelFault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Warp& w, const Op& o, int lane, int code, const std::string& what);
 
 class LoadedModule {

@@ -5,7 +5,7 @@
 namespace tgc::ptx {
 namespace {
 
-// Throws a Fault unless the membermask of each active lane contains that lane and no live lane that is inactive.
+// Throws a KernelFault unless the membermask of each active lane contains that lane and no live lane that is inactive.
 void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
   for_each_active_lane(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive_lanes & ~w.active_lanes;

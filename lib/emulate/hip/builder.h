@@ -1,4 +1,4 @@
-// Translates instructions to operations: the table of opcodes, and the Builder that decodes operands and modifiers.
+// Translates instructions to operations: the table of opcodes, and the CodeBuilder that decodes operands and modifiers.
 #pragma once
 #include <string_view>
 #include <type_traits>

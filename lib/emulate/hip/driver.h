@@ -42,7 +42,7 @@ struct WorkGroup {
 // Wave::num_executed.
 std::optional<KernelFault> run_launch(const Launch& launch, uint64_t& executed);
 
-// Runs a wave until it ends or reaches a barrier. Throws Fault.
+// Runs a wave until it ends or reaches a barrier. Throws KernelFault.
 void run_wave(Wave& w);
 
 // On x86-64, sets the host's rounding and denormal modes from the f32 fields in the low 8 bits of the MODE register.
@@ -50,7 +50,7 @@ void run_wave(Wave& w);
 void set_float_mode(uint32_t mode);
 
 std::string thread_text(const WorkGroup& group, uint32_t thread);
-// Throws a Fault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
+// Throws a KernelFault with the text "KERNEL, INSTRUCTION: THREAD `what`", where THREAD is the thread of `lane`.
 [[noreturn]] void throw_fault(const Wave& w, const Op& o, uint32_t lane, int code, const std::string& what);
 
 class LoadedModule {

@@ -10,10 +10,11 @@ namespace tgc::hip {
 // A wave's outstanding memory operations. Operations of one counter complete in order, except scalar loads.
 class WaitChecker {
  public:
-  // Call before each operation. Throws a Fault if `o` uses a register whose load was not waited for, unless `o` loads
-  // it again with the same counter (not Scalar). Records `o` if it is a memory operation.
+  // Call before each operation. Throws a KernelFault if `o` uses a register whose load was not waited for, unless `o`
+  // loads it again with the same counter (not Scalar). Records `o` if it is a memory operation.
   void check_operands(Wave& w, const Op& o);
-  // Call at a barrier. Throws a Fault if an LDS store was not waited for, because other waves may not see the store.
+  // Call at a barrier. Throws a KernelFault if an LDS store was not waited for, because other waves may not see the
+  // store.
   void check_barrier(Wave& w, const Op& o) const;
   // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves both
   // LDS operations and scalar loads of this processor.

@@ -65,7 +65,7 @@ class Maker:
     self.bounds: list[int] = []  # bounds of variables: constants at bounds show guards that are wrong by one
     self.guards, self.changes, self.is_odd = guards or [], changes or {}, is_odd
     self.makes_own_casts, self.makes_special, self.makes_sums = is_odd, False, False
-    self.makes_weak_constants = False  # makes integers beside operands with a width as tinygrad 0.14 does: without a width, of any sign
+    self.makes_weak_constants = False  # beside other operands, makes constants without a width, of any sign, if the release has them
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.loop: Node | None = None
     self.condition: Node | None = None

@@ -113,8 +113,8 @@ class Run:
     return (before.substitute(self.known), after.substitute(self.known)) if self.known else (before, after)
 
   def substituted(self, value: Any, pairs: list[tuple[Any, Any]]) -> Any:
-    """Answers `value.substitute(dict(pairs))`: the operand has its value where each node has the value of its
-    replacement. Elsewhere it is Invalid, so that no proof uses it."""
+    """Answers `value.substitute(dict(pairs))`. If unknown nodes are in `value`, the answer is `value` where each node
+    equals its replacement, and Invalid elsewhere, so that no proof uses it."""
     if not contains_unknown([value, pairs]): return value.substitute(dict(pairs))
     from tinygrad.dtype import Invalid, dtypes
     out = self.nodes(value)
