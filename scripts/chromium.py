@@ -127,7 +127,12 @@ class Chromium:
 
   def tasks(self, act):
     """Calls act(). Returns the processor milliseconds of each task of the page's main thread meanwhile, longest
-    first."""
+    first. Chromium sometimes loses the trace on a busy machine: then calls act() again, at most twice."""
+    for _ in range(3):
+      if found := self._traced_tasks(act): return found
+    raise PageError("the traces have no tasks of the page")
+
+  def _traced_tasks(self, act):
     first = len(self.events)
     self.call("Tracing.start", whole=True, categories="toplevel,blink.user_timing", transferMode="ReportEvents")
     mark = "performance.mark('of the page'), 0"  # identifies the page's thread among the main threads
