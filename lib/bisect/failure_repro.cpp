@@ -37,8 +37,7 @@ std::string FailureRepro::device() const {
 }
 
 ExecuteOptions FailureRepro::execute_options() const {
-  return {.should_run_in_process = options.device.should_run_in_process || placement.is_ref,
-          .timeout_seconds = options.device.timeout_seconds_for(placement)};
+  return placement.is_ref ? options.device.ref_options_in_process() : options.device.make_execute_options(placement);
 }
 
 Result<ExecutionResult> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {

@@ -283,7 +283,7 @@ Status compare_records(const Index& a, const Index& b, const std::vector<size_t>
   return pool.finish_tasks();
 }
 
-// Such as "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
+// Describes a recording, for example "recording.jsonl.gz: 5 records for CL:CL: k.0, k.1, k.2, ...".
 std::string contents(const Index& index) {
   if (index.entries.empty()) return index.file + ": no records";
   constexpr size_t kMost = 3, kLongest = 60;

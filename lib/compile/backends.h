@@ -17,7 +17,7 @@ inline constexpr const char* kHideFolderOption = "-fdebug-compilation-dir=.";
 
 // The target machine of a job for a CPU or an AMD GPU.
 MachineSpec machine_of_job(const CompileJob& job);
-// Such as "x86_64" or "aarch64".
+// Returns the machine name of this computer, for example "x86_64".
 std::string_view host_machine_name();
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what);

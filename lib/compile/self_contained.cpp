@@ -38,7 +38,8 @@ size_t find_word(std::string_view text, std::string_view word, size_t from) {
   return text.npos;
 }
 
-// Such as "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16".
+// Returns true for a line such as
+// "#define __WMMA_16_16_16_half_float __builtin_amdgcn_mfma_f32_16x16x16f16".
 bool names_tensor_core(std::string_view line) {
   constexpr std::string_view kDefine = "#define __", kBuiltin = " __builtin_amdgcn_";
   size_t builtin = line.find(kBuiltin);

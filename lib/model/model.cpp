@@ -211,8 +211,8 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
   return out;
 }
 
-// What an op does with inputs of narrow types (onnx.h:is_narrow_type): fail, give the type to its outputs, or handle
-// them in its function.
+// An op fails for inputs of narrow types (onnx.h:is_narrow_type), gives the type to its outputs, or handles them in its
+// function.
 enum class Narrow : uint8_t { Refused, Kept, Handled };
 
 Narrow narrow_use(std::string_view op) {

@@ -18,7 +18,8 @@ Ints last_axis_first(const Ints& pads) {
   return out;
 }
 
-// Of an odd total, SAME_UPPER puts the larger part after the axis, other modes before it.
+// Divides each total into padding before and after the axis. SAME_UPPER puts the larger part of an odd total after the
+// axis; other modes put it before.
 Ints auto_pad(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);

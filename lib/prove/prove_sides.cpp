@@ -72,9 +72,7 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   if (s.before == s.after) return out;
   if (lane_forms_.are_same(s.before, s.after)) {
     out.proof_method = "lanes";
-    const bool has_float_sum =
-        std::ranges::any_of(toposort(s.before), [](UOp u) { return u.is(Op::REDUCE) && dtypes::is_float(u.dtype()); });
-    if (has_float_sum && !ordered_lane_forms_.are_same(s.before, s.after))
+    if (has_reduce(s.before) && !ordered_lane_forms_.are_same(s.before, s.after))
       out.has_floats = true, out.sense = FloatSense::Real;
     return out;
   }

@@ -243,8 +243,8 @@ class StageCheck {
     r.kind = Kind::Refuted, r.counterexample["stored"] = difference;
   }
 
-  // Refutes those of the first kMost open rewrites of wrong stages for which difference_at() returns a difference.
-  // Those for which it returns "" become sampled. Returns true if a rewrite is refuted.
+  // Calls difference_at() for the first kMost open rewrites of wrong stages. Refutes a rewrite with a difference; a
+  // rewrite with the difference "" becomes sampled. Returns true if a rewrite is refuted.
   bool refute_culprits(std::span<RewriteProof* const> open) {
     constexpr size_t kMost = 32;
     bool is_found = false;

@@ -115,7 +115,7 @@ class PyValueReader : public PyScanner {
     if (node_places_) node_places_->push_back({uint32_t(graph_.size()), at});
   }
 
-  // What a comment above a text states about node 3: "# UOp 3: dtypes.int, src=(1, 2), tag='a'".
+  // The facts of a node that a comment above a text states, for example "# UOp 3: dtypes.int, src=(1, 2), tag='a'".
   struct StatedFacts {
     DType dtype;
     Arg src, stated_tag;  // None: not stated in the comment
