@@ -32,7 +32,7 @@ std::string render(const Target& target, std::span<const UOp> list, Added* added
 // Returns the position of the lines `wanted` in `lines`; an empty SourceLineRange if they do not occur. Searches from
 // index `from` to the end and then from the start.
 SourceLineRange find_lines(const std::vector<std::string_view>& lines, const std::vector<std::string_view>& wanted,
-                       size_t from) {
+                           size_t from) {
   if (wanted.empty()) return {};
   auto found = std::search(lines.begin() + std::ptrdiff_t(from), lines.end(), wanted.begin(), wanted.end());
   if (found == lines.end()) found = std::search(lines.begin(), lines.end(), wanted.begin(), wanted.end());

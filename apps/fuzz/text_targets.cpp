@@ -33,7 +33,7 @@ void read_and_write(std::string_view text, InputKind kind, Format format) {
   Graph second;
   auto again = read_graph(second, kind, *written, "written", nullptr);
   require_condition(again.ok(),
-                "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
+                    "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + *written);
   auto same = write(*again);
   require_condition(same.ok() && *same == *written, "what was written does not come back:\n" + *written);
 }
@@ -56,7 +56,7 @@ void read_repro(Bytes bytes) {
   std::string written = write(*read, *report.repro);
   auto again = read_graph(second, InputKind::Repro, written, "written", &again_report);
   require_condition(again.ok(),
-                "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
+                    "what was written cannot be read: " + (again.ok() ? "" : again.diag().text()) + "\n" + written);
   require_condition(write(*again, *again_report.repro) == written, "what was written does not come back:\n" + written);
 }
 

@@ -111,7 +111,7 @@ constexpr int kWaiting = 10;  // the wall time limit is this many times the proc
 static std::string hang_text(int seconds) { return "a hang of over " + std::to_string(seconds) + " s"; }
 
 WatchedInputsResult run_watched_inputs(uint64_t first, uint64_t last, int limit_seconds,
-                               const std::function<void(uint64_t)>& body, const std::function<bool()>& more) {
+                                       const std::function<void(uint64_t)>& body, const std::function<bool()>& more) {
   static SharedValue<std::atomic<uint64_t>> at;
   *at = first;
   int report = memfd_create("report", MFD_CLOEXEC);

@@ -58,7 +58,7 @@ TEST_CASE("cli: check merge of all shards equals the report of the whole file") 
   CommandResult whole = run_tgc("check " + kRecords + " --stages=source --json");
   for (const char* k : {"1", "2", "3"})
     CHECK(run_in_shell(std::string("tgc check ") + kRecords + " --stages=source --json --shard=" + k + "/3 >s" + k)
-              .code == 0);
+          .code == 0);
   CommandResult merged = run_tgc("check merge s1 s2 s3");
   CHECK(merged.code == 0);
   CHECK(merged.out == whole.out);

@@ -134,7 +134,7 @@ TEST_CASE("cli: a bundle that cannot be written is trouble, whether or not the k
 TEST_CASE("cli: a model's bundle holds the first wrong kernel with its arrays") {
   std::string model = test_path("models/mlp");
   CommandResult r = run_tgc("run " + model + ".onnx --weights=" + model +
-                                ".safetensors --device=CPU:LLVM --reference=REF" + " --repro=mlp.repro",
+                            ".safetensors --device=CPU:LLVM --reference=REF" + " --repro=mlp.repro",
                             "/dev/null", "TGC_FAULT=load-index");
   INFO(r.out << r.err);
   REQUIRE(r.code == 1);

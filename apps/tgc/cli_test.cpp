@@ -317,7 +317,7 @@ TEST_CASE("cli: check applies a record's own settings and counts records that it
   CHECK(custom.code == 2);
   CHECK(custom.out.find("skipped: 1: a CUSTOM_KERNEL is made by a Python function") != std::string::npos);
   CHECK(run_tgc("dump --stage=apply-opts " + write_scratch_file("own2.jsonl", head + other))
-            .out.find("AxisType.UPCAST") == std::string::npos);
+        .out.find("AxisType.UPCAST") == std::string::npos);
 }
 
 TEST_CASE("cli: bad input gives one message and exit code 2") {
@@ -442,7 +442,7 @@ TEST_CASE("cli: dump of a tensor graph prints its stages, its schedule and the s
   for (const char* part : {"\"read\":", "\"schedule\":", "\"render\":{\"kernels\":1,\"nodes\":2,"})
     CHECK(bench.find(part) != bench.npos);
   CHECK(run_tgc("bench --whole --json --repeat=1 " + (scratch_folder() / "twice.uop").string())
-            .out.find("\"render\":{\"kernels\":1,\"nodes\":1,") != std::string::npos);
+        .out.find("\"render\":{\"kernels\":1,\"nodes\":1,") != std::string::npos);
 
   std::string later = (scratch_folder() / "later.uop").string();
   CHECK(run_tgc("dump " + file + " --stage=earliest -o " + later).code == 0);

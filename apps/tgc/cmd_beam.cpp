@@ -93,8 +93,8 @@ void add_beam(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<BeamOptions>();
   BeamPlan& p = o.plan;
   cmd.set_description("Search for the fastest optimizer lists (opts) of kernels, as tinygrad's BEAM does.",
-               "tgc beam kernel.uop --device=CUDA --width=4",
-               "`tgc run`, `dump` and `bench` use the results under BEAM=N. Variables: `tgc help beam`.");
+                      "tgc beam kernel.uop --device=CUDA --width=4",
+                      "`tgc run`, `dump` and `bench` use the results under BEAM=N. Variables: `tgc help beam`.");
   CLI::App* join = cmd->add_subcommand("merge", "Merge files of results; the fastest result of each kernel stays.");
   join->add_option("FILES", o.merge, "files of results")->required();
   join->add_option("-o,--output", o.merged, "the merged file")->required();
@@ -109,12 +109,12 @@ void add_beam(CliCommand& cmd) {
   cmd.add_number_option("--width", o.width, "N", 1, 1000,
                         "number of kernels that a round keeps; default: BEAM, else 2");
   cmd.add_number_option("--budget", p.budget_seconds, "S", 0, kMaxTimeoutSeconds,
-                    "seconds for all kernels, shared out by their run times");
+                        "seconds for all kernels, shared out by their run times");
   cmd.add_number_option("--confirm", p.num_confirm_turns, "N", 1, 1000,
-                    "runs of each kernel in the final measurement; default: 5");
+                        "runs of each kernel in the final measurement; default: 5");
   cmd.add_cli_flag("--anew", p.should_search_again, "search kernels that have a result, too");
   cmd.add_cli_flag("--enumerate", p.only_enumerates_opts,
-           "print the candidates without timing them; one round unless --replay-times");
+                   "print the candidates without timing them; one round unless --replay-times");
   cmd.option("--replay-times", p.replay_path, "FILE",
              "read the times from a file that scripts/tools/beam_record wrote");
   cmd.add_jobs_option(o.num_jobs, "one per processor");

@@ -58,17 +58,17 @@ void add_bench(CliCommand& cmd) {
   add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
   add_size_option(cmd, o.over);
   cmd.add_cli_flag("--whole", o.plan.should_include_reading,
-           "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
+                   "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
   auto* repeat = cmd.add_number_option("--repeat", o.plan.repeats, "N", 1, kMaxRuns,
-                                   "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
+                                       "time N runs after a warm-up, take the fastest (3; with --kernels: 20)");
   auto* whole = cmd->get_option("--whole");
   auto* kernels = cmd.add_cli_flag("--kernels", o.times_kernels, "time the kernels, and say why the slowest are slow");
   cmd.add_number_option("--explain", o.kernels.num_explained_kernels, "N", 0, kMaxRuns,
-                    "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
+                        "with --kernels: say why for the N slowest kernels; default: 3")->needs(kernels);
   cmd.add_cli_flag("--try", o.kernels.should_measure_opts, "with --kernels: measure the opts that address the reasons")
       ->needs(kernels);
   cmd.add_number_option("--timeout", o.kernels.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
-                    "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
+                        "with --kernels: seconds for one kernel; default: 20")->needs(kernels);
   kernels->excludes(whole);
   cmd.add_cli_flag("--stats", o.plan.should_count_rules, "time N more runs that count rules as `tgc stats` does");
   cmd.add_jobs_option(o.num_jobs, "1");

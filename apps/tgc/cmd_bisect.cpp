@@ -75,7 +75,7 @@ void add_bisect(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Comparison);
   cmd.add_cli_flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
   cmd.add_cli_flag("--each-stage", t.compare.should_run_each_stage,
-           "report a stage with a wrong result, although the kernel is right");
+                   "report a stage with a wrong result, although the kernel is right");
   cmd.option("--against", o.plan.golden_input, "GOLDEN",
              "find the first stage that differs from a golden record instead");
   cmd.option("--tinygrad", o.plan.tinygrad_command, "PYTHON",
@@ -86,7 +86,7 @@ void add_bisect(CliCommand& cmd) {
   cmd.add_cli_flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.set_group(OptionGroup::Search);
   cmd.add_number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
-                    "of a kernel: give up after this time (`unresolved`)");
+                        "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.output.repro_path);
   cmd.add_json_flag(o.json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.over, false);

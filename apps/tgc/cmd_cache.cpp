@@ -42,7 +42,7 @@ int run(const CacheOptions& o) {
 void add_cache(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<CacheOptions>();
   cmd.set_description("Show or clear the compile cache.", "tgc cache --clear",
-               "TGC_CACHE_DIR moves the cache, TGC_CACHE_MB bounds it (default: 512), TGC_CACHE=0 disables it.");
+                      "TGC_CACHE_DIR moves the cache, TGC_CACHE_MB bounds it (default: 512), TGC_CACHE=0 disables it.");
   cmd.set_group(OptionGroup::Output);
   cmd.add_cli_flag("--clear", o.clear, "remove every entry");
   cmd.add_json_flag(o.json);

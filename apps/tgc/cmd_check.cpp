@@ -87,13 +87,13 @@ int merge(const CheckOptions& o) {
 void add_check(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<CheckOptions>();
   cmd.set_description("Replay golden records and compare every stage with what tinygrad recorded.",
-               "tgc check golden.jsonl.gz --stages=linear,source --show=1",
-               "--stages takes names, aliases, spans a..b, and:\n"
-               "  graphs   all graph stages       linear, source, program, kernels   the results of that name\n"
-               "  text     parse and print every recorded text       forms   the same by way of JSON and repr\n"
-               "  resume   resume at every stage from its dump       spec    verify every graph\n"
-               "  all      all of these but resume\n"
-               "Default: all but text, forms, resume and spec.");
+                      "tgc check golden.jsonl.gz --stages=linear,source --show=1",
+                      "--stages takes names, aliases, spans a..b, and:\n"
+                      "  graphs   all graph stages       linear, source, program, kernels   the results of that name\n"
+                      "  text     parse and print every recorded text       forms   the same by way of JSON and repr\n"
+                      "  resume   resume at every stage from its dump       spec    verify every graph\n"
+                      "  all      all of these but resume\n"
+                      "Default: all but text, forms, resume and spec.");
   CLI::App* join = cmd->add_subcommand("merge", "Add up reports of `tgc check --json`, of shards or of files.");
   join->add_option("REPORTS", o.reports, "what `tgc check --json` printed")->required();
   join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
@@ -110,7 +110,7 @@ void add_check(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print the counts as JSON");
   cmd.add_number_option("--show", o.show, "N", 0, kMaxShownItems,
-                    "print the first N differences: the first stage and a line diff");
+                        "print the first N differences: the first stage and a line diff");
   add_ci_options(cmd, o.ci);
   cmd.add_cli_flag("--list", o.list, "print one line per differing record: id, target, first stage");
   cmd.set_group(OptionGroup::Pipeline);

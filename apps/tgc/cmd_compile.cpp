@@ -49,10 +49,10 @@ void add_compile(CliCommand& cmd) {
   add_language_option(cmd, o.plan.language);
   cmd.add_number_option("--every", o.plan.sampling_interval, "N", 1, kMaxRuns, "compile only every Nth kernel");
   cmd.add_number_option("--threads", o.plan.num_group_threads, "N", 1, 1024,
-                    "with --resources: threads of a work group, where the source does not state them");
+                        "with --resources: threads of a work group, where the source does not state them");
   cmd.set_group(OptionGroup::Output);
   cmd.add_cli_flag("--resources", o.plan.should_report_resources,
-           "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
+                   "print what each kernel needs: registers, spills, memory, code size, occupancy and its limiter");
   auto* assembly = cmd.add_cli_flag("--asm", o.assembly,
                             "with --language: print the assembly; of other inputs, `tgc dump --stage=asm` does");
   assembly->needs(cmd->get_option("--language"))->excludes(cmd->get_option("--resources"));
@@ -62,7 +62,7 @@ void add_compile(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Pipeline);
   cmd.add_cli_flag("--no-cache", o.no_cache, "compile sources that the compile cache holds, too");
   cmd.add_number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
-                    "seconds per source; default: 120");
+                        "seconds per source; default: 120");
   cmd.add_jobs_option(o.num_jobs, "1");
   add_pipeline_options(cmd, o.over);
   cmd.set_action([&o] { return compile_inputs(o); });

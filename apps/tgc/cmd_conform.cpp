@@ -66,7 +66,7 @@ void add_conform(CliCommand& cmd) {
   cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
   cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
   cmd.add_number_option("--timeout", o.plan.limit_seconds, "S", 0.001, 86400,
-                    "restart the port after S seconds without answer (60)");
+                        "restart the port after S seconds without answer (60)");
   cmd.set_group(OptionGroup::Comparison);
   cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));

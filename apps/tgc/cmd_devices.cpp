@@ -57,7 +57,7 @@ std::string as_table(const std::vector<DeviceRow>& rows) {
 void add_devices(CliCommand& cmd) {
   auto& json = cmd.make_owned_value<bool>();
   cmd.set_description("List the renderers, compilers and devices that work on this machine, and what the others lack.",
-               "tgc devices");
+                      "tgc devices");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(json);
   cmd.set_action([&json] {

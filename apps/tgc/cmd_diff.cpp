@@ -23,7 +23,7 @@ int diff(DiffCommand& o) {
 void add_diff(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<DiffCommand>();
   cmd.set_description("Compare two graphs by structure, or two recordings stage by stage.",
-               "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
+                      "tgc diff before.jsonl.gz after.jsonl.gz --show=1");
   cmd.add_positional("A", o.a, "a graph, golden records (FILE or FILE#ID), or a folder that `tgc dump -o` wrote")
       ->required();
   cmd.add_positional("B", o.b, "the same; default: what tgc makes of A's records");
@@ -40,9 +40,9 @@ void add_diff(CliCommand& cmd) {
   add_ci_options(cmd, o.ci);
   cmd.add_cli_flag("-q,--quiet", o.plan.is_quiet, "print nothing; the exit code is the result");
   cmd.add_number_option("--show", o.plan.max_differences, "N", 0, kMaxShownItems,
-                    "of recordings: print N differences in detail; default: 20");
+                        "of recordings: print N differences in detail; default: 20");
   cmd.add_number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,
-                    "print at most N changes of a graph; default: 40");
+                        "print at most N changes of a graph; default: 40");
   cmd.set_action([&o] { return diff(o); });
 }
 

@@ -89,7 +89,7 @@ void add_dump(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<DumpOptions>();
   o.app = cmd.operator->();
   cmd.set_description("Run the compiler on a graph or model and print it after the chosen stages.",
-               "tgc dump model.onnx --stage=source");
+                      "tgc dump model.onnx --stage=source");
   add_input_options(cmd, o.input, o.kernel);
   add_size_option(cmd, o.over);
   add_weights_option(cmd, o.over);
@@ -104,7 +104,7 @@ void add_dump(CliCommand& cmd) {
   cmd.add_json_flag(o.json, "the same as --format=json");
   cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
   cmd.add_cli_flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
-           "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
+                   "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
   cmd.add_cli_flag("--optimized", o.compile.shows_optimized_ir, "with llvm-ir: print the module after LLVM's O2");
   cmd.add_cli_flag("--lines", o.compile.has_source_lines,
                    "with asm and sass: print the source line of each instruction");

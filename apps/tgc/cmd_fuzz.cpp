@@ -37,7 +37,7 @@ void add_fuzz(CliCommand& cmd) {
   cmd.add_number_option("--seed", o.spec.seed, "N", 0, INT64_MAX, "seed of the kernels; default: 0");
   cmd.add_number_option("--count", o.spec.num_graphs, "N", 1, INT64_MAX, "number of kernels; default: 1000");
   cmd.add_number_option("--minutes", o.spec.limit_minutes, "M", 0, kMaxTimeoutSeconds / 60,
-                    "run for this time instead of --count");
+                        "run for this time instead of --count");
   auto* graph = cmd.option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
   cmd.option("--grow", o.spec.golden_files, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
   cmd.set_group(OptionGroup::Device);

@@ -17,7 +17,7 @@ int run(const LintOptions& o) {
     auto list = [&](std::span<const JitFindingKind> kinds, const std::string& before) {
       for (const JitFindingKind& k : kinds)
         print_output(std::string(k.kind) + "\t" + before + std::string(k.help_text) +
-              (k.is_usual_finding ? " (told with --notes)\n" : "\n"));
+                     (k.is_usual_finding ? " (told with --notes)\n" : "\n"));
     };
     list(jit_finding_kinds(), ""), list(jit_note_kinds(), "note: ");
     return 0;

@@ -58,8 +58,8 @@ int patterns(const PatternsOptions& o) {
 void add_patterns(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<PatternsOptions>();
   cmd.set_description("List the rewrite rules: name, algebra, root ops, source line and the stages that use them.",
-               "tgc patterns --stage=symbolic --op=ADD",
-               "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
+                      "tgc patterns --stage=symbolic --op=ADD",
+                      "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
   auto* recording = cmd.add_positional("INPUT", o.recording, "list the rules that matched in this input instead");
   cmd.set_group(OptionGroup::Input);
   auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");

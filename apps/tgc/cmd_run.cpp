@@ -39,7 +39,7 @@ void add_run(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<RunCommandOptions>();
   RunOptions& t = o.run_options;
   cmd.set_description("Compile kernels or models, run them and compare the results with a reference.",
-               "tgc run kernel.uop --device=CUDA --seed=1");
+                      "tgc run kernel.uop --device=CUDA --seed=1");
   add_input_options(cmd, o.inputs, t.input.kernel, "; several are run in order");
   add_run_options(cmd, t, o.overrides,
                   "CPU[:LLVM|:CLANG], CL, CUDA, AMD, METAL, WEBGPU, plugin:PATH, or REF, the reference interpreter; "

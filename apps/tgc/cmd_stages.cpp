@@ -11,7 +11,7 @@ void add_stages(CliCommand& cmd) {
   };
   auto& o = cmd.make_owned_value<Options>();
   cmd.set_description("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
-               "Of an input: its stages, and in how many of its graphs each changed the graph.");
+                      "Of an input: its stages, and in how many of its graphs each changed the graph.");
   cmd.add_positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json);

@@ -119,7 +119,7 @@ void add_trace(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_cli_flag("-q,--quiet", o.quiet, "print one line per rewrite, without the nodes");
   cmd.add_number_option("--max-lines", o.max_lines, "N", 0, kMaxShownItems,
-                    "print at most N removed and N added nodes; default: 12");
+                        "print at most N removed and N added nodes; default: 12");
   cmd.option("--explain", o.explain, "%N", "instead: follow node #N, or cN of the last stage (or --stage); all: JSON");
   cmd.add_cli_flag("--replay", o.replay,
                    "instead: apply the listed rewrites to each stage's input and compare the results");

@@ -82,7 +82,7 @@ void add_verify(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<VerifyOptions>();
   o.app = cmd.operator->();
   cmd.set_description("Check a graph against tinygrad's specification and print the first node that no rule accepts.",
-               "tgc verify kernel.uop --spec=kernel");
+                      "tgc verify kernel.uop --spec=kernel");
   add_input_options(cmd, o.input, o.kernel);
   cmd.set_group(OptionGroup::Comparison);
   auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");

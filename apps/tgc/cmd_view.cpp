@@ -86,7 +86,7 @@ int view(const ViewOptions& o) {
 void add_view(CliCommand& cmd) {
   auto& o = cmd.make_owned_value<ViewOptions>();
   cmd.set_description("Show the pipeline in a browser: the graph after each stage and rewrite, and its texts.",
-               "tgc view kernel.uop -o page.html");
+                      "tgc view kernel.uop -o page.html");
   add_input_options(cmd, o.input, o.kernel, ", a trace file, or a profile.pkl");
   auto* b = cmd.add_positional("B", o.other,
                            "a second input to compare with; records and folders are shown as recorded; for a\n"

@@ -53,7 +53,7 @@ class CliCommand {
   // Adds an option whose value is a decimal number from `least` to `most`, an integer if these are integers.
   template <class T, class Least, class Most>
   CLI::Option* add_number_option(const char* names, T& value, const char* type, Least least, Most most,
-                             const std::string& help) {
+                                 const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
     using Number = std::conditional_t<is_whole, int64_t, double>;
     return option(names, value, type, help)->check(make_number_check(Number(least), Number(most)));

@@ -212,8 +212,8 @@ TEST_CASE("cli: errors of kernels written by hand show the line that the user wr
 
 TEST_CASE("cli: a HIP kernel written by hand knows the number of its work groups; a missing barrier is named") {
   const std::string file = write_scratch_file("grid.hip", "__global__ void fill(int* out) {\n  __shared__ int s[128];\n"
-                                           "  s[threadIdx.x] = gridDim.x * 10 + gridDim.y;\n  __syncthreads();\n"
-                                           "  out[blockIdx.x * 128 + threadIdx.x] = s[127 - threadIdx.x];\n}\n");
+                                              "  s[threadIdx.x] = gridDim.x * 10 + gridDim.y;\n  __syncthreads();\n"
+                                              "  out[blockIdx.x * 128 + threadIdx.x] = s[127 - threadIdx.x];\n}\n");
   const std::string launch = "run --language=hip --emulate --grid=3,2 --block=128 --arg out=384 ";
   CommandResult done = run_tgc(launch + file);
   INFO(done.out << done.err);

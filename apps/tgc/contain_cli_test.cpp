@@ -10,8 +10,8 @@ namespace {
 std::string kernel(const std::string& store, const std::string& load) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), ";
   return write_scratch_file("beside.uop", "r = UOp.range(16, 0, AxisType.LOOP)\nast = " + global + "0).index(" + store +
-                               ", ptr=True).store(" + global + "1).index(" + load +
-                               ")).end(r).sink(arg=KernelInfo(name='beside'))\n");
+                            ", ptr=True).store(" + global + "1).index(" + load +
+                            ")).end(r).sink(arg=KernelInfo(name='beside'))\n");
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ TEST_CASE("cli: a failure whose arrays cannot be written is reported with exit c
   };
   write_scratch_file("one.uop", storing('1')), write_scratch_file("two.uop", storing('2'));
   CommandResult r = run_in_shell("mkdir -p kept/one-inputs.npz && "
-                       "tgc run one.uop --device=CPU --reference=two.uop --save-failures=kept");
+                                 "tgc run one.uop --device=CPU --reference=two.uop --save-failures=kept");
   INFO(r.out << r.err);
   CHECK(r.code == 1);
   CHECK(contains_text(r.out, "FAILED on CPU:LLVM"));

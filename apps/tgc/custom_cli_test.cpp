@@ -11,8 +11,8 @@ namespace {
 // Writes a kernel that stores the value of `code`, an expression in the target's language, and returns the file's path.
 std::string storing(const std::string& name, const std::string& code) {
   return write_scratch_file(name, "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(4), (), 0)\n"
-                   "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
-                   "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n");
+                            "c1 = UOp(Ops.CUSTOMI, dtypes.int, (), '" + code + "')\n"
+                            "c2 = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(c1)\nast = c2.sink()\n");
 }
 
 struct Attack {

@@ -44,7 +44,7 @@ TEST_CASE("doors: names and ids are of one line, without control characters") {
   for (const char* command : {"diff ", "run --recorded ", "records ", "check ", "bisect "}) {
     for (const char* name : {"id.jsonl.gz", "slow.jsonl.gz"}) {
       const CommandResult r = run_in_shell(std::string("CI=1 GITHUB_ACTIONS=1 tgc ") + command + door(name) + " " +
-                                 (std::string(command) == "diff " ? door("rec.jsonl.gz") : ""));
+                                           (std::string(command) == "diff " ? door("rec.jsonl.gz") : ""));
       INFO(command << name << "\n" << r.err);
       CHECK(r.code == 2);
       CHECK_FALSE(contains_text("\n" + r.out + r.err, "\n::"));
@@ -60,7 +60,7 @@ TEST_CASE("doors: no name of a recording begins a line of a log, whichever membe
     REQUIRE(run_in_shell("zcat " + door("rec.jsonl.gz") + " | sed -E '" + pattern + "' > forged.jsonl").code == 0);
     for (const char* command : {"records ", "run ", "bisect ", "diff ", "check ", "stages ", "view -o forged.html "}) {
       const CommandResult r = run_in_shell(std::string("CI=1 GITHUB_ACTIONS=1 tgc ") + command + "forged.jsonl" +
-                                 (std::string(command) == "diff " ? " " + door("rec.jsonl.gz") : ""));
+                                           (std::string(command) == "diff " ? " " + door("rec.jsonl.gz") : ""));
       INFO(command << member << "\n" << r.out << r.err);
       CHECK_FALSE(contains_text("\n" + r.out + r.err, "\n::"));
     }
@@ -172,7 +172,7 @@ TEST_CASE("doors: a cache entry that is a damaged object is an error, whatever i
     const std::string hashed = sound.substr(header - sizeof(Sha256), sizeof(Sha256)) + object;
     const Sha256 hash = sha256(hashed);
     write_scratch_file("entry", sound.substr(0, header - 2 * sizeof(Sha256)) +
-                     std::string(reinterpret_cast<const char*>(hash.data()), hash.size()) + hashed);
+                       std::string(reinterpret_cast<const char*>(hash.data()), hash.size()) + hashed);
     using std::filesystem::perms;
     std::filesystem::permissions(scratch_folder() / "entry", perms::owner_read | perms::owner_write);
     std::filesystem::rename(scratch_folder() / "entry", path);

@@ -74,11 +74,11 @@ TEST_CASE("hostile: loops that Python cannot order are printed, but cannot be li
 
 TEST_CASE("hostile: sizes beyond 64 bits are errors") {
   expect_error("run --device=CPU " +
-              write_scratch_file("huge.uop",
-                                 "c0 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
-                  "c2 = c0.reshape((4,1)).expand((4,1152921504606846976)).reshape((4611686018427387904,))"
-                  "+UOp.const(dtypes.float, 1.0, device='CPU').reshape((1,)).expand((4611686018427387904,))\n"
-                                 "ast = c2.contiguous().sink()\n"),
+               write_scratch_file("huge.uop",
+                                  "c0 = UOp.new_buffer('CPU', 4, dtypes.float, 1)\n"
+                   "c2 = c0.reshape((4,1)).expand((4,1152921504606846976)).reshape((4611686018427387904,))"
+                   "+UOp.const(dtypes.float, 1.0, device='CPU').reshape((1,)).expand((4611686018427387904,))\n"
+                                  "ast = c2.contiguous().sink()\n"),
           "expected at most 2**48 bytes");
   expect_error("run --device=CPU " + write_scratch_file("global.uop",
                                     "ast = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4611686018427387904), (), 0)"
@@ -86,9 +86,9 @@ TEST_CASE("hostile: sizes beyond 64 bits are errors") {
                                                         ".store(UOp.const(dtypes.float, 1.0)).sink()\n"),
                "needs a size of at most 2**48 bytes");
   expect_error("dump --stage=source --target=CUDA " +
-              write_scratch_file("range.uop",
-                                 kBuffer + "r = UOp.range(1000000000000000000000000000000, 0, AxisType.GLOBAL)\n"
-                            "ast = K.index(r, ptr=True).store(UOp.const(dtypes.int, 1)).end(r).sink()\n"),
+               write_scratch_file("range.uop",
+                                  kBuffer + "r = UOp.range(1000000000000000000000000000000, 0, AxisType.GLOBAL)\n"
+                             "ast = K.index(r, ptr=True).store(UOp.const(dtypes.int, 1)).end(r).sink()\n"),
           "needs a size of at most 64 bits");
 }
 

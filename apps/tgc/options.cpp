@@ -9,7 +9,7 @@
 namespace tgc {
 
 void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
-                      std::initializer_list<const char*> options) {
+                         std::initializer_list<const char*> options) {
   for (const char* name : options)
     if (app.count(name)) require_value(pipeline.require_ability(ability, name));
 }
@@ -24,7 +24,7 @@ void add_pipeline_options(CliCommand& cmd, CompileOverrides& over, bool is_devic
              "optimize with this list, such as '[Opt(OptOps.UPCAST, 0, 4)]'; default: tinygrad's heuristic");
   if (!has_live) return;
   cmd.add_cli_flag("--native", over.uses_native_pipeline,
-           "compile a kernel of another tinygrad release with tgc's own pipeline");
+                   "compile a kernel of another tinygrad release with tgc's own pipeline");
   cmd.add_cli_flag(kLiveOption, over.live_command, kLiveOptionHelp);
 }
 
@@ -88,7 +88,7 @@ void add_run_options(CliCommand& cmd, RunOptions& o, CompileOverrides& over, con
   cmd.set_group(OptionGroup::Device);
   cmd.option("--device", o.device.name, "DEV", device_help);
   cmd.add_number_option("--timeout", o.device.timeout_seconds, "S", 0, kMaxTimeoutSeconds,
-                    "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
+                        "seconds for each trial of a kernel; default: 60 for each run (emulated: 600); 0: none");
   auto emulate = [] {
     if (auto status = use_emulators(); !status) throw CLI::ValidationError("--emulate", status.diag().text());
   };
@@ -106,11 +106,11 @@ void add_run_options(CliCommand& cmd, RunOptions& o, CompileOverrides& over, con
       ->excludes(expect);
   constexpr double kMost = 1e38;
   cmd.add_number_option("--rtol", o.compare.tolerance.rtol, "X", 0, kMost,
-                    "relative tolerance of floats; default: by dtype");
+                        "relative tolerance of floats; default: by dtype");
   cmd.add_number_option("--atol", o.compare.tolerance.atol, "X", 0, kMost,
-                    "absolute tolerance of floats; default: by dtype");
+                        "absolute tolerance of floats; default: by dtype");
   cmd.add_number_option("--ulp", o.compare.tolerance.ulp, "N", 0, int64_t{1} << 52,
-                    "accept floats at most N ulp apart");
+                        "accept floats at most N ulp apart");
 }
 
 }  // namespace tgc

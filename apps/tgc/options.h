@@ -42,7 +42,7 @@ void write_ci_reports(const CiOptions& options, const CiReport& report, bool jso
 
 // Throws Failure if the user gave one of `options` and the pipeline lacks `ability`, which these options need.
 void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability ability,
-                      std::initializer_list<const char*> options);
+                         std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
 // `num_jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if it

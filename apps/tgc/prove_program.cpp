@@ -12,7 +12,7 @@ ProgramWriter::ProgramWriter(const ProveOptions& o)
   if (o.live_tinygrad().empty())
     throw Failure(Diag{.message = "--program needs a tinygrad that runs the program", .expected = "--live=PYTHON"});
   tinygrad_process_ = std::make_unique<TinygradProcess>(require_value(resolve_tinygrad(o.live_tinygrad())),
-                                                [] { return interrupt_request().is_cancel_requested(); });
+                                                        [] { return interrupt_request().is_cancel_requested(); });
 }
 
 void ProgramWriter::write_proof(LiveRuleProof& rule) {

@@ -63,7 +63,7 @@ TEST_CASE("cli: run --nan names the operation that makes a NaN of numbers, and t
   const CommandResult ran = run_tgc("run --nan " + test_path("nan/train.jsonl.gz"));
   CHECK(ran.code == 1);
   CHECK(contains_text(ran.out, "train.0 r_2_4: data0[0] is not a number\n  log2(0) = -inf, where 0 = data1[2]\n"
-                     "    log at train.py:3\n"));
+                      "    log at train.py:3\n"));
   CHECK(contains_text(ran.out, "  -inf*0 = nan, where 0 = data1[2]\n    __mul__ at train.py:3\n"));
   CHECK(contains_text(ran.out, "1 of 2 elements of data0"));
   CHECK(contains_text(run_tgc("run --nan --json " + test_path("nan/train.jsonl.gz")).out,
@@ -77,8 +77,8 @@ TEST_CASE("cli: dump --why says why a recorded scheduler stores each value") {
   const CommandResult why = run_tgc("dump --stage=schedule --why " + test_path("why/program.tensor.jsonl.gz"));
   CHECK(why.code == 0);
   CHECK(contains_text(why.out, "kernel 0 (w.0): softmax at w.py:3\n"
-                     "  stores Ops.REDUCE dtypes.float Ops.MAX (16,), softmax at w.py:3\n"
-                     "  stored since: an EXPAND between it and its user would compute it again"));
+                      "  stores Ops.REDUCE dtypes.float Ops.MAX (16,), softmax at w.py:3\n"
+                      "  stored since: an EXPAND between it and its user would compute it again"));
   CHECK(contains_text(why.out, "stored since: its users index it with different loops"));
   CHECK(contains_text(why.out, "stored since: a copy needs its source in memory"));
   CHECK(contains_text(why.out,

@@ -37,8 +37,8 @@ class Runner {
     for (const std::string& input : o_.inputs) {
       spec_.input.name = input;
       worst = std::max(worst, !require_value(is_model_file(input)) || !schedules ? run_graphs()
-                              : spec_.input.kernel.empty() ? print_model_result(run_model(session_, input, spec_))
-                                                           : run_kernel_of_model());
+                       : spec_.input.kernel.empty() ? print_model_result(run_model(session_, input, spec_))
+                                                    : run_kernel_of_model());
     }
     for (auto& [name, value] : spec_.input.variables)
       if (counts_.num_total() + graphs_.num_total() > 1 && !bound_.contains(name))

@@ -299,7 +299,7 @@ class SearchRunner {
       SearchPlan plan = plan_.search_plan;
       plan.compile_candidate = make_live_compile(session_, item.compiled, *place);
       BeamCandidate by_hand = candidate_of_opts(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile_candidate)),
-                                       make_candidate_spec(item.kernel, plan, place->device.get()));
+                                                make_candidate_spec(item.kernel, plan, place->device.get()));
       CandidateLog log;
       if (by_hand.executable) item.seconds = times.time_candidate({}, by_hand, INFINITY, log).value_or(0);
       return Unit{};

@@ -249,13 +249,13 @@ const Arrays& DeviceTimes::expected_arrays() {
     reference_label_ = placement_.label + " without opts";
     expected_arrays_ =
         std::move(execute_kernel(*without_opts.executable, *placement_.device, input_arrays_, variables_, execution)
-                      .value_or_throw()
-                      .outputs);
+                  .value_or_throw()
+                  .outputs);
     return *expected_arrays_;
   }
   Placement other =
       std::move(choose_placement(options_.reference_device.empty() ? "REF" : options_.reference_device, "", settings)
-                    .value_or_throw());
+                .value_or_throw());
   reference_label_ = other.label;
   Graph own(settings);
   Executable same = std::move(make_executable({.root = copy_into(own, ast)}, other).value_or_throw());
@@ -272,8 +272,8 @@ bool DeviceTimes::check_candidate(BeamCandidate& candidate, CandidateLog& log) {
         std::move(make_input_arrays(candidate.executable->buffers(), input_arrays_, "", std::nullopt).value_or_throw());
     ExecuteOptions execution{.timeout_seconds = options_.timeout_seconds};
     Arrays made = std::move(execute_kernel(*candidate.executable, *placement_.device, inputs, variables_, execution)
-                                .value_or_throw()
-                                .outputs);
+                            .value_or_throw()
+                            .outputs);
     UOp ast = search_kernel_.compilation().ast();
     auto compared = ReferenceRunner(inputs, variables_).compare_arrays(ast, made, wanted);
     for (const Comparison& c : compared.value_or_throw())

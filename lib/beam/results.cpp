@@ -34,7 +34,7 @@ BeamResult row_of_result(const SqlStatement& row) {
 
 constexpr const char* kSameSearch = "key = ? AND target = ? AND device = ? AND width = ?";
 SqlStatement& bind_search(SqlStatement& s, const Sha256& key, const std::string& target, const std::string& device,
-                       int64_t width) {
+                          int64_t width) {
   return s.bind_blob(bytes_of(key)).bind_value(target).bind_value(device).bind_value(width);
 }
 
@@ -133,7 +133,7 @@ void BeamResults::store_result(const BeamResult& r) {
 std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std::string& target,
                                                    const std::string& device, int64_t width) {
   SqlStatement s = database_.prepare(select_query("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
-                                         "ORDER BY seconds = 0, seconds, width LIMIT 1"));
+                                                  "ORDER BY seconds = 0, seconds, width LIMIT 1"));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
   return row_of_result(s);
 }
@@ -155,7 +155,7 @@ std::vector<BeamResult> BeamResults::all_results() {
 size_t BeamResults::remove_results(const std::string& what) {
   SqlTransaction all(database_);
   SqlStatement s = database_.prepare("DELETE FROM results WHERE kernel = ?1 OR target = ?1 OR (length(?1) >= 8 AND "
-                                  "substr(lower(hex(key)), 1, length(?1)) = lower(?1)) RETURNING 1");
+                                     "substr(lower(hex(key)), 1, length(?1)) = lower(?1)) RETURNING 1");
   s.bind_value(what);
   size_t out = 0;
   while (s.step()) out++;

@@ -97,7 +97,7 @@ Result<CacheTransferResult> export_cache(BeamResults& results, const std::string
       if (!wanted.empty() && r.target != wanted) continue;
       CacheDevice device = device_of(parsed(r.target));
       SqlStatement put = db.prepare(std::string("REPLACE INTO '") + kTable +
-                                 "' (ast, amt, allow_test_size, device, suffix, val) VALUES (?, ?, ?, ?, ?, ?)");
+                                    "' (ast, amt, allow_test_size, device, suffix, val) VALUES (?, ?, ?, ?, ?, ?)");
       put.bind_blob({reinterpret_cast<const char*>(r.graph_key.data()), r.graph_key.size()})
           .bind_value(r.beam_width)
           .bind_value(r.estimate);

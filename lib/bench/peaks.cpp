@@ -193,7 +193,7 @@ class PeakMeter {
             .value_or_throw());
     Arrays inputs =
         std::move(make_input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit})
-                      .value_or_throw());
+                  .value_or_throw());
     ExecuteOptions options{.timeout_seconds = 60, .num_repeats = kPeakRuns};
     auto done = std::move(execute_kernel(kernel, *place_.device, inputs, {}, options).value_or_throw());
     if (done.run_seconds.empty()) throw Failure("the device is too slow to measure its peak");

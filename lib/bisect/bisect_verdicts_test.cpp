@@ -218,7 +218,7 @@ TEST_CASE("bisect: names a rewrite that makes a scalar of a vector, not its user
     CHECK(report.verdict.is_confirmed);
     const bool is_alone = *made != '\0';
     CHECK(report.verdict.detail == (is_alone ? std::string(made)
-                                     : "a part of the result has another number of elements than before"));
+                                    : "a part of the result has another number of elements than before"));
     CHECK((report.verdict.proof == "it passes without that rule and the others that make such values") !=
           is_alone);
     in = std::move(load_graph_text(settings, InputKind::Pyrender, text, "test.uop").value_or_throw());
@@ -400,7 +400,7 @@ TEST_CASE("bisect: attributes refused ops and invalid C to the renderer") {
 
   Session session;
   auto source = std::move(GraphSource::open(session, test_path("golden/kernels.jsonl.gz") + "#__bf16_to_float8_e5m2.0")
-                              .value_or_throw());
+                          .value_or_throw());
   InputGraph in = std::move(*std::move(source.next_graph().value_or_throw()));
   BisectReport type = bisect(Session(), in, {.device = {.name = "CPU:CLANG"}});
   INFO(type.text(), type.error);

@@ -255,8 +255,8 @@ KernelOutcome BisectExecutor::run_kernel(Executable& kernel, Device& device) {
   const DeadlineScope trial(o.device.trial_seconds());
   const Arrays inputs = repro_.inputs_for_kernel(kernel);
   return compare_execution(o.device.should_use_sanitizer
-                               ? execute_with_sanitizer(kernel, inputs, o.input.variables, repro_.execute_options())
-                               : execute_kernel(kernel, device, inputs, o.input.variables, repro_.execute_options()));
+                           ? execute_with_sanitizer(kernel, inputs, o.input.variables, repro_.execute_options())
+                           : execute_kernel(kernel, device, inputs, o.input.variables, repro_.execute_options()));
 }
 
 KernelOutcome BisectExecutor::compare_execution(const Result<ExecutionResult>& done) {
@@ -293,7 +293,7 @@ Result<ExecutionResult> BisectExecutor::run_on_device(std::span<const UOp> list,
   if (!kernel) return kernel.diag();
   bisect_counts_.num_runs++;
   return execute_kernel(*kernel, *repro_.placement.device, repro_.inputs_for_kernel(*kernel, more),
-                 repro_.options.input.variables, repro_.execute_options());
+                        repro_.options.input.variables, repro_.execute_options());
 }
 
 Result<ExecutionResult> BisectExecutor::run_in_ref(std::span<const UOp> list, const Arrays& more) {

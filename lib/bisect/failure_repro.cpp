@@ -42,7 +42,7 @@ ExecuteOptions FailureRepro::execute_options() const {
 
 Result<ExecutionResult> FailureRepro::run_in_ref(Executable& kernel, const Arrays& inputs) const {
   return execute_kernel(kernel, *make_ref_placement().device, inputs, options.input.variables,
-                 options.device.ref_options_in_process());
+                        options.device.ref_options_in_process());
 }
 
 Arrays FailureRepro::inputs_for_kernel(const Executable& kernel, const Arrays& more) const {

@@ -14,7 +14,7 @@ namespace {
 using Kind = Verdict::Kind;
 
 BisectReport bisected_record(const std::string& file, const std::string& id, const std::string& inputs = {},
-                      const BisectPlan& plan = {}) {
+                             const BisectPlan& plan = {}) {
   Session session;
   session.overrides.imports_kernels = true;
   RunOptions options;

@@ -25,7 +25,7 @@ constexpr double kSearchSeconds = 2;
 // `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
 // rewrite of the first node whose value differs; null if there is none. If the values cannot be compared, sets `why`.
 const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
-                                 BisectReport& report, RangedDifference& difference, std::string& why) {
+                           BisectReport& report, RangedDifference& difference, std::string& why) {
   std::vector<UOp> stages;
   for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())

@@ -108,7 +108,7 @@ std::string BisectReport::text() const {
     const bool is_own_rule = v.location.find(".cpp:") != std::string::npos;
     const bool divides = (v.before + v.after).find_first_of("/%") != std::string::npos;
     line("for", (where.empty() ? "every point" : where) + ": " + v.witness.at("before") + " before, " +
-                    v.witness.at("after") + " after" + (is_own_rule && divides ? " (// rounds toward zero)" : ""));
+         v.witness.at("after") + " after" + (is_own_rule && divides ? " (// rounds toward zero)" : ""));
   }
   line("also", v.detail);
   if (v.can_be_confirmed())

@@ -17,7 +17,7 @@ TEST_CASE("merge_checks: the counts of the reports are added") {
   };
   std::string a = put("a", R"({"records":2,"identical":2,"errors":0,"stages":{"linear":{"same":2}},"first_divergence":{}})");
   std::string b = put("b", R"({"records":3,"identical":2,"errors":0,"stages":{"linear":{"same":2,"different":1},)"
-                           R"("source":{"same":3}},"first_divergence":{"linear":1}})");
+                      R"("source":{"same":3}},"first_divergence":{"linear":1}})");
   auto both = merge_checks({a, b});
   REQUIRE(both);
   CHECK(both->json == R"({"records":5,"identical":4,"errors":0,"stages":{"linear":{"same":4,"different":1},)"

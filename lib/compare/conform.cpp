@@ -353,7 +353,7 @@ class ConformRun {
 }  // namespace
 
 Result<ConformReport> run_conformance(const Session& session, const std::vector<std::string>& goldens,
-                              const ConformPlan& plan) {
+                                      const ConformPlan& plan) {
   ConformReport out;
   Port port(session, plan);
   ConformRun run(session, plan, port, out);

@@ -194,7 +194,7 @@ class PairDiff {
     if (made && !a.rewrites_json.empty() && !b.rewrites_json.empty()) {
       Graph graph;
       auto sides = read_renamed_pair(graph, {diff->text_a->text, run_a.file, a_.producer},
-                                {diff->text_b->text, run_b.file, b_.producer}, &renames_);
+                                     {diff->text_b->text, run_b.file, b_.producer}, &renames_);
       if (!sides) return sides.diag();
       auto culprit = find_culprit(a, b, a_.producer, out.stage, sides->first, sides->second);
       out.rule = std::move(culprit.rule), out.first_match_rule = std::move(culprit.first_match_rule);

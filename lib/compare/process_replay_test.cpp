@@ -121,7 +121,7 @@ struct Sides {
     graph.set_release(Release::v0_14);
     auto read = [&](std::string_view nodes) {
       return graph_from_json(graph, R"({"format":"tgc-graph","version":1,"producer":"tinygrad 0.14.0","nodes":[)" +
-                                        std::string(nodes) + "]}")
+                             std::string(nodes) + "]}")
           .value_or_throw()
           .root;
     };

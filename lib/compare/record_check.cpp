@@ -214,7 +214,7 @@ class RecordCheck {
     if (malformed && !violation) diverge(kSpec, "  " + std::string(what) + ": " + malformed->message + "\n");
     if (violation)
       diverge(kSpec, "  " + std::string(what) + ": no well-formed " + std::string(name_of(spec)) +
-                         " graph: " + violation->text() + "\n");
+              " graph: " + violation->text() + "\n");
   }
   void check_spec(std::string_view what, UOp root, Spec spec) {
     if (plan_.wanted_stages.contains(kSpec)) check_spec(what, toposort(root), spec);

@@ -88,7 +88,7 @@ Result<Settings> settings_of_recording(const GoldenSettings& recorded) {
 }
 
 Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
-                                 const std::string& name) {
+                                       const std::string& name) {
   auto settings = settings_of_recording(recorded);
   return settings ? load_graph_text(*settings, kind, text, name) : settings.diag();
 }

@@ -32,7 +32,7 @@ Status replay(const Session& session, const std::string& spec, const ReplayPlan&
 Result<Settings> settings_of_recording(const GoldenSettings& recorded);
 // `name` is the file name in messages. Fails for an invalid setting or text.
 Result<InputGraph> load_recorded_graph(const GoldenSettings& recorded, InputKind kind, std::string_view text,
-                                 const std::string& name);
+                                       const std::string& name);
 
 CiReport make_empty_check_report();
 CiCase make_ci_case(const std::string& file, const RecordReport& report);

@@ -209,7 +209,7 @@ TEST_CASE("begin refuses unknown stages, targets and opts, and stages of the wro
   unknown.info.stage = "expandr", of_tensors.info.stage = "multi_pm", text.info.stage = "source";
   CHECK(refused(std::move(unknown), {}).find("unknown stage 'expandr', expected expander") != std::string::npos);
   CHECK(refused(std::move(of_tensors), {})
-            .find("a kernel cannot be the result of 'multi_pm', expected a stage of kernels") != std::string::npos);
+        .find("a kernel cannot be the result of 'multi_pm', expected a stage of kernels") != std::string::npos);
   CHECK(refused(std::move(text), {}).find("a kernel cannot be the result of 'source'") != std::string::npos);
   CHECK(refused(load(kKernel), {.target = "NOWHERE"}).find("NOWHERE") != std::string::npos);
   CHECK(refused(load(kKernel), {.opts = "[Opt("}).find("--opts") != std::string::npos);

@@ -39,7 +39,7 @@ Result<Target> target_of_source(const GoldenRecord& record, const Settings& sett
 }
 
 Result<KernelOutputs> KernelOutputs::make_recorded_outputs(const GoldenRecord& record, const Settings& settings,
-                                                      CompileOptions compile) {
+                                                           CompileOptions compile) {
   auto target = target_of_source(record, settings);
   if (!target) return target.diag();
   if (!record.source) return Diag{record.source_error.value_or(record.error.value_or("no source was recorded"))};

@@ -45,7 +45,7 @@ class KernelOutputs {
   // Returns the outputs of compilers for a recorded source. Fails if no source was recorded, or if target_of_source()
   // fails.
   static Result<KernelOutputs> make_recorded_outputs(const GoldenRecord& record, const Settings& settings,
-                                                CompileOptions compile = {});
+                                                     CompileOptions compile = {});
 
   const Target& target() const { return target_; }
   const CompileOptions& compile_options() const { return compile_options_; }

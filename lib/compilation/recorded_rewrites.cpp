@@ -247,7 +247,7 @@ void RecordedTraceSender::assign_node_numbers(UOp root) {
 }
 
 void RecordedTraceSender::send_stage(std::string_view name, UOp input, UOp result, std::span<const Rewrite> matches,
-                               bool wanted) {
+                                     bool wanted) {
   stage_consumer_ = wanted ? &trace_consumer_ : &null_consumer_;
   assign_node_numbers(input);
   name = intern(std::string(name));

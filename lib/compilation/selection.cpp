@@ -74,7 +74,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
 }
 
 Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
-                  std::string expected) {
+                        std::string expected) {
   std::string near = nearest_names_text(word, names);
   return {.message = "unknown " + std::string(what) + " '" + std::string(word) + "'",
           .expected = near.empty() ? std::move(expected) : near + ", or " + expected};

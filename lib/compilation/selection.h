@@ -31,7 +31,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
 
 // Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", with similar `names`.
 Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
-                  std::string expected);
+                        std::string expected);
 
 // Returns the op that `word` names: "ADD" or "Ops.ADD". Fails for an unknown op.
 Result<Op> op_of_word(std::string_view word);

@@ -126,7 +126,7 @@ TEST_CASE("load_object refuses files that are not objects or are truncated") {
 
 TEST_CASE("load_object refuses sizes, alignments, offsets and relocations that lie outside the object") {
   const std::string sound = compile_without_cache(job(Language::C, "float f(float x) { return x + 1.5f; }"),
-                                             Artifact::Binary).value_or_throw();
+                                                  Artifact::Binary).value_or_throw();
   REQUIRE(load_object(sound));
   Elf64_Ehdr header;
   std::memcpy(&header, sound.data(), sizeof header);

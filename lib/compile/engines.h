@@ -65,7 +65,7 @@ class ClangEngine {
   // `arguments` are those of the clang command, without options for input and output. `file` is the source's name in
   // messages.
   virtual EngineResult<std::string> compile(std::string_view source, const std::string& file,
-                                    const std::vector<std::string>& arguments, OutputForm form) = 0;
+                                            const std::vector<std::string>& arguments, OutputForm form) = 0;
   // Reads the line table of an object's .text from its debug information, ordered by address.
   virtual EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) = 0;
   virtual std::string version() const = 0;

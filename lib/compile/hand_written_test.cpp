@@ -40,7 +40,7 @@ TEST_CASE("hand-written kernels: the parameters of each language") {
     CHECK(k.parameters[2].is_pointer == (c.language == Language::Metal));
   }
   auto metal = kernels_in_source(Language::Metal, "kernel void add(device float* a [[buffer(0)]], "
-                                           "uint3 at [[thread_position_in_grid]], uint2 wide [[ buffer(1) ]]) {}");
+                                 "uint3 at [[thread_position_in_grid]], uint2 wide [[ buffer(1) ]]) {}");
   REQUIRE_MESSAGE(metal, metal.diag().text());
   CHECK_FALSE(metal->front().parameters.at(0).is_builtin);
   CHECK(metal->front().parameters.at(1).is_builtin);
@@ -56,7 +56,7 @@ TEST_CASE("hand-written kernels: macros, headers and HIP's keywords are replaced
                             "__global__ void __launch_bounds__(TILE) k(float* a) { a[threadIdx.x * TILE] = 1; }\n");
   REQUIRE_MESSAGE(made, made.diag().text());
   CHECK(*made == "\n\n\nextern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, 16))) "
-                 "k(float* a) { a[(int)__builtin_amdgcn_workitem_id_x() * 16] = 1; }\n");
+        "k(float* a) { a[(int)__builtin_amdgcn_workitem_id_x() * 16] = 1; }\n");
   for (const char* line : {"#include \"/etc/passwd\"", "#define F(x) x", "#define A b##c", "#if 1", "#define A 1 \\"}) {
     INFO(line);
     auto refused = make_self_contained_source(Language::Cuda, std::string("\n") + line + "\n");

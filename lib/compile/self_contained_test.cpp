@@ -57,7 +57,7 @@ TEST_CASE("self-contained sources: inline assembly is refused, except that of te
   CHECK(refusal(kIr, "module asm \".incbin \\22/etc/passwd\\22\"") != "");
   CHECK(refusal(kIr, "  call void asm sideeffect \".include \\22x\\22\", \"\"()") != "");
   CHECK(refusal(kIr, "  call void asm sideeffect \".word (0x201000+($0<<5)+0$1-((0$1>>4)*6))\", \"i,r,~{memory}\""
-                     "(i32 4, i64 %x) #0; AMX ldz") == "");
+                "(i32 4, i64 %x) #0; AMX ldz") == "");
   CHECK(refusal(kIr, "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\", \"~{memory}\"()") == "");
   CHECK(refusal(kIr, "  call void asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (1)\\0A.incbin \\22x\\22\", \"\"()")
         != "");

@@ -141,7 +141,7 @@ Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
   target_counts_[name].num_kernels++;
   if (!record->source)
     return add_refused_kernel(name, record->id,
-                       {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
+                              {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
   add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
     auto outputs = KernelOutputs::make_recorded_outputs(*record, settings);
@@ -151,7 +151,7 @@ Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
 }
 
 void BatchCompiler::add_source(const std::string& target, const std::string& kernel, const std::string& source,
-                            uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
+                               uint32_t threads, const std::function<Result<CompileJob>()>& make_job) {
   if (!seen_sources_.insert({target, sha256(source)}).second) return;
   TargetCounts& group = target_counts_[target];
   group.num_sources++;

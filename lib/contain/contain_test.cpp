@@ -79,7 +79,7 @@ TEST_CASE("contain: the error names how the worker died") {
   WorkerExit worker_exit;
   volatile int zero = 0;
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(7 / zero); }, {}, &worker_exit)
-            .starts_with("killed by SIGFPE (integer division by zero at 0x"));
+        .starts_with("killed by SIGFPE (integer division by zero at 0x"));
   CHECK(worker_exit.signal == SIGFPE);
   int* volatile nowhere = reinterpret_cast<int*>(64);
   CHECK(message([&](Worker&) -> Result<std::string> { return std::to_string(*nowhere); }) ==

@@ -84,7 +84,7 @@ class Printer {
     if (shown > style_.max_changes) out_ += "... and " + std::to_string(shown - style_.max_changes) + " more\n";
     if (renumbered)
       line("", counted(renumbered, "buffer") + " with another number: " + numbers +
-                   (renumbered > kMaxNumbers ? ", ..." : ""));
+           (renumbered > kMaxNumbers ? ", ..." : ""));
     out_ += std::to_string(diff.count_changes(NodeChange::Kind::Changed)) + " changed, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Added)) + " added, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Removed)) + " removed, of " +

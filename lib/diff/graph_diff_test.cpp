@@ -104,7 +104,7 @@ TEST_CASE("diff: constants of two dtypes are printed with their dtypes") {
 TEST_CASE("diff: other range numbers, line orders and names are no difference") {
   CHECK(diff(kernel(), kernel()).is_same);
   CHECK(diff(kernel(), kernel("AxisType.LOOP", "c2*UOp.const(dtypes.index, 8)+c5", "Ops.ADD", "UOp.range(4, 17, "))
-            .is_same);
+        .is_same);
   std::string moved =
       "a = UOp.range(8, 5, AxisType.REDUCE)\nb = UOp.range(4, 9, AxisType.LOOP)\n"
       "out = UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(4), (), 0)\n"

@@ -61,8 +61,8 @@ TEST_CASE("Renames: the dtype of a store's INDEX may be a pointer or its element
   Graph graph;
   auto place = [&](const std::string& dtype, const std::string& buffer) {
     return read(graph, R"j({"op":"PARAM","dtype":"dtypes.float.ptr(8)","arg":)j" + buffer +
-                           R"j(},{"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"INDEX","dtype":")j" + dtype +
-                           R"j(","src":[0,1]})j",
+                R"j(},{"op":"CONST","dtype":"dtypes.weakint","arg":4},{"op":"INDEX","dtype":")j" + dtype +
+                R"j(","src":[0,1]})j",
                 "tinygrad 0.13.0");
   };
   RenameTable renames = RenameTable::for_releases(Release::v0_12, Release::v0_13);

@@ -217,7 +217,7 @@ Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a,
 }
 
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
-                                         const RenameTable* asked_renames) {
+                                              const RenameTable* asked_renames) {
   auto sides = read_both(graph, text_a, text_b);
   if (!sides) return sides.diag();
   auto [a, b, of_a, of_b] = *sides;

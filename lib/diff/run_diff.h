@@ -49,7 +49,7 @@ Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a,
 // Like read_graph_pair(), but also converts both graphs to the names of the later release. `asked_renames`, if given,
 // replaces the known renames between the releases.
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& a, const ComparedText& b,
-                                         const RenameTable* asked_renames = nullptr);
+                                              const RenameTable* asked_renames = nullptr);
 
 // The origin of a node that differs: a rule of tgc, or other code of the stage if `rule` is empty.
 struct BlamedRewrite {

@@ -370,11 +370,11 @@ std::unique_ptr<GraphReader> make_record_reader(const Session& session, const In
   return std::make_unique<RecordReader>(session, name, kernel, std::move(records));
 }
 std::unique_ptr<GraphReader> make_text_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                         InputKind kind, std::string text) {
+                                              InputKind kind, std::string text) {
   return std::make_unique<TextReader>(session, name, kernel, kind, std::move(text));
 }
 std::unique_ptr<GraphReader> make_model_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                          OnnxModel model) {
+                                               OnnxModel model) {
   return std::make_unique<ModelReader>(session, name, kernel, std::move(model));
 }
 

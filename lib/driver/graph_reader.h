@@ -49,8 +49,8 @@ class GraphReader {
 std::unique_ptr<GraphReader> make_record_reader(const Session& session, const InputName& name,
                                                 const std::string& kernel, GoldenReader records);
 std::unique_ptr<GraphReader> make_text_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                         InputKind kind, std::string text);
+                                              InputKind kind, std::string text);
 std::unique_ptr<GraphReader> make_model_reader(const Session& session, const InputName& name, const std::string& kernel,
-                                          OnnxModel model);
+                                               OnnxModel model);
 
 }  // namespace tgc

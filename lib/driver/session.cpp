@@ -35,7 +35,7 @@ Status Session::start_live_pipeline() {
   if (!named) return named.diag();
   CancelRequest* stop = cancel;
   tinygrad_pool = std::make_shared<TinygradPool>(*named, std::max(num_jobs, 1u),
-                                             [stop] { return stop && stop->is_cancel_requested(); });
+                                                 [stop] { return stop && stop->is_cancel_requested(); });
   auto& facts = tinygrad_pool->facts();
   return facts ? Status(Unit{}) : Status(facts.diag());
 }

@@ -107,7 +107,7 @@ int EmulatedDriver::read_extra(void** extra, const void* end, ArgumentBlock& to)
 }
 
 int EmulatedDriver::run_kernel(const std::string& kernel, uint64_t num_block_threads,
-                       const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch) {
+                               const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch) {
   auto begin = std::chrono::steady_clock::now();
   std::clock_t begin_work = std::clock();
   uint64_t executed = 0;

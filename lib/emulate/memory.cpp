@@ -90,7 +90,7 @@ std::string hex_text(uint64_t v) {
 }
 
 std::string location_text(const std::vector<MemoryRange>& ranges, std::span<const std::byte> arguments, uint64_t from,
-                     uint64_t to) {
+                          uint64_t to) {
   constexpr uint64_t kFar = uint64_t(1) << 30;
   const MemoryRange* nearest = nullptr;
   uint64_t distance = UINT64_MAX;

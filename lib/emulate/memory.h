@@ -57,6 +57,6 @@ std::string hex_text(uint64_t v);  // such as "0x1f"
 // Describes an access [from, to) outside of the allocations: "4 bytes behind the 64 bytes of argument 1". `arguments`:
 // the kernel's; if one holds the address of the nearest allocation, the text names it.
 std::string location_text(const std::vector<MemoryRange>& ranges, std::span<const std::byte> arguments, uint64_t from,
-                     uint64_t to);
+                          uint64_t to);
 
 }  // namespace tgc::emulate

@@ -10,7 +10,7 @@ struct Program {
   RaceDetector races;
   uint32_t next = 0;
   std::optional<RaceDetector::DataRace> touch(uint16_t thread, Access access, uint64_t address, uint32_t bytes = 4,
-                                   uint32_t moment = 0) {
+                                              uint32_t moment = 0) {
     return races.note_access(address, bytes,
                              {.instruction = next++, .moment = moment, .thread = thread, .access = access});
   }

@@ -67,9 +67,9 @@ void set_variables(const EmulateOptions& options) {
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
   if (!device)
     throw Failure(options.device.empty()
-                      ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
-                             .expected = std::string(kExpected) + " (or --device)"}
-                      : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
+                  ? Diag{.message = "DEV: there is no emulator for '" + named + "'",
+                         .expected = std::string(kExpected) + " (or --device)"}
+                  : Diag{.message = "there is no emulator for '" + named + "'", .expected = kExpected});
   const EmulatorInfo& emulator = *find_emulator(device->device);
   const std::string library = library_path_of(emulator).value_or_throw();
   if (size_t at = options.device.find(':'); at != std::string::npos) {

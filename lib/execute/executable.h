@@ -48,12 +48,12 @@ class Executable {
   // Renders a linear list for `target` and compiles it for `device`, which need not be open, within `compile_seconds`
   // (0: the compiler's default). Fails if devices cannot run the list, or if it cannot be rendered or does not compile.
   static Result<Executable> make_for_device(std::span<const UOp> list, const Target& target, Device& device,
-                                       double compile_seconds = 0);
+                                            double compile_seconds = 0);
 
   // `source` is code that tgc did not render; `buffers` and `variables` are in the order of its parameters. Fails if it
   // does not compile.
   static Result<Executable> make_for_source(KernelSource source, std::vector<BufferSpec> buffers,
-                                       std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
+                                            std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
 
   const std::string& name() const { return name_; }
   const std::vector<BufferSpec>& buffers() const { return buffer_specs_; }

@@ -156,7 +156,7 @@ Array array_for(const BufferSpec& spec, const Array* given, const std::string& s
 }  // namespace
 
 Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<InputDistribution> draw) {
+                                 std::optional<InputDistribution> draw) {
   return catch_failures([&] {
     double bytes = 0;  // sizes may exceed 64 bits
     for (const BufferSpec& spec : buffers)
@@ -236,7 +236,7 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
 }
 
 Status run_ref_program(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
-               bool in_process) {
+                       bool in_process) {
   if (!in_process) return run_in_worker(program, buffers, variables);
   auto done = program.run(buffers, variables);
   return done ? Status(Unit{}) : Status(done.diag());

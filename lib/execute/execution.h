@@ -33,7 +33,7 @@ struct ExecutionResult {
 // `draw` if the kernel reads the buffer, else zeros. Fails, for example, if an array of `given` has another dtype or
 // size, or if a needed `draw` is unset. Errors about arrays quote `source`, the file of `given`.
 Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
-                            std::optional<InputDistribution> draw);
+                                 std::optional<InputDistribution> draw);
 
 // Starts the kernel on `device` in a worker; with `options.should_run_in_process`, runs it here. Call the returned
 // function once to get the result; dropping it uncalled ends the worker. The arguments need not outlive the call.
@@ -51,7 +51,7 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
                      const VariableValues& variables = {});
 // Runs the program in a worker process or, which takes less time, in this process.
 Status run_ref_program(const RefProgram& program, std::span<const RefBuffer> buffers, const VariableValues& variables,
-               bool in_process);
+                       bool in_process);
 
 // Returns a copy in memory that is shared with workers.
 Array copy_to_shared_memory(const Array& array);

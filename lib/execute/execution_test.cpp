@@ -22,8 +22,8 @@ struct Elementwise {
       : place(std::move(choose_placement(device, "", {}).value_or_throw())) {
     std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
     ast = read_pyrender(graph, "i = UOp.range(8, 0, AxisType.LOOP)\na = " + global + "1).index(i)\nb = " + global +
-                                   "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f +
-                                   ").end(i).sink()\n")
+                        "2).index(i)\nast = " + global + "0).index(i, ptr=True).store(" + f +
+                        ").end(i).sink()\n")
               .value_or_throw();
   }
   Result<ExecutionResult> run(const Arrays& given, const ExecuteOptions& options = {}) {

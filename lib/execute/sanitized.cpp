@@ -166,7 +166,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
 }  // namespace
 
 Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const Arrays& inputs,
-                                         const VariableValues& variables, const ExecuteOptions& options) {
+                                               const VariableValues& variables, const ExecuteOptions& options) {
   return catch_failures([&] {
     const KernelSource& source = kernel.source();
     bool is_c = source.target.starts_with("CPU:CLANG");

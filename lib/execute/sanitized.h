@@ -7,6 +7,6 @@ namespace tgc {
 // clang and its runtime (libclang-rt). Fails, for example, if the kernel is not for this computer's CPU, if
 // AddressSanitizer finds an access outside of a buffer, or if the run exceeds the time limit.
 Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const Arrays& inputs,
-                                         const VariableValues& variables, const ExecuteOptions& options);
+                                               const VariableValues& variables, const ExecuteOptions& options);
 
 }  // namespace tgc

@@ -260,7 +260,7 @@ Result<ScheduleResult> ScheduleRunner::run_schedule(const Schedule& schedule, co
 }
 
 ScheduleResult ScheduleRunner::run_all_kernels(const Schedule& schedule, const BufferValues& known,
-                                       std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+                                               std::span<const WantedArray> wanted, const ScheduleOptions& options) {
   compile_seconds_ = options.compile_seconds;
   if (!observer_.observes_kernels()) prepare_kernels(schedule);
   bool contained = !options.should_run_in_process;
@@ -283,8 +283,8 @@ ScheduleResult ScheduleRunner::run_all_kernels(const Schedule& schedule, const B
 }
 
 ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
-                                      const BufferValues& known, std::span<const WantedArray> wanted,
-                                      const ScheduleOptions& options) {
+                                             const BufferValues& known, std::span<const WantedArray> wanted,
+                                             const ScheduleOptions& options) {
   ScheduleResult out;
   out.num_kernels =
       size_t(std::ranges::count_if(schedule.items, [](const ScheduleItem& item) { return item.ast.is(Op::SINK); }));

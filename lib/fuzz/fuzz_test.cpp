@@ -26,7 +26,7 @@
 using namespace tgc;
 
 static FuzzOutcome checked(const std::string& text, const std::string& target,
-                         const std::vector<std::string>& devices = {}) {
+                           const std::vector<std::string>& devices = {}) {
   InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test.uop").value_or_throw());
   RandomSource chance(0);
   const FuzzKernel kernel{.graph = in.graph, .ast = in.root, .target = target};

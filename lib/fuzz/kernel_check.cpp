@@ -183,7 +183,7 @@ class KernelCheck {
       if (!step) return record_refusal(step.diag());
       if (!step->has_changed() || is_packed(*row, step->after)) continue;
       if (!matches_expected(in_ref(Executable::make_for_ref(step->after)), step->after, "REF",
-                       "after '" + std::string(row->name) + "'"))
+                            "after '" + std::string(row->name) + "'"))
         return false;
     }
     const UOp last = c.current_graph();
@@ -239,7 +239,7 @@ class KernelCheck {
     auto done = execute_kernel(*kernel, *place->device, *own, variables_, {.timeout_seconds = kMaxSeconds});
     const std::string cause = vector_cause(*list, place->target->renderer);
     matches_expected(done ? Result<Arrays>(std::move(done->outputs)) : Result<Arrays>(done.diag()), last, device,
-                "on " + device + (cause.empty() ? "" : ", where " + cause));
+                     "on " + device + (cause.empty() ? "" : ", where " + cause));
   }
 
   const FuzzKernel& k_;
@@ -257,7 +257,7 @@ class KernelCheck {
 bool is_too_large(UOp ast) { return work_of(ast) > kMaxWork; }
 
 FuzzOutcome check_kernel(const FuzzKernel& kernel, RandomSource& chance, const std::vector<std::string>& devices,
-                       const std::function<void(const Application&)>& on_rule) {
+                         const std::function<void(const Application&)>& on_rule) {
   FuzzOutcome out;
   auto done = catch_failures([&] { return KernelCheck(kernel, chance, out).run(devices, on_rule), Unit{}; });
   if (!done && out.kind != FuzzOutcome::Kind::Failed)

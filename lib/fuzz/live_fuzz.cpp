@@ -61,7 +61,7 @@ class LiveCampaign {
       const bool is_over = spec_.limit_minutes > 0 && seconds_since(begin) > 60 * spec_.limit_minutes;
       if (session_.is_cancelled() || (is_over && spec_.graph.empty())) break;
       if (!pool.submit_task([this, number] { return check(number); },
-                       [this, number](Outcome&& outcome) { count(number, std::move(outcome)); }))
+                            [this, number](Outcome&& outcome) { count(number, std::move(outcome)); }))
         break;
     }
     pool.finish_tasks().value_or_throw();

@@ -202,7 +202,7 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
 }
 
 std::optional<FuzzKernel> GraphMaker::mutate_kernel(const KernelText& parent, RandomSource& chance,
-                                                bool is_unchanged) const {
+                                                    bool is_unchanged) const {
   FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;

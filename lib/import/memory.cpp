@@ -41,7 +41,7 @@ Value make_pointer(Importer& im, UOp u) {
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
   UOp buffer = im.new_graph.node(op, is_kept ? dtype : of.ptr(checked_mul(dtype.size(), count), dtype.addrspace()), {},
-                          copy_arg(im.new_graph, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
+                                 copy_arg(im.new_graph, is_param ? known_slot_of(u) : is_tuple ? u.arg()[0] : u.arg()));
   return buffer_value(buffer, count == 1 ? Sizes{dtype.size()} : Sizes{dtype.size(), count}, of);
 }
 
@@ -50,8 +50,8 @@ Value make_local_buffer(Importer& im, UOp u) {
   const bool is_local = field_of_record(u.arg(), "addrspace") == Arg(AddrSpace::LOCAL);
   Sizes shape = shape_of_memory(im, u);
   UOp buffer = im.new_graph.node(is_local ? Op::DEFINE_LOCAL : Op::DEFINE_REG,
-                          dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
-                          known_slot_of(u));
+                                 dtype.ptr(product(shape), is_local ? AddrSpace::LOCAL : AddrSpace::REG), {},
+                                 known_slot_of(u));
   return buffer_value(buffer, shape, dtype);
 }
 

@@ -251,7 +251,7 @@ Value make_contract(Importer& im, UOp u) {
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   if (im[u.src(0)].elements.size() != 1) throw Refusal{"its source is a vector"};
   return elements_of(im.new_graph.node(Op::CONTRACT, dtype.vec(count_of_dtype(u.dtype())), im.scalar(u.src(0), dtype),
-                                copy_arg(im.new_graph, u.arg())));
+                                       copy_arg(im.new_graph, u.arg())));
 }
 Value make_unroll(Importer& im, UOp u) {
   if (u.dtype().count() != 1) throw Refusal{"it unrolls a vector of vectors"};

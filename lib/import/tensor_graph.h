@@ -92,6 +92,6 @@ struct TensorPairsProgram {
 // loops around a store and the movement ops below it define the place at which a value is computed. `stages` are the
 // STAGEs that the rewrites made around nodes of `before`. Fails if a value cannot be paired.
 Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
-                                        const TensorVariables& variables);
+                                               const TensorVariables& variables);
 
 }  // namespace tgc

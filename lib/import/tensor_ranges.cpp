@@ -265,7 +265,7 @@ TensorPairsProgram TensorLowering::pairs(UOp before, UOp after, const std::vecto
 namespace tgc {
 
 Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std::vector<UOp>& stages,
-                                        const TensorVariables& variables) {
+                                               const TensorVariables& variables) {
   return catch_failures([&]() -> TensorPairsProgram {
     import::TensorLowering lowering(before.graph(), variables);
     try {

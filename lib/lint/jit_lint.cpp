@@ -33,7 +33,7 @@ Status JitLinter::add(std::string_view line, std::string_view file, uint32_t num
     }
     if (j.at("event") == "read") {
       check_buffer_use(j.at("jit").get<size_t>(), j.at("call").get<size_t>(), j.at("buffer").get<int64_t>(),
-                text_of_member(j, "place"));
+                       text_of_member(j, "place"));
       return Unit{};
     }
     if (j.at("event") == "unscheduled")
@@ -89,16 +89,16 @@ Status JitLinter::add(std::string_view line, std::string_view file, uint32_t num
 JitFinding* JitLinter::add_finding(const JitState& jit, std::string_view kind, const std::string& where,
                                    std::string problem_text, std::string fix_text, const std::string& once) {
   if (!reported_keys_
-           .insert(jit.function + "\n" + jit.definition_location + "\n" + std::string(kind) + "\n" +
-                   (once.empty() ? where : once))
-           .second)
+      .insert(jit.function + "\n" + jit.definition_location + "\n" + std::string(kind) + "\n" +
+              (once.empty() ? where : once))
+      .second)
     return nullptr;
   findings_.push_back({std::string(kind), jit.function, where, std::move(problem_text), std::move(fix_text)});
   return &findings_.back();
 }
 
 void JitLinter::add_note(const JitState& jit, std::string_view kind, const std::string& where, std::string problem_text,
-                       std::string fix_text) {
+                         std::string fix_text) {
   if (reported_keys_.insert(jit.function + "\n" + jit.definition_location + "\n" + std::string(kind)).second)
     notes_.push_back({std::string(kind), jit.function, where, std::move(problem_text), std::move(fix_text)});
 }
@@ -243,11 +243,11 @@ void JitLinter::check_capture(JitState& jit, const JitCall& now) {
     std::string devices;
     for (const std::string& d : k.devices) devices += (devices.empty() ? "" : " and ") + d;
     if (JitFinding* f =
-            add_finding(jit, "broken-batch", k.place.empty() ? now.shown_location() : k.place,
-                        (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
-                            " stands between kernels on " + *home.begin() +
-                            ": they are launched in two batches, and each replay waits between them",
-                        "keep what the function computes on one device, or move the copy before or after it"))
+        add_finding(jit, "broken-batch", k.place.empty() ? now.shown_location() : k.place,
+                    (k.name == "copy" ? "a copy between " + devices : "'" + k.name + "' on " + devices) +
+                        " stands between kernels on " + *home.begin() +
+                        ": they are launched in two batches, and each replay waits between them",
+                    "keep what the function computes on one device, or move the copy before or after it"))
       f->kernel = k.name;
     i = back;
   }

@@ -46,7 +46,7 @@ TEST_CASE("JitLint: arguments, objects and tensors that differ from the captured
               call(2, "replay", arg(R"({"kind":"object","type":"Model","object":2})"))})
             .kind == "frozen-object");
   CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"buffer 2"})")})
-            .kind == "frozen-tensor");
+        .kind == "frozen-tensor");
 }
 
 TEST_CASE("JitLint: a tensor of the capture that is computed later from a moved buffer or old arguments is reported") {
@@ -241,7 +241,7 @@ TEST_CASE("JitLint: unread inputs and broken batches are reported") {
 
 TEST_CASE("JitLint: unrealized tensors and tensors in nested containers are reported") {
   CHECK(only({call(1, "capture", R"(,"sees":{"w":"buffer 1"})"), call(2, "replay", R"(,"sees":{"w":"unrealized 5"})")})
-            .kind == "unrealized-tensor");
+        .kind == "unrealized-tensor");
   auto nested = [](int outer, int inner) {
     return R"(,"args":{"a":{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(outer) +
            R"(},{"kind":"several","items":[{"kind":"tensor","buffer":)" + std::to_string(inner) + "}]}]}}";
@@ -252,7 +252,7 @@ TEST_CASE("JitLint: unrealized tensors and tensors in nested containers are repo
 
 TEST_CASE("JitLint: one mistake is one finding") {
   CHECK(only({call(1, "capture", R"(,"changes":["n"],"sees":{"n":"1"})"), call(2, "replay", R"(,"sees":{"n":"2"})")})
-            .kind == "side-effect");
+        .kind == "side-effect");
   auto of = [](int object, int buffer) {
     return R"(,"args":{"self":{"kind":"object","type":"M","object":)" + std::to_string(object) +
            R"(}},"sees":{"self.scale":"buffer )" + std::to_string(buffer) + "\"}";

@@ -65,7 +65,7 @@ TEST_CASE("lsp: tokens have the kind that the text gives them, in order and with
     said += text.substr(t.begin, t.end - t.begin) + ":" + kNames[int(t.kind)] + (t.is_definition ? "!" : "") + " ";
   }
   CHECK(said == "c1:variable! UOp:class Ops.CONST:enumMember dtypes.int:type arg:property 5:number # c1:comment "
-                "c2:variable! c1:variable sink:method 'c1':string ");
+        "c2:variable! c1:variable sink:method 'c1':string ");
 }
 
 TEST_CASE("lsp: functions, comments, brackets and the loops of listings can be folded") {

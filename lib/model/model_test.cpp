@@ -142,7 +142,7 @@ TEST_CASE("models: undefined values, values defined twice and wrong node order a
             model_of(node("Add", {"x", "b"}, {"a"}) + node("Relu", {"a"}, {"b"}) + node("Relu", {"b"}, {"y"}) + x + y))
             .find("cycle") != std::string::npos);
   CHECK(error_of(model_of(node("Relu", {"x"}, {"y"}) + node("Neg", {"x"}, {"y"}) + x + y))
-            .find("another node defines too") != std::string::npos);
+        .find("another node defines too") != std::string::npos);
   CHECK(error_of(model_of(node("Relu", {"x"}, {"h"}) + x + y)) == "no node defines the output 'y'");
 }
 
@@ -241,8 +241,8 @@ TEST_CASE("models: node count and depth of functions are limited, and name looku
     for (int k = 0; k < n; k++) {
       std::string op = k ? "F" + std::to_string(k - 1) : "Relu";
       functions += bytes(25, bytes(1, "F" + std::to_string(k)) + bytes(4, "a") + bytes(5, "b") + call(op, "a", "m") +
-                                 call(op, "m", "b") + bytes(9, number(2, 17)) + bytes(9, bytes(1, "d") + number(2, 1)) +
-                                 bytes(10, "d"));
+                         call(op, "m", "b") + bytes(9, number(2, 17)) + bytes(9, bytes(1, "d") + number(2, 1)) +
+                         bytes(10, "d"));
     }
     return model_of(bytes(1, bytes(4, "F" + std::to_string(n - 1)) + bytes(1, "x") + bytes(2, "y") + bytes(7, "d")) +
                     value_info(11, "x", {"4"}) + value_info(12, "y", {"4"})) +

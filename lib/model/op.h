@@ -60,7 +60,7 @@ class OpCall {
   std::string attribute_string(std::string_view name, std::string_view otherwise) const;
   // Throws Failure unless the attribute, or `otherwise` if it is missing, is one of `choices`.
   std::string attribute_choice(std::string_view name, std::string_view otherwise,
-                          std::initializer_list<std::string_view> choices) const;
+                               std::initializer_list<std::string_view> choices) const;
   Ints attribute_ints(std::string_view name, const Ints& otherwise = {}) const;
   std::optional<Ints> attribute_ints_or_none(std::string_view name) const;
   const onnx::GraphProto& attribute_graph(std::string_view name) const;

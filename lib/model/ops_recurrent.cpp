@@ -120,7 +120,7 @@ class Recurrent {
       Tensor given = c_.tensor_or_none(5 + s);
       if (given && batch_first_) given = given.transpose(0, 1);
       out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0)
-                          : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
+                    : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
     }
     return out;
   }

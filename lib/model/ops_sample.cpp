@@ -192,7 +192,7 @@ struct Neighbours {
 Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
   bool half =
       c.attribute_choice("coordinate_transformation_mode", c.opset_version() < 16 ? "output_half_pixel" : "half_pixel",
-                    {"half_pixel", "output_half_pixel"}) == "half_pixel";
+                         {"half_pixel", "output_half_pixel"}) == "half_pixel";
   double scale = c.attribute_float("spatial_scale", 1.0), offset = half ? 0.5 : 0;
   int64_t height = c.attribute_int("output_height", 1), width = c.attribute_int("output_width", 1), n = rois.size(0),
           channels = images.size(1);
@@ -271,9 +271,9 @@ Values max_roi_pool(OpCall& c) {
         auto rows = bounds(2, h), columns = bounds(3, w);
         bool empty = rows.first >= rows.second || columns.first >= columns.second;
         out.push_back(empty ? Tensor::full(c.graph(), {x.size(1)}, 0.0, x.dtype())
-                            : plane.slice_axis(2, {rows.first, rows.second})
-                                  .slice_axis(3, {columns.first, columns.second})
-                                  .max(Ints{0, 2, 3}, false));
+                      : plane.slice_axis(2, {rows.first, rows.second})
+                            .slice_axis(3, {columns.first, columns.second})
+                            .max(Ints{0, 2, 3}, false));
       }
   }
   if (out.empty()) return {Tensor::full(c.graph(), {0, x.size(1), bins[0], bins[1]}, 0.0, x.dtype())};

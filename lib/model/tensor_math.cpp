@@ -184,7 +184,7 @@ Tensor Tensor::atanh() const { return ((1 + *this) / (1 - *this)).log() / 2; }
 Tensor Tensor::erf() const {
   Tensor t = 1.0 / (1.0 + 0.3275911 * abs());
   return sign() * (1.0 - t * poly_n(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}) *
-                             square().neg().exp());
+                   square().neg().exp());
 }
 
 Tensor Tensor::ceil() const {

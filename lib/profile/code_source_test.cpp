@@ -138,8 +138,8 @@ TEST_CASE("align_lines: lines of another compiler's code are exact only for the 
 
 TEST_CASE("listed_instructions: line 0 is no line") {
   auto listed = parse_instructions("k:\n; line 3\n  1600: 000085bf              \ts_clause 0x1\n; line 0\n"
-                                    "  1604: 000085bf              \ts_nop 0\n"
-                                    "  1608: 000085bf              \ts_nop 1\n");
+                                   "  1604: 000085bf              \ts_nop 0\n"
+                                   "  1608: 000085bf              \ts_nop 1\n");
   CHECK(listed == std::vector<ListedInstruction>{
                       {0x1600, "s_clause 0x1", 3}, {0x1604, "s_nop 0", 0}, {0x1608, "s_nop 1", 0}});
 }

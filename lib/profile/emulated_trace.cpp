@@ -250,7 +250,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       if (!std::exchange(has_device, true)) {
         events.begin("tinygrad.device", "ProfileDeviceEvent").text("device").text("AMD").text("tdiff").number(0);
         events.text("props").dict("gfx_target_version", target_version(arch), "emulator",
-                                   "tgc " + std::string(tgc_version())).end();
+                                  "tgc " + std::string(tgc_version())).end();
       }
       auto [tag, is_new] = tags.try_emplace(name, tags.size());
       if (is_new) {

@@ -18,6 +18,6 @@ struct SpeedHint {
 
 // Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of_kernel() of it.
 std::vector<SpeedHint> speed_hints(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing,
-                        const StallReport& stalls);
+                                   const StallReport& stalls);
 
 }  // namespace tgc::profile

@@ -328,10 +328,10 @@ SmtValue SmtEncoder::integer_op_value(UOp u, int lane) {
       std::string q = natural ? smt_call("div", a.term, b.term)
                       : any_sign
                           ? smt_if("(= (< " + a.term + " 0) (< " + b.term + " 0))",
-                                smt_call("div", magnitude(a), magnitude(b)),
-                                "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
+                                   smt_call("div", magnitude(a), magnitude(b)),
+                                   "(- (div " + magnitude(a) + " " + magnitude(b) + "))")
                               : smt_if(smt_call(">=", a.term, "0"), smt_call("div", a.term, b.term),
-                                    "(- (div (- " + a.term + ") " + b.term + "))");
+                                       "(- (div (- " + a.term + ") " + b.term + "))");
       if (may_be_zero) q = smt_if(smt_call("=", b.term, "0"), "0", q);
       std::string r = natural ? smt_call("mod", a.term, b.term)
                               : "(- " + a.term + " (* " + define_term(dtypes::index, q) + " " + b.term + "))";
@@ -479,7 +479,7 @@ SmtValue SmtEncoder::where_value(UOp u, int lane) {
     out.unwrapped_term = define_term(dtypes::index, smt_if(c.term, a.exact_term(), b.exact_term()));
   if (!a.definedness.empty() || !b.definedness.empty())
     out.definedness = smt_and(out.definedness, smt_if(c.term, a.definedness.empty() ? "true" : a.definedness,
-                                                b.definedness.empty() ? "true" : b.definedness));
+                                                      b.definedness.empty() ? "true" : b.definedness));
   return out;
 }
 

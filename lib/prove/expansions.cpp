@@ -109,7 +109,7 @@ UOp UnexpandedStage::replay_rewrites(size_t last) const {
 }
 
 std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
-                                                  std::map<size_t, std::string>& open) {
+                                                 std::map<size_t, std::string>& open) {
   return Unexpander(history, stage, open).run();
 }
 

@@ -32,6 +32,6 @@ struct UnexpandedStage {
 // or if the stage is no single graph rewrite that can be repeated with and without them. Adds to `open`, by index of
 // the rewrite, why an error is unknown or too large.
 std::optional<UnexpandedStage> remove_expansions(RewriteHistory& history, const HistoryStage& stage,
-                                                  std::map<size_t, std::string>& open);
+                                                 std::map<size_t, std::string>& open);
 
 }  // namespace tgc

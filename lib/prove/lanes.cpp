@@ -255,7 +255,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Sto
         std::set<Form> loops;
         for (UOp s : u.src().subspan(2)) loops.insert(form_of_value(s, 0, at));
         out.push_back({form_of_text("store " + std::to_string(form_of_value(u.src(0), lane, at)) + " " +
-                               std::to_string(form_of_value(u.src(1), lane, at))),
+                                    std::to_string(form_of_value(u.src(1), lane, at))),
                        loops});
       }
       return true;

@@ -37,7 +37,7 @@ TEST_CASE("merge_proofs: the counts of rules are added up") {
                                    R"({"rules":1,"proven":0,"list":[{"rule":"y","verdict":"unknown"}]})" "\n" +
                                        shard_end_line({2, 2})});
   CHECK(all.json == R"({"rules":3,"proven":2,"list":[{"rule":"x","verdict":"proven"},)"
-                    R"({"rule":"y","verdict":"unknown"},{"rule":"z","verdict":"proven"}]})" "\n");
+        R"({"rule":"y","verdict":"unknown"},{"rule":"z","verdict":"proven"}]})" "\n");
   CHECK(!all.is_refuted);
 }
 

@@ -266,7 +266,7 @@ class RuleProver {
       UOp after = run_code(own, *before, instances.captured());
       // if the data differ from the code once, the proof of the data is useless, and all instances must be proven
       bool agrees = covers && (is_data ? says(graph, *before, after, instances.captured())
-                                       : !specs.empty() && makes_same(graph, data, *before, after));
+                               : !specs.empty() && makes_same(graph, data, *before, after));
       if (!agrees && is_general && is_taken_earlier(*before)) continue;
       if (!agrees && covers && is_general) out_.before = describe(*before), out_.after = describe(after);
       covers &= agrees;

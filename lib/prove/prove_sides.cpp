@@ -221,7 +221,7 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
     if (differs && !e.is_beyond_rounding) continue;
     // prefer this counterexample to the sample point, because it is easier to read
     if (auto found =
-            asks_z3 ? find_counterexample(side_isolator_, all[i]) : find_counterexample(side_isolator_, all[i], 0)) {
+        asks_z3 ? find_counterexample(side_isolator_, all[i]) : find_counterexample(side_isolator_, all[i], 0)) {
       r.kind = Kind::Refuted, r.counterexample = found->point;
     } else if (differs) {
       r.kind = Kind::Refuted, r.counterexample = e.witness;

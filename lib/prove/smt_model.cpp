@@ -108,8 +108,8 @@ std::string small_formula(const SmtVariable& v, DType d, ProofSenses senses, int
 }  // namespace
 
 void for_each_smt_model(const ExprIsolator& isolator, const ComparedValues& values,
-                    std::span<const SideEvaluator::PointInput> inputs, uint64_t rlimit,
-                    const std::function<bool(const SideEvaluator::Point&)>& visit) {
+                        std::span<const SideEvaluator::PointInput> inputs, uint64_t rlimit,
+                        const std::function<bool(const SideEvaluator::Point&)>& visit) {
   IntervalAnalysis intervals(isolator);
   constexpr ProofSenses kSenses[] = {{FloatSense::Uninterpreted, IntSense::Bits},
                                 {FloatSense::Uninterpreted, IntSense::Numbers},

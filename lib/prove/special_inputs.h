@@ -29,7 +29,7 @@ class SpecialInputs {
   // Replaces elements by usual numbers as long as `differs` returns true. Returns the values of the variables and, for
   // each array, the remaining elements by name ("data1[3]") if they are few; else a summary.
   std::map<std::string, std::string> narrow_point(const StageTrial& trial,
-                                                    const std::function<bool(const StageTrial&)>& differs) const;
+                                                  const std::function<bool(const StageTrial&)>& differs) const;
 
  private:
   static constexpr int64_t kMaxElements = 1 << 21;

@@ -117,7 +117,7 @@ class StageCheck {
   // Refutes those of the suspects that make the stages first..last compute something else for the inputs of `t`.
   template <class Code>
   bool refute_causes(std::span<RewriteProof* const> suspects, size_t first, size_t last, const SpecialInputs& special,
-               const StageTrial& t, const std::string& difference, const Code& result) {
+                     const StageTrial& t, const std::string& difference, const Code& result) {
     std::vector<RewriteProof*> guilty, open;  // `open`: the graphs before and after the rewrite decide nothing
     for (RewriteProof* r : suspects) {
       const auto around = graphs_around(*r);

@@ -440,7 +440,7 @@ Result<GoldenReader> GoldenReader::open(const std::string& path) {
 }
 
 Result<GoldenReader> GoldenReader::make_from_lines(std::unique_ptr<LineReader> lines, const GoldenLine& first,
-                                              std::string name) {
+                                                   std::string name) {
   if (is_start_of_repro(first.text))
     return Diag{.message = "this is a repro bundle", .file = name,
                 .expected = "golden records; tgc run, bisect and reduce take bundles"};

@@ -36,8 +36,8 @@ TEST_CASE("formats: a graph survives a round trip through every readable format"
     CHECK_MESSAGE(*pyrender(back->root) == *pyrender(*root), name_of(f));
   }
   CHECK(write_graph(Format::Nodes, *root)
-            ->starts_with(
-                "DEFINE_GLOBAL dtypes.int.ptr(4) 0\nCONST dtypes.index 4\nRANGE dtypes.index (0, AxisType.LOOP)\n"));
+        ->starts_with(
+            "DEFINE_GLOBAL dtypes.int.ptr(4) 0\nCONST dtypes.index 4\nRANGE dtypes.index (0, AxisType.LOOP)\n"));
   CHECK(write_graph(Format::Dot, *root)->find("n1 -> n2;") != std::string::npos);
   CHECK(parse_format("json") == Format::Json);
   CHECK(!parse_format("jsn"));

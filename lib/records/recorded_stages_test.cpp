@@ -21,7 +21,7 @@ TEST_CASE("RecordedStages: a record's graphs and outputs come in order, each wit
     all += "; ";
   }
   CHECK(all == "ast=A; first=A same; second=B; third=B same; unprintable=?; after it=? same; nodes={}; kernel 0=K0; "
-               "kernel 2=K2; linear=L output; source=S output; ");
+        "kernel 2=K2; linear=L output; source=S output; ");
   CHECK(stages.find_stage("nodes")->pyrender == "C");
   CHECK_FALSE(stages.find_stage("second")->pyrender);
   CHECK(stages.find_stage("none") == nullptr);

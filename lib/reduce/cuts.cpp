@@ -119,7 +119,7 @@ TestCase single_store_case(const TestCase& c, UOp u) {
 }
 
 TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
-                      const ExecuteOptions& in_ref) {
+                            const ExecuteOptions& in_ref) {
   int64_t number = first_free_buffer_number(c.root);
   DType index = index_dtype_of(c.root);
   bool has_loads = op_in_backward_slice_with_self(c.root, {Op::LOAD});

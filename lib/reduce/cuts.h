@@ -29,7 +29,7 @@ int64_t first_free_buffer_number(UOp root);  // larger than those of all buffers
 // `variables` and the options `in_ref`. Keeps nodes that cannot be stored or computed. Returns a case without a root if
 // it keeps all of them.
 TestCase replace_by_buffers(const TestCase& c, std::span<const UOp> parts, const VariableValues& variables,
-                      const ExecuteOptions& in_ref);
+                            const ExecuteOptions& in_ref);
 
 // Delta debugging (Zeller's ddmin): removes sets of nodes from the case `given` until no single node can be removed. A
 // removed node `u` is replaced by replacement(u) (steps.h). may_fail() decides whether a smaller case is accepted.

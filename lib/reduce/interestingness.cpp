@@ -195,7 +195,7 @@ bool InterestingnessTest::has_live_difference(const TestCase& c, FailingInputs& 
 
 // Returns the failure of `c`, which a live pipeline compiles, as `tgc bisect` finds it. `same` is as in examine_case().
 ObservedFailure InterestingnessTest::examine_live_case(const TestCase& c, const ObservedFailure* same,
-                                                  FailingInputs& failing) const {
+                                                       FailingInputs& failing) const {
   ObservedFailure out;
   TestCase tried = c;
   const bool should_skip_source = same && is_shown_in_stages_;

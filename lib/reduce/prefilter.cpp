@@ -62,7 +62,7 @@ bool is_seeded(const TestCase& c) {
 }  // namespace
 
 CasePrefilter::CasePrefilter(const Session& session, const TestCase& first, FailureSignature symptom,
-                     std::map<std::string, std::string> blamed, VariableValues variables)
+                             std::map<std::string, std::string> blamed, VariableValues variables)
     : session_(session),
       failure_symptom_(std::move(symptom)),
       blamed_rewrite_(std::move(blamed)),

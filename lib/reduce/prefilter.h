@@ -23,7 +23,7 @@ class CasePrefilter {
   // `first` is the initial case, `symptom` its failure, and `blamed` bisect's verdict, stage, rule and branch (empty
   // without a bisection). `variables` are the values of the kernel's variables.
   CasePrefilter(const Session& session, const TestCase& first, FailureSignature symptom,
-            std::map<std::string, std::string> blamed, VariableValues variables);
+                std::map<std::string, std::string> blamed, VariableValues variables);
 
   // Returns true if there are candidates that the prefilter can reject.
   bool is_useful() const { return checked_property_ != CheckedProperty::Nothing; }

@@ -120,7 +120,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   // The fault changes application 1 of the rule. No failure is possible with application 1000, or without the rule.
   c.fault = FaultSpec{"lower-binary", 1};
   CasePrefilter rule(session, c, {Kind::Wrong, "", ""},
-                 {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
+                     {{"verdict", "rewrite"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(rule.is_useful());
   CHECK(rule.may_fail(c));
   c.fault->application_number = 1000;
@@ -145,7 +145,7 @@ TEST_CASE("Prefilter rejects cases that cannot fail, and no others") {
   };
   TestCase both = loops("i*33+j", ".end(i, j)");
   CasePrefilter merged(session, both, {Kind::Crash, "", "out of bounds: store"},
-                   {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
+                       {{"verdict", "rewrite"}, {"stage", "simplify ranges"}, {"rule", "fold-binary"}}, {});
   CHECK(merged.may_fail(both));
   CHECK(!merged.may_fail(loops("j", ".end(i, j)")));
   CHECK(!merged.may_fail(loops("i*33+j", "")));
@@ -283,7 +283,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   CHECK(!CasePrefilter(session, in_c, elsewhere, {}, {}).is_useful());
 
   CasePrefilter other(session, c, {Kind::Differs, "", "lower all index dtypes"},
-                  {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
+                      {{"verdict", "divergence"}, {"stage", "lower all index dtypes"}, {"rule", "lower-binary"}}, {});
   REQUIRE(other.is_useful());
   CHECK(other.may_fail(c));
   CHECK(!other.may_fail(without_loops(c)));
@@ -354,7 +354,7 @@ TEST_CASE("reduce: errors if the case passes or fails in another way than asked"
         "the command does not say so of it: there is nothing to reduce");
   ScopedEnvironment with("TGC_FAULT", "renderer:LLVM.MUL");
   CHECK(reduce_graph(session, in, {.device = {.name = "CPU:LLVM"}}, {Kind::Compile, ""})
-            .error.starts_with("it is not 'compile', but '"));
+        .error.starts_with("it is not 'compile', but '"));
 }
 
 TEST_CASE("reduce: a script decides; an interrupted reduction keeps the best case") {

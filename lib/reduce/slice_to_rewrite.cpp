@@ -140,7 +140,7 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, c
 }
 
 std::optional<RewriteSlice> RewriteSlice::find_last_rewrite(const Session& session, const TestCase& c,
-                                                    const std::string& stage) {
+                                                            const std::string& stage) {
   return find_rewrite_where(session, c, stage, [](const std::vector<Application>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
   });

@@ -250,10 +250,10 @@ void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
                    [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kNumOpPositions; s++)
     fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
-                   [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
+                    [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
   for (size_t s = 0; s < kNumNearPositions; s++)
     fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
-                   [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
+                    [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
   near_programs.resize(num_mask_words);
   for (size_t p = 0; p < programs.size(); p++)
     if (tgc::programs_near(all[p])) near_programs[p / 64] |= uint64_t(1) << (p % 64);

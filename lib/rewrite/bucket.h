@@ -128,7 +128,7 @@ struct BucketPrograms {
   // every value. allowed(pattern node, accept) calls accept(value) for each value that the pattern node accepts.
   template <class Mask, class Wanted, class Allowed>
   void fill_fact_masks(size_t values, Mask mask, const std::vector<PatternChoice>& chosen, Wanted wanted,
-                      Allowed allowed);
+                       Allowed allowed);
 };
 
 // The rules for one root op. Their BucketPrograms are built on first use.

@@ -72,7 +72,7 @@ class RuleTest {
     CHECK(!got);
   }
   void check_noted_rule(std::string_view rule, UOp from, ContextRef ctx, const char* file = __builtin_FILE(),
-                   int line = __builtin_LINE()) {
+                        int line = __builtin_LINE()) {
     check_declines(rule, from, ctx, file, line);
     if (last_hit_.rule) mark_rule_fired(rule);
     INFO(std::string(file) << ":" << line << ": rule " << rule << " does not match\n" << describe(from));

@@ -84,7 +84,7 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
 }
 
 std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector<const RuleSet*>& sets,
-                           OpSet ops) {
+                       OpSet ops) {
   return json_object([&](JsonWriter& json) {
     auto write_numbers = [&](const RuleCounters& c) {
       json.member("hits", c.num_hits).member("attempts", c.num_attempts);

@@ -12,7 +12,7 @@ namespace {
 // Returns the sizes of data1 in the kernel data0[i] = `value`, where a = data1[i]. `dtype` and `to` are the dtypes of
 // data1 and data0, and `stored` is the Sizes of data0.
 Sizes sizes_of_data1(const std::string& dtype, const std::string& to, const std::string& value,
-                      Sizes stored = Sizes::All) {
+                     Sizes stored = Sizes::All) {
   const std::string text =
       "i = UOp.range(8, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, " + dtype + ".ptr(8), (), 1).index(i)\n"

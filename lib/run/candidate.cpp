@@ -40,8 +40,8 @@ Result<Placement> RunCandidate::choose_place(const std::string& device) const {
 }
 
 Result<ExecutionResult> RunCandidate::run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
-                                               const VariableValues& variables, const DeviceOptions& device,
-                                               const ExecuteOptions& options) const {
+                                                     const VariableValues& variables, const DeviceOptions& device,
+                                                     const ExecuteOptions& options) const {
   return device.should_use_sanitizer ? execute_with_sanitizer(kernel, inputs, variables, options)
                          : execute_kernel(kernel, *place.device, inputs, variables, options);
 }
@@ -142,8 +142,8 @@ class ImportedCandidate : public RunCandidate {
   }
 
   Result<ExecutionResult> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
-                                   const VariableValues& variables, const DeviceOptions& device,
-                                   const ExecuteOptions& options) const override {
+                                         const VariableValues& variables, const DeviceOptions& device,
+                                         const ExecuteOptions& options) const override {
     if (!last_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
     return run_recorded_graph(*last_, input_.root, inputs, variables,
                               device.make_execute_options(make_ref_placement()));

@@ -35,8 +35,8 @@ class RunCandidate {
   virtual Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) = 0;
   // `inputs` and the results have the dtypes of the input graph's buffers.
   virtual Result<ExecutionResult> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
-                                           const VariableValues& variables, const DeviceOptions& device,
-                                           const ExecuteOptions& options) const;
+                                                 const VariableValues& variables, const DeviceOptions& device,
+                                                 const ExecuteOptions& options) const;
   // Returns why a run in which nothing was compared is an error; "" if the caller has to find out; nullopt if it is no
   // error.
   virtual std::optional<std::string> not_compared_reason() const { return std::nullopt; }

@@ -197,7 +197,7 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
 // Returns the fault of the first stage whose calls leave other contents in the memory of PARAMs than the captured
 // calls, or whose memory plan gives two arguments of a kernel one place (shared_by_arguments); else that of a variable.
 std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
-                                     const TensorParameters& parameters) {
+                                        const TensorParameters& parameters) {
   Graph graph;
   auto read = [&](const std::string& text, const std::string& what) {
     ParsedTensorGraph t = std::move(read_tensor_text(session, record, release, text, what).value_or_throw());
@@ -221,7 +221,7 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
         return Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).explain(place);
     if (stage.name != "memory plan") continue;
     if (auto fault =
-            Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).shared_by_arguments())
+        Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).shared_by_arguments())
       return fault;
   }
   return find_wrong_variable(record);
@@ -237,7 +237,7 @@ bool is_jit_record(const GoldenRecord& record) {
 }
 
 std::optional<ScheduleFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
-                                         const TensorParameters& parameters) {
+                                            const TensorParameters& parameters) {
   return calls::find_fault(session, record, release, parameters);
 }
 

@@ -175,7 +175,7 @@ void RecordedComparison::find_invalid_values() {
   if (!graph_.reference.program.has_invalid) return;
   const TensorReference other =
       std::move(read_tensor_reference(graph_.session, *graph_.input_graph.record, graph_.release, graph_.parameters, 1)
-                    .value_or_throw());
+                .value_or_throw());
   const SlotArrays values = std::move(sides_.run_graph_variant(other, false).value_or_throw());
   for (auto& [slot, expected] : expected_arrays_) {
     const Array& changed = values.at(slot);
@@ -185,7 +185,7 @@ void RecordedComparison::find_invalid_values() {
       flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
     if (const auto count = std::ranges::count(flags, true))
       graph_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
-                                array_name_of(slot));
+                                    array_name_of(slot));
   }
 }
 

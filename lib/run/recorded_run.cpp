@@ -181,8 +181,8 @@ void RecordedRun::note_import(const std::string& stage) {
 }
 
 std::pair<RunReport::Result, std::vector<Comparison>> RecordedRun::rerun_and_compare(const TensorArrays& usual_arrays,
-                                                                             std::string_view sizes,
-                                                                             bool is_finite) {
+                                                                                     std::string_view sizes,
+                                                                                     bool is_finite) {
   auto outputs = std::exchange(report_.comparisons, {});
   auto stages = std::exchange(report_.stage_difference, {});
   auto ran = std::exchange(report_.schedule_result, {});
@@ -314,7 +314,7 @@ void RecordedRun::save_arrays() {
     arrays.push_back({report_.result_names[i], report_.schedule_result.values[i].copy()});
   const RunOptions& options = graph_.options;
   auto path = reserve_path(options.output.save_path, options, graph_.input_graph.info.name,
-                        is_recorded_in_file(graph_.input_graph));
+                           is_recorded_in_file(graph_.input_graph));
   auto saved = write_npz(path.value_or_throw(), arrays);
   if (!saved && report_.result() != RunReport::Result::Failed) throw Failure(saved.diag());
   if (!saved) report_.not_kept_reason = saved.diag().text();

@@ -367,7 +367,7 @@ const std::string* text_of(const GoldenStage& stage) {
 }
 
 Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenRecord& record, Release release,
-                                    std::string_view text, const std::string& what) {
+                                           std::string_view text, const std::string& what) {
   auto settings = session.merge_settings();
   if (!settings) return settings.diag();
   ParsedTensorGraph out{.graph = std::make_shared<Graph>(*settings)};

@@ -84,7 +84,7 @@ bool has_recorded_source(const InputGraph& in) {
 }
 
 Result<Executable> make_recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
-                                       bool* is_invalid) {
+                                            bool* is_invalid) {
   return catch_failures([&] {
     const GoldenProgram& program = *in.record->program;
     const std::vector<UOp> nodes = toposort(in.root);

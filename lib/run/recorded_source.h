@@ -15,7 +15,7 @@ bool has_recorded_source(const InputGraph& in);
 // lacks a buffer or variable, if a size cannot be read, if the source does not compile, or if it does not take these
 // arguments; the last two may set `is_invalid`.
 Result<Executable> make_recorded_executable(const InputGraph& in, Placement& place, double compile_seconds,
-                                       bool* is_invalid = nullptr);
+                                            bool* is_invalid = nullptr);
 
 // Returns `source`, an OpenCL kernel, preceded by the constants NAME_w, NAME_h and NAME_half of each image: an image is
 // a buffer of rows of pixels of four floats or halves each. Fails if an image's name lacks its size, or if its buffer

@@ -10,8 +10,8 @@ TEST_CASE("with_image_sizes: defines the size and the dtype of each image") {
                                         {.argument_number = 1, .dtype = dtypes::float32, .num_elements = 16}};
   const std::string made = source_with_image_sizes(source, buffers).value_or_throw();
   CHECK(made == "enum { data0_2_3_4_w = 3, data0_2_3_4_h = 2, data0_2_3_4_half = 1 };\n"
-                    "enum { data1_1_4_4_w = 4, data1_1_4_4_h = 1, data1_1_4_4_half = 0 };\n" +
-                    source);
+        "enum { data1_1_4_4_w = 4, data1_1_4_4_h = 1, data1_1_4_4_half = 0 };\n" +
+        source);
   CHECK(source_with_image_sizes("__kernel void k(__global float* data0_16) {}", buffers).value_or_throw() ==
         "__kernel void k(__global float* data0_16) {}");
 }

@@ -85,7 +85,7 @@ std::string fill_in_name(const std::string& pattern, const InputOptions& input, 
 }
 
 Result<std::string> reserve_path(const std::string& pattern, const RunOptions& options, const std::string& name,
-                              bool is_record) {
+                                 bool is_record) {
   std::string path = fill_in_name(pattern, options.input, name, is_record);
   if (options.output.used_paths && !options.output.used_paths->reserve_path(path))
     return Diag{.message = "another kernel's results are there already",

@@ -20,7 +20,7 @@ inline std::string fill_in_name(const std::string& pattern, const InputOptions& 
 // Expands the pattern of --save or --repro to a path, and reserves the path for one kernel. Fails if another kernel has
 // it.
 Result<std::string> reserve_path(const std::string& pattern, const RunOptions& options, const std::string& name,
-                              bool is_record);
+                                 bool is_record);
 
 // Replaces each {} of a command of --cmd or --while by the path `file`.
 std::string command_with_file(std::string command, const std::string& file);

@@ -46,7 +46,7 @@ ElapsedReporter::ElapsedReporter(const Session& session, std::string what) {
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
     for (int seconds = 1; stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }),
-             !stop.stop_requested(); seconds++)
+         !stop.stop_requested(); seconds++)
       if (seconds >= kFirst) session.report_progress(what + ": " + std::to_string(seconds) + " s");
   };
   try {
@@ -84,7 +84,7 @@ class KernelRun {
       // includes the arrays that only dead code of the AST reads
       const Arrays inputs = inputs_of(Executable::make_for_ref(in_.root).value_or_throw());
       report_.stage_difference = run_stages(session_, in_, lowering_target(place, settings()), o_, inputs,
-                                  o_.compare.expected_file.empty() ? none : expected_)
+                                            o_.compare.expected_file.empty() ? none : expected_)
                            .value_or_throw();
     }
     Result<ExecutionResult> ran = executed(kernel, place, trial_->inputs());

@@ -64,7 +64,7 @@ TEST_CASE("run_kernel draws the same inputs for a seed, whatever they are compar
     const RunOptions with_clang{.device = {.name = "CPU"}, .compare = {.reference_device = "CPU:CLANG"}};
     CHECK(run(elementwise(f), with_clang).float_distribution == saved.float_distribution);
     CHECK(run(elementwise(f), {.device = {.name = "CPU"}, .compare = {.reference_device = "none"}})
-              .float_distribution == saved.float_distribution);
+          .float_distribution == saved.float_distribution);
     const RunOptions other_seed{
         .input = {.seed = 1}, .device = {.name = "CPU"}, .compare = {.expected_file = file.path}};
     CHECK(run(elementwise(f), other_seed).result() ==

@@ -11,7 +11,7 @@ namespace {
 constexpr double kTimeoutSeconds = 120;
 
 OnnxCaseResult run_in_worker(const std::string& folder, const Session& session, const RunOptions& options,
-                         const Settings& settings) {
+                             const Settings& settings) {
   auto body = [&](Worker&) -> Result<std::string> {
     auto place = placement_for_model(session, options.device.name, settings);
     if (!place) return place.diag();

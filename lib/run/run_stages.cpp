@@ -54,7 +54,7 @@ Result<LastRecordedGraph> last_recorded_graph(const Session& session, const Inpu
 }
 
 Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
-                                     const VariableValues& variables, const ExecuteOptions& ref) {
+                                           const VariableValues& variables, const ExecuteOptions& ref) {
   return run_graph(last.graph, ast, inputs, variables, ref);
 }
 

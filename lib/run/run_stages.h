@@ -25,7 +25,7 @@ struct LastRecordedGraph {
 Result<LastRecordedGraph> last_recorded_graph(const Session& session, const InputGraph& in);
 // Runs `last` in REF. `inputs` and the results have the dtypes of the buffers of `ast`.
 Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
-                                     const VariableValues& variables, const ExecuteOptions& ref);
+                                           const VariableValues& variables, const ExecuteOptions& ref);
 
 // The message begins with `where`: "after 'expander': ...".
 Failure failure_at(const std::string& where, Diag diag);

@@ -371,7 +371,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
 }
 
 std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
-                             std::vector<std::string>& notes) {
+                                  std::vector<std::string>& notes) {
   const Schedule& schedule = recorded.kernels.schedule;
   for (const ScheduleFault& f : order.stale_reads)
     notes.push_back(f.explanation +

@@ -49,7 +49,7 @@ OrderReport check_order(const Session& session, const GoldenRecord& record, Rele
 // Appends notes on stale reads and undecided orders. Returns the slots of the buffers whose content depends on a stale
 // read.
 std::set<int64_t> add_order_notes(const OrderReport& order, const RecordedSchedule& recorded,
-                             std::vector<std::string>& notes);
+                                  std::vector<std::string>& notes);
 
 // Returns whether a record is about the calls of a TinyJit (python/tgc/export/jit_plan.py).
 bool is_jit_record(const GoldenRecord& record);
@@ -61,6 +61,6 @@ bool is_jit_record(const GoldenRecord& record);
 // of the first wrong list; if all are right, the fault of a variable with a wrong value, or nullopt. Throws Failure if
 // a list cannot be checked.
 std::optional<ScheduleFault> find_jit_fault(const Session& session, const GoldenRecord& record, Release release,
-                                         const TensorParameters& parameters);
+                                            const TensorParameters& parameters);
 
 }  // namespace tgc

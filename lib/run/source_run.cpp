@@ -213,7 +213,7 @@ Diag at_hand_written_line(Diag diag, const std::string& file) {
 }
 
 Result<SourceJob> make_source_job(const Session& session, const std::string& file, const std::string& language,
-                              const std::string& target) {
+                                  const std::string& target) {
   return catch_failures([&] {
     ReadSource source = read_source(session, file, language, target);
     CompileJob job =

@@ -45,6 +45,6 @@ struct SourceJob {
 Diag at_hand_written_line(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` is as in SourceRunOptions.
 Result<SourceJob> make_source_job(const Session& session, const std::string& file, const std::string& language,
-                              const std::string& target);
+                                  const std::string& target);
 
 }  // namespace tgc

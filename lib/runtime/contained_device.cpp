@@ -282,7 +282,7 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
   return catch_failures([&] {
     std::string answer =
         std::move(ask_worker(ByteWriter().write_number(uint64_t(Call::Allocate)).write_number(bytes).take_bytes())
-                      .value_or_throw());
+                  .value_or_throw());
     ByteReader in(answer);
     DeviceBuffer made = buffer_in(in);
     made.bytes = bytes;  // the worker's answer is not trusted: this process copies that many bytes
@@ -334,7 +334,7 @@ Status ContainedDevice::copy_out(void* to, const DeviceBuffer& from) {
       ByteWriter part;
       std::string answer =
           std::move(ask_worker((part.write_number(uint64_t(Call::CopyOut)) << from.buffer_part(at, size)).take_bytes())
-                        .value_or_throw());
+                    .value_or_throw());
       ByteReader in(answer);
       if (in.read_number() != size) throw Failure("a worker process sent an answer of the wrong size");
       in.read_bytes(static_cast<char*>(to) + at, size);

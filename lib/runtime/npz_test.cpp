@@ -144,9 +144,9 @@ TEST_CASE("npy: headers are parsed, and malformed headers are errors") {
   CHECK(message_of(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "")) ==
         "x: a structured dtype is not supported");
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234"))
-            .find("needs 8 bytes of data, but there are 4") != std::string::npos);
+        .find("needs 8 bytes of data, but there are 4") != std::string::npos);
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 16)}", ""))
-            .find("too large") != std::string::npos);
+        .find("too large") != std::string::npos);
   CHECK(message_of(npy("{'descr': '<f4', 'fortran_order': False}", "")).find("lacks") != std::string::npos);
   CHECK(
       message_of(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': ()}", "1234")).find("neither True nor False") !=

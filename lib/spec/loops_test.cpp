@@ -13,9 +13,9 @@ namespace {
 std::string found(const std::string& index, const std::string& value, const std::string& end = "r, s") {
   Graph g;
   UOp root = read_pyrender(g, "r = UOp.range(8, 0, AxisType.LOOP)\ns = UOp.range(4, 1, AxisType.LOOP)\n"
-                              "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 0)\n"
-                              "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 1)\n"
-                              "ast = a.index(" + index + ", ptr=True).store(" + value + ").end(" + end + ").sink()\n")
+                           "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 0)\n"
+                           "b = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(32), (), 1)\n"
+                           "ast = a.index(" + index + ", ptr=True).store(" + value + ").end(" + end + ").sink()\n")
                  .value_or_throw();
   auto violation = verify_loops(toposort(root));
   return violation ? violation->reason : "";

@@ -28,7 +28,7 @@ TEST_CASE("ci report: JUnit has every case, its counts and no character that XML
   CHECK(has(xml, "<testsuite name=\"tgc check\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\">"));
   CHECK(has(xml, "name=\"add.0 (CPU)\"/>"));
   CHECK(has(xml, "name=\"a&lt;b&gt;&amp;&quot;c&quot;\\x01\"><failure type=\"stage-differs\" "
-                 "message=\"100% differs\">"));
+            "message=\"100% differs\">"));
   CHECK(has(xml, "a folder/x:y,z.py:7&#10;- c1&#10;+ c2&#10;</failure>"));
   CHECK(has(xml, "<skipped message=\"cannot be replayed\"></skipped>"));
   CHECK(xml.find('\x01') == xml.npos);

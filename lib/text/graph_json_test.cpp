@@ -94,7 +94,7 @@ TEST_CASE("JSON: rejects bad input") {
   CHECK(error_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.x","arg":1})")).find("unknown dtype 'x'") !=
         std::string::npos);
   CHECK(error_with(with_nodes(c + R"(,{"op":"NEG","dtype":"dtypes.int","src":[1]})"))
-            .find("found node 1, expected one of the nodes above") != std::string::npos);
+        .find("found node 1, expected one of the nodes above") != std::string::npos);
   CHECK(error_with(with_nodes(R"({"op":"CONST","dtype":"dtypes.int","arg":{"uop":0}})")).find("found node 0") !=
         std::string::npos);
   CHECK(error_with(with_nodes(R"({"op":"NEG","dtype":"dtypes.int"})")).find("Ops.NEG with 0 sources") !=
@@ -107,7 +107,7 @@ TEST_CASE("JSON: rejects bad input") {
       error_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","arg":{"bytes":"0"}})")).find("malformed bytes") !=
       std::string::npos);
   CHECK(error_with(with_nodes(R"({"op":"SINK","dtype":"dtypes.void","tag":[{"raw":"os.abort"}]})"))
-            .find("an argument of the kind raw, 'os.abort', expected data") != std::string::npos);
+        .find("an argument of the kind raw, 'os.abort', expected data") != std::string::npos);
   CHECK(error_with(R"({"format":"tgc-graph",)")
-            .starts_with("in.json:1:23: found the end of the input, expected a key in quotes"));
+        .starts_with("in.json:1:23: found the end of the input, expected a key in quotes"));
 }

@@ -48,8 +48,8 @@ TEST_CASE("json: errors have a position") {
   CHECK(failure("99999999999999999999", [](JsonScanner& in) { in.read_int64(); }).expected ==
         "an integer of at most 64 bits");
   CHECK(failure("[]", [](JsonScanner& in) { in.string(); })
-            .text()
-            .starts_with("in.json:1:1: found '[', expected a string"));
+        .text()
+        .starts_with("in.json:1:1: found '[', expected a string"));
 }
 
 TEST_CASE("json: reads back what append_json_string writes") {

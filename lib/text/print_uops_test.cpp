@@ -130,7 +130,7 @@ TEST_CASE("print_uops: in other releases, sources may be below, and equal lines 
   auto cycle = read_uops(h, line(0, "INS", "[1]", "X86Ops.MOV") + line(1, "INS", "[0]", "X86Ops.MOV"));
   REQUIRE_FALSE(cycle.ok());
   CHECK(read_uops(h, line(0, "INS", "[1]", "A.B") + line(1, "INS", "[2]", "A.B") + line(2, "INS", "[1]", "A.B"))
-            .diag().message.find("needs itself") != std::string::npos);
+        .diag().message.find("needs itself") != std::string::npos);
 }
 
 TEST_CASE("print_uops: a constant by value is the one whose dtype fits; other losses are noted") {
@@ -158,16 +158,16 @@ TEST_CASE("print_uops: rejects bad input") {
   std::string good = "   0 Ops.CONST : dtypes.int" + std::string(31, ' ') + "[]" + std::string(31, ' ') + "1\n";
   CHECK(error_with("").find("the input holds no listing") != std::string::npos);
   CHECK(error_with("   3 Ops.CONST :            dtypes.int []  1")
-            .starts_with("in:1:4: found line 3 of the listing, expected line 0"));
+        .starts_with("in:1:4: found line 3 of the listing, expected line 0"));
   CHECK(error_with("   0 Ops.CONTS :            dtypes.int []  1")
-            .starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
+        .starts_with("in:1:10: unknown op 'CONTS', expected CONST"));
   CHECK(error_with(good + "   1 Ops.NEG :            dtypes.int [7]  None").find("found the source 7") !=
         std::string::npos);
   CHECK(error_with(good + "   1 Ops.NEG :            dtypes.int ['3']  None").find("no constant 3 above") !=
         std::string::npos);
   CHECK(error_with(good + "   1 Ops.NEG :            []  None").starts_with("in:2:15: a line without a dtype"));
   CHECK(error_with("   0 Ops.CUSTOM :            dtypes.int []                               f(\xff)")
-            .find("an arg that is not UTF-8") != std::string::npos);
+        .find("an arg that is not UTF-8") != std::string::npos);
 }
 
 TEST_CASE("print_uops: comments restore what a listing loses") {

@@ -289,7 +289,7 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 }  // namespace
 
 PyValueReader::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value& left, size_t left_at,
-                                            const Value& right, size_t right_at) {
+                                                 const Value& right, size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
     UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swaps_operands, op.negates_result, a, b);
     bool shift = op.op == Op::SHL || op.op == Op::SHR;  // a shift has the dtype of the shifted operand
@@ -300,7 +300,7 @@ PyValueReader::Value PyrenderReader::apply_infix(const InfixOperator& op, const 
 }
 
 PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at,
-                                                     const Value& right, size_t right_at) {
+                                                          const Value& right, size_t right_at) {
   bool uop_is_left = left.is_uop();
   UOp u = uop_is_left ? left.arg.uop() : right.arg.uop();
   Const number = uop_is_left ? as_const(right, right_at) : as_const(left, left_at);

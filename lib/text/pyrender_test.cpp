@@ -199,12 +199,12 @@ TEST_CASE("pyrender: errors have a position and what was expected") {
   CHECK(error_with("") == "in.uop:1:1: the input holds no graph, expected an assignment such as 'ast = c5.sink()'");
   CHECK(error_with("ast = UOp(Ops.ADDD, dtypes.int)") == "in.uop:1:15: unknown op 'ADDD', expected ADD, AND");
   CHECK(error_with("ast = UOp.const(dtypes.flaot, 1.0)")
-            .starts_with("in.uop:1:24: unknown dtype 'flaot', expected float"));
+        .starts_with("in.uop:1:24: unknown dtype 'flaot', expected float"));
   CHECK(error_with("ast = c1.sink()").starts_with("in.uop:1:7: unknown name 'c1'"));
   CHECK(error_with("a = UOp.sink()\nb = a.snik()")
-            .starts_with("in.uop:2:7: a UOp has no method 'snik', expected sin, sink"));
+        .starts_with("in.uop:2:7: a UOp has no method 'snik', expected sin, sink"));
   CHECK(error_with("a = (UOp.sink()")
-            .starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
+        .starts_with("in.uop:1:16: found the end of the input, expected ')' for the '(' of line 1, column 5"));
   CHECK(error_with("a = UOp.sink() b").starts_with("in.uop:1:16: unexpected 'b', expected the end of the line"));
   CHECK(error_with("ast = UOp.sink()\nast = UOp.sink()").starts_with("in.uop:2:1: a second graph in one text"));
   CHECK(error_with("a = 3").starts_with("in.uop:1:5: found 3, expected a UOp"));
@@ -215,16 +215,16 @@ TEST_CASE("pyrender: errors have a position and what was expected") {
   CHECK(error_with("a = UOp.variable(b'\xC3\xA9', 0, 1)").starts_with("in.uop:1:19: bytes that are not ASCII"));
   CHECK(error_with("a = UOp.variable('x, 0, 1)").starts_with("in.uop:1:18: a string that does not end on its line"));
   CHECK(error_with("a = UOp.const(dtypes.int, " + std::string(6000, '9') + ")")
-            .starts_with("in.uop:1:27: an integer of 6000 digits"));
+        .starts_with("in.uop:1:27: an integer of 6000 digits"));
   CHECK(error_with("a = " + std::string(10 << 20, '('))
-            .starts_with("in.uop:1:262149: more than 262144 levels of nested brackets"));
+        .starts_with("in.uop:1:262149: more than 262144 levels of nested brackets"));
   CHECK(error_with("a = UOp(Ops.STORE, dtypes.void, ())")
-            .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
+        .starts_with("in.uop:1:5: Ops.STORE with 0 sources, needs 2 or more"));
   CHECK(error_with("a = UOp.new_buffer('CPU', 8, dtypes.int, 0).reshape((3,))").find("bad reshape") !=
         std::string::npos);
   CHECK(error_with("a = -UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(8), (), 0)").starts_with("in.uop:1:5: "));
   CHECK(error_with("def k0():\n  a = UOp.sink()\n")
-            .starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
+        .starts_with("in.uop:3:1: the input ends in the function 'k0', expected 'return'"));
   CHECK(error_with("a = UOp.const(dtypes.int, 1).cast(dtypes.int.vec(4).vec(2))").find("can't vectorize") !=
         std::string::npos);
 }

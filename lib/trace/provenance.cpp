@@ -255,7 +255,7 @@ class DtypelessEquality {
 // index dtypes does. Sets `node` to the node of the stage's result that the new node became. Returns false if there is
 // none.
 bool NodeProvenance::follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
-                                       std::vector<TraceStep>& steps) const {
+                                           std::vector<TraceStep>& steps) const {
   if (node.is(Op::CAST)) return false;
   DtypelessEquality equal;
   for (size_t i = stage.first_event; i < stage.end_event; i++) {

@@ -120,8 +120,8 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
   if ((depth && !trace_filter_.should_include_nested) || !rewrite.num_rules) return;
   bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_name_;
   write_text_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
-         counted(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) + " on #" +
-         std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
+              counted(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) + " on #" +
+              std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
@@ -142,8 +142,8 @@ void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp 
               std::string(print_style_.uses_color ? kPlain : "") +
               (rule.name == locations_of_rule(rule) ? "" : "  " + locations_of_rule(rule)) + micros(cost.time_ns) +
               (print_style_.is_quiet
-                   ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
-                   : "") +
+               ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
+               : "") +
               "\n");
   if (!print_style_.is_quiet) print_change(before, after, indent);
 }
@@ -182,7 +182,7 @@ void TracePrinter::print_change(UOp before, UOp after, const std::string& indent
     if (skip) write_text_(indent + "  " + std::string(sign) + "   ... " + std::to_string(skip) + " more\n");
     for (size_t i = skip; i < nodes.size(); i++)
       write_text_(indent + "  " + (print_style_.uses_color ? std::string(color) : "") + std::string(sign) + "   " +
-             trace_line_text(nodes[i], *this) + (print_style_.uses_color ? "\x1b[0m" : "") + "\n");
+                  trace_line_text(nodes[i], *this) + (print_style_.uses_color ? "\x1b[0m" : "") + "\n");
   };
   list(gone, "-", "\x1b[31m");
   list(come, "+", "\x1b[32m");

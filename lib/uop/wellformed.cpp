@@ -34,12 +34,12 @@ Requirement numbers(Arg a) {
 Requirement variable(Arg a) {
   auto is_bound = [](Arg b) { return b.is_const() && !b.is_invalid() && b == b; };
   return unless(a.is_tuple() && a.items().size() >= 3 && a[0].is_str() && is_bound(a[1]) && is_bound(a[2]) &&
-                    !py_less(a[2].to_const(), a[1].to_const()),
+                !py_less(a[2].to_const(), a[1].to_const()),
                 "a name, a minimum and a maximum");
 }
 Requirement axis_numbers(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 2 && a.items().back().kind() == Arg::Kind::AxisType &&
-                    std::all_of(a.items().begin(), a.items().end() - 1, is_axis),
+                std::all_of(a.items().begin(), a.items().end() - 1, is_axis),
                 "axis numbers and an axis type");
 }
 Requirement grid_axis(Arg a) {
@@ -70,15 +70,15 @@ Int product(Arg axes) {
 }
 Requirement axis_sizes(Arg a) {
   return unless(all_of(a, [](Arg p) { return is_pair_of_sizes(p) && p[1].small_int() > 0; }) &&
-                    product(a) <= Int(kMaxElements),
+                product(a) <= Int(kMaxElements),
                 "a tuple of pairs: an axis and its size");
 }
 // Checks the arg of a WMMA: (name, (N, M, K), dtype in, dtype out, device, threads, (axes of a, b, c), reduced axes).
 Requirement tensor_core(Arg a) {
   return unless(a.is_tuple() && a.items().size() >= 8 && a[0].is_str() && integers(a[1]) == nullptr &&
-                    a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
-                    a[4].is_str() && is_small(a[5]) && a[6].is_tuple() && a[6].items().size() == 3 &&
-                    all_of(a[6], [](Arg axes) { return !axis_sizes(axes); }) && all_of(a[7], is_axis),
+                a[1].items().size() == 3 && a[2].kind() == Arg::Kind::DType && a[3].kind() == Arg::Kind::DType &&
+                a[4].is_str() && is_small(a[5]) && a[6].is_tuple() && a[6].items().size() == 3 &&
+                all_of(a[6], [](Arg axes) { return !axis_sizes(axes); }) && all_of(a[7], is_axis),
                 "a tuple of the 8 fields of tinygrad's tensor cores");
 }
 Requirement kernel(Arg a) { return unless(a.is(RecordClass::Kernel), "a Kernel"); }
@@ -137,7 +137,7 @@ Requirement of_number(const Fields& f) {
 Requirement of_numbers(const Fields& f) {
   auto items = f.arg.items();
   return unless(is_value(f.dtype) && size_t(f.dtype.count()) == items.size() &&
-                    std::all_of(items.begin(), items.end(), [&](Arg a) { return holds(f.dtype, a); }),
+                std::all_of(items.begin(), items.end(), [&](Arg a) { return holds(f.dtype, a); }),
                 "a vector dtype with one element for each number");
 }
 Requirement of_variable(const Fields& f) {
@@ -176,7 +176,7 @@ Requirement mask(const Fields& f) {
 }
 Requirement shift(const Fields& f) {
   return unless(is_value(f.dtype) && f.of(0) == f.dtype && f.of(1).count() == f.dtype.count() &&
-                    ((f.of(1) == f.dtype && is_int(f.dtype)) || f.of(1).is(Scalar::UInt32)),
+                ((f.of(1) == f.dtype && is_int(f.dtype)) || f.of(1).is(Scalar::UInt32)),
                 "an operand of its dtype, shifted by an integer of that dtype or by a uint");
 }
 Requirement comparison(const Fields& f) {
@@ -185,7 +185,7 @@ Requirement comparison(const Fields& f) {
 }
 Requirement choice(const Fields& f) {
   return unless(is_bool(f.of(0)) && is_value(f.dtype) && f.of(1) == f.dtype && f.of(2) == f.dtype &&
-                    (f.of(0).count() == 1 || f.of(0).count() == f.dtype.count()),
+                (f.of(0).count() == 1 || f.of(0).count() == f.dtype.count()),
                 "a bool and two operands of its dtype");
 }
 Requirement conversion(const Fields& f) {
@@ -209,7 +209,7 @@ Requirement elements(const Fields& f) {
 }
 Requirement whole_vector(const Fields& f) {
   return unless(f.src.size() == size_t(f.dtype.vcount()) &&
-                    f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
+                f.each(0, [&](UOp s) { return s.dtype() == f.dtype.scalar(); }),
                 "as many sources as its dtype has elements, each of the element's dtype");
 }
 // Returns true if an INDEX of memory, which has one dimension, has one index and, optionally, a gate (the condition of
@@ -260,13 +260,13 @@ Requirement endif_dtypes(const Fields& f) { return unless(f.dtype == dtypes::voi
 Requirement reduce_dtypes(const Fields& f) {
   DType from = f.of(0), d = f.dtype;
   return unless(is_value(d) && is_value(from) && d.scalar() == from.scalar() && from.count() % d.count() == 0 &&
-                    f.each(1, is_integer),
+                f.each(1, is_integer),
                 "a source of its dtype or with a multiple of its elements, and ranges");
 }
 Requirement unroll_dtypes(const Fields& f) {
   if (f.dtype == dtypes::void_) return unless(f.of(0) == dtypes::void_, "a source without a value");
   return unless(f.dtype.scalar() == f.of(0).scalar() &&
-                    Int(int64_t(f.of(0).vcount())) == product(f.arg) * Int(int64_t(f.dtype.vcount())),
+                Int(int64_t(f.of(0).vcount())) == product(f.arg) * Int(int64_t(f.dtype.vcount())),
                 "a source with its dtype's elements times the product of its axis sizes");
 }
 Requirement contract_dtypes(const Fields& f) {

@@ -45,7 +45,7 @@ Status KernelTrial::begin_trial(const Executable& kernel) {
     ChosenVariables chosen = choose_variables(kernel, from).value_or_throw();
     kernel.arguments(chosen_values_of(chosen)).value_or_throw();
     begin_trial(std::move(chosen), std::move(make_input_arrays(kernel.buffers(), given_inputs_.arrays,
-                                                          given_inputs_.arrays_file, input_distribution_)
+                                                               given_inputs_.arrays_file, input_distribution_)
                                                  .value_or_throw()));
     return Unit{};
   });

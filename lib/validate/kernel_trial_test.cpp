@@ -11,10 +11,10 @@ namespace {
 InputGraph kernel_with_variable() {
   const std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(8), (), ";
   return std::move(load_graph_text({}, InputKind::Pyrender,
-                             "i = UOp.range(8, 0, AxisType.LOOP)\nn = UOp.variable('n', 0, 30)\nast = " + global +
-                                 "0).index(i, ptr=True).store(" + global +
-                                 "1).index(i)+n.cast(dtypes.int)).end(i).sink()\n",
-                             "test")
+                                   "i = UOp.range(8, 0, AxisType.LOOP)\nn = UOp.variable('n', 0, 30)\nast = " + global +
+                                       "0).index(i, ptr=True).store(" + global +
+                                       "1).index(i)+n.cast(dtypes.int)).end(i).sink()\n",
+                                   "test")
                        .value_or_throw());
 }
 

@@ -22,8 +22,8 @@ Results results(const std::string& expression, float a, float b) {
   std::string global = "UOp(Ops.DEFINE_GLOBAL, dtypes.float.ptr(1), (), ";
   UOp root =
       read_pyrender(graph, "r = UOp.range(1, 0, AxisType.LOOP)\na = " + global + "1).index(r)\nb = " + global +
-                               "2).index(r)\ni = a.cast(dtypes.int)\nj = b.cast(dtypes.int)\nast = " + global +
-                               "0).index(r, ptr=True).store((" + expression + ").cast(dtypes.float)).end(r).sink()\n")
+                    "2).index(r)\ni = a.cast(dtypes.int)\nj = b.cast(dtypes.int)\nast = " + global +
+                    "0).index(r, ptr=True).store((" + expression + ").cast(dtypes.float)).end(r).sink()\n")
           .value_or_throw();
   auto run = [&](UOp graph_to_run) {
     float out = 0;
@@ -80,7 +80,7 @@ TEST_CASE("perturb_rounding: results that C leaves undefined change in every way
   for (const char* bound : {"127", "-128", "100"}) {
     const std::string sum = "(i.cast(dtypes.int8)+j.cast(dtypes.int8))", b = std::string(bound) + ")";
     CHECK(results("(" + sum + "<UOp.const(dtypes.int8, " + b + ")", 100, 100).jumps +
-              results("(UOp.const(dtypes.int8, " + b + "<" + sum + ")", 100, 100).jumps > 0);
+          results("(UOp.const(dtypes.int8, " + b + "<" + sum + ")", 100, 100).jumps > 0);
   }
 }
 

@@ -95,7 +95,7 @@ Result<std::vector<Comparison>> ReferenceRunner::compare_arrays(UOp root, const 
 }
 
 void ReferenceRunner::leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
-                                          std::vector<Comparison>& out, Arrays& settled) const {
+                                                   std::vector<Comparison>& out, Arrays& settled) const {
   ElementFlags sensitive;
   find_rounding_sensitive_elements(*this, root, sensitive);
   for (size_t i = 0; i < out.size(); i++) {

@@ -50,7 +50,7 @@ class ReferenceRunner {
 
  private:
   void leave_out_sensitive_elements(UOp root, const Arrays& expected, const CompareOptions& options,
-                           std::vector<Comparison>& out, Arrays& settled) const;
+                                    std::vector<Comparison>& out, Arrays& settled) const;
 
   const Arrays& input_arrays_;
   const VariableValues& variable_values_;

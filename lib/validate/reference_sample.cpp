@@ -122,7 +122,7 @@ class Sampling {
 
   // `given` has, for each stored array, as many indices as there are points; null: the indices are drawn.
   ArraySample run(const Arrays& inputs, const VariableValues& variables, const Places* given = nullptr,
-             bool in_process = false) {
+                  bool in_process = false) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
     for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
@@ -240,7 +240,7 @@ UOp constant_size_of(UOp range) {
 double work_of(UOp ast) { return work_below(ast, {}); }
 
 std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const std::string& array, int64_t place,
-                                                          const VariableValues& variables, size_t most) {
+                                                               const VariableValues& variables, size_t most) {
   Places out;
   auto read = [&](UOp value) {
     for (UOp u : toposort(value)) {
@@ -292,7 +292,7 @@ Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const V
 }
 
 Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables, const Places& places,
-                         bool in_process) {
+                                 bool in_process) {
   return catch_failures([&] {
     auto stores = plain_stores(ast);
     if (!stores) throw Failure("the kernel is no plain AST");

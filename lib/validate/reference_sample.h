@@ -33,11 +33,11 @@ Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const V
 // Returns, for each array, the indices of elements from which the element `place` of the stored array `array` is
 // computed, as far as they are known. For reductions, considers only the first `most` + 1 iterations of one loop.
 std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const std::string& array, int64_t place,
-                                                          const VariableValues& variables, size_t most);
+                                                               const VariableValues& variables, size_t most);
 
 // Returns the elements that `ast` stores at `places`. With `in_process`, REF runs in this process. Fails if the AST is
 // not plain, if `places` does not fit the stored arrays, or if REF cannot run the kernel.
 Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableValues& variables,
-                         const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
+                                 const std::map<std::string, std::vector<int64_t>>& places, bool in_process = false);
 
 }  // namespace tgc

@@ -95,7 +95,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
 }
 
 Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
-                                     bool in_process) {
+                                          bool in_process) {
   return catch_failures([&] {
     std::vector<UOp> nodes = toposort(root);
     RefProgram program = std::move(RefProgram::make_from_graph(root).value_or_throw());

@@ -25,6 +25,6 @@ struct StoredSample {
 // Returns at most `most` stored elements of each array. Fails if an array is missing, if REF cannot run the graph, or
 // if the graph reads an array that it also stores to, or stores nothing to an array.
 Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
-                                     bool in_process = false);
+                                          bool in_process = false);
 
 }  // namespace tgc

@@ -35,8 +35,8 @@ std::string bundle_facts(const Repro& b, bool should_strip_paths) {
         .member("fault", b.seeded_fault);
     json.member("script", should_strip_paths ? "" : b.script);
     json.member("oracle", needs_command ? "a command, which is not run here"
-                          : is_given    ? "the arrays that it expects, which are in it"
-                                        : "REF, of the graph as it stands");
+                : is_given    ? "the arrays that it expects, which are in it"
+                              : "REF, of the graph as it stands");
     json.member("blamed", b.blamed_rewrite).member("variables", b.variables).member("tolerance", b.tolerance);
     json.member("made_by", b.made_by);
     write_arrays(json, "inputs", b.inputs), write_arrays(json, "expected", b.expected);

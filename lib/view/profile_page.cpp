@@ -301,7 +301,7 @@ class PageWriter {
 }  // namespace
 
 std::string make_profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned num_jobs,
-                         const Profile* older) {
+                              const Profile* older) {
   PageWriter writer(p, older);
   std::vector<Document> documents{{"index", {writer.index(title)}}};
   for (Document& d : writer.documents) documents.push_back(std::move(d));
@@ -329,7 +329,7 @@ bool is_profile_input(const std::string& input) {
 }
 
 Result<std::string> read_profile_page(std::string_view page_code, const Session& session, const std::string& input,
-                                    const std::string& with) {
+                                      const std::string& with) {
   return catch_failures([&] {
     auto read = [](const InputName& name) {
       auto trace = profile::read_trace(name.file);

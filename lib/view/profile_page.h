@@ -10,7 +10,7 @@ namespace tgc {
 // (page.h) and, if it is large, also at the end of the body. `title` names the profile. Compresses with at most
 // `num_jobs` threads; 0: one for each processor. `older`: the profile to compare the runs with.
 std::string make_profile_page(std::string_view page_code, const profile::Profile& profile, const std::string& title,
-                         unsigned num_jobs = 0, const profile::Profile* older = nullptr);
+                              unsigned num_jobs = 0, const profile::Profile* older = nullptr);
 
 // Returns true if the INPUT's file begins like a profile.
 bool is_profile_input(const std::string& input);
@@ -19,6 +19,6 @@ bool is_profile_input(const std::string& input);
 // a profile, the page shows it, and compares it with `input`, the older one. Fails if a file cannot be read or lacks
 // the KERNEL, and if find_sources() fails.
 Result<std::string> read_profile_page(std::string_view page_code, const Session& session, const std::string& input,
-                                    const std::string& with);
+                                      const std::string& with);
 
 }  // namespace tgc

@@ -409,7 +409,7 @@ void RecordingWriter::write_list(const std::vector<UOp>& list) {
 // Returns what the page (rowsOfList in texts.js) cannot derive of each line: the ranges and, if the line has another
 // arg than the node, a tab and this arg; nullopt if a line has another form.
 std::optional<std::vector<std::string>> RecordingWriter::rows_of_list(const std::vector<UOp>& list,
-                                                                   std::string_view text) const {
+                                                                      std::string_view text) const {
   auto padded = [](std::string s, size_t width) { return s + std::string(width - std::min(width, s.size()), ' '); };
   auto string = [&](int64_t n) { return std::string(recorder_.string_numbers_.texts()[size_t(n)]); };
   auto arg_of = [&](UOp u) { return string(row_texts_[size_t(row_of_node(u))].arg); };

@@ -101,7 +101,7 @@ TEST_CASE("each expander rule applies and declines") {
   t.check_rule("expand", a * a, t.unroll(t.opaque(4) * t.opaque(4), {{0, 4}}));
   t.check_rule("expand", a + b,
                t.unroll(t.opaque(4).gep(std::vector<int64_t>{0, 0, 1, 1, 2, 2, 3, 3}) +
-                       t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
+                        t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}),
                    {{0, 4}, {1, 2}}));
   t.check_rule("expand", ab + b,
                t.unroll(t.opaque(8) + t.gep(t.opaque(2), {0, 1, 0, 1, 0, 1, 0, 1}), {{0, 4}, {1, 2}}));

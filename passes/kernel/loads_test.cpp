@@ -180,7 +180,7 @@ TEST_CASE("a split load becomes a CAT of loads, a split store a GROUP of stores"
   UOp whole = t.wide(f.index_ptr((r * 2).valid(gate)), 3);
   t.check_rule("split-load-store", whole.load({}, dtypes::float32.vec(3)),
                t.graph.node(Op::CAT, dtypes::float32.vec(3),
-                       {t.wide(part(0), 2).load({}, dtypes::float32.vec(2)), part(2).load()}),
+                            {t.wide(part(0), 2).load({}, dtypes::float32.vec(2)), part(2).load()}),
           cpu);
   t.check_rule("split-load-store", whole.store(x, UOpSpan{r}),
           t.graph.group({t.wide(part(0), 2).store(gep(x, {0, 1}), UOpSpan{r}), part(2).store(x.gep(2), UOpSpan{r})}),

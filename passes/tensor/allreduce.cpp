@@ -130,7 +130,7 @@ FoldingResult handle_allreduce(UOp buf, UOp red) {
   if (has_debug_level(buf.graph(), 2)) {
     const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
     print_debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
-               std::string(buf.dtype().repr()));
+                     std::string(buf.dtype().repr()));
   }
   buf = contiguous(buf);
   Op op = red.arg().op();
@@ -167,7 +167,7 @@ UOp mstack_early_shrink(UOp ms, UOp shrink_op) {
     Arg from = device_or_throw(x.src(0));
     bool computes = !(from.is_str() && (from.text() == "DISK" || from.text() == "NPY"));
     src.push_back(computes ? copy_to_device(shrink_for_device(x.src(0), shrink_op, number), device_of(x))
-                           : shrink_for_device(x, shrink_op, number));
+                  : shrink_for_device(x, shrink_op, number));
   }
   return ms.with_src(src);
 }

@@ -167,7 +167,7 @@ UOp split_reduceop(UOp reduce, UOp x) {
   UOp first = contiguous(reduce_axis(permute(reshape(x, halves), order), op, axes));
   if (has_debug_level(x.graph(), 3))
     print_debug_line("split " + std::to_string(split->divisor) + ": " + str(shape) + " -> " +
-               str(shape_of(first.src(0).src(0))) + " -> " + str(out));
+                     str(shape_of(first.src(0).src(0))) + " -> " + str(out));
   return reshape(reduce_axis(first, op, std::array{int64_t(out.size())}), out).rtag(reduce.tag());
 }
 

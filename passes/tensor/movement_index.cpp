@@ -362,7 +362,7 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto not_plain = [&] {
     return run_shortcut(kReshapeByBlocks, graph, [&] { return reshape_by_blocks(graph, from, to, indices); },
-                    [&] { return reshape_as_a_whole(graph, from, to, indices); });
+                        [&] { return reshape_as_a_whole(graph, from, to, indices); });
   };
   return run_shortcut(kReshapeOfOnes, graph, [&] { return reshape_of_ones(graph, from, to, indices); }, not_plain);
 }

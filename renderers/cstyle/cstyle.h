@@ -60,7 +60,7 @@ std::span<const CRow> c_rows();
 class CStyleRenderer : public TextRenderer {
  public:
   CStyleRenderer(const Target& target, const CDialect& c_dialect, std::span<const UOp> list, bool expand_ssa,
-         std::vector<std::string>* added);
+                 std::vector<std::string>* added);
 
   std::string render();
 

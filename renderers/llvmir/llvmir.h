@@ -14,7 +14,7 @@ using LlvmRow = NodeTextRow<LlvmIrRenderer>;
 class LlvmIrRenderer : public TextRenderer {
  public:
   LlvmIrRenderer(const Target& target, std::span<const UOp> list, const NodeTextTable<LlvmIrRenderer>& table,
-         std::vector<std::string>* added)
+                 std::vector<std::string>* added)
       : TextRenderer(target, list, added), text_table_(table) {}
   std::string render();
 

@@ -185,7 +185,7 @@ class Engine final : public LlvmEngine {
   }
 
   EngineResult<std::string> compile(std::string_view text, const MachineSpec& machine, OutputForm form, bool lines,
-                            const PassPlan& plan) override {
+                                    const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
     SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained_result([&] { return compile_text(text, generators, form, lines, plan); });

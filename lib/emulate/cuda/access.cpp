@@ -3,7 +3,7 @@
 namespace tgc::ptx {
 
 void check_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at,
-                 uint32_t num_checked_bytes) {
+                         uint32_t num_checked_bytes) {
   for_each_active_lane(w, [&](int lane) {
     uint64_t from = at.host[lane], to = from + bytes;
     std::string what = std::string(access_verb(access)) + " " + std::to_string(bytes) + " bytes at ";
@@ -37,8 +37,8 @@ void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Acces
                     std::string(access_verb(access)) + " " + std::to_string(bytes) + " bytes at " +
                         std::to_string(at.host[lane] - base) + " of shared memory, where nothing was stored before" +
                         (block.launch->num_block_threads() > 32
-                             ? ": if another thread stores it, a barrier is missing before this load"
-                             : ""));
+                         ? ": if another thread stores it, a barrier is missing before this load"
+                         : ""));
     });
   }
   if (block.race_detector && space != Space::Local)

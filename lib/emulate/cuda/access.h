@@ -23,7 +23,7 @@ struct LaneAddresses {
 
 // Checks each lane separately. Throws the KernelFault of the first failing lane.
 void check_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Access access, const LaneAddresses& at,
-                 uint32_t num_checked_bytes);
+                         uint32_t num_checked_bytes);
 // Returns the allocation that contains [from, to), or null.
 inline const MemoryRange* find_range(const Warp& w, const Op& o, uint64_t from, uint64_t to) {
   return w.block->recent_ranges.find(w.block->launch->memory_ranges, o.instruction, from, to);

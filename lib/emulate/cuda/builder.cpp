@@ -75,8 +75,8 @@ Type CodeBuilder::expect_type() {
   auto type = accept_type();
   if (!type)
     throw_error(next_modifier_ < modifiers_.size()
-                    ? "unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'"
-                    : "no type follows",
+                ? "unknown modifier '." + std::string(modifiers_[next_modifier_]) + "'"
+                : "no type follows",
                 "a type");
   return *type;
 }

@@ -200,12 +200,12 @@ TEST_CASE("PTX emulator: small blocks that share a warp keep their own block and
 // Thread i stores i to shared memory, runs `barrier` and reads element threads - 1 - i.
 std::string reversal(const std::string& barrier, int threads = 128) {
   return kernel_text(1, kElement +
-                            ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
-                            "st.shared.u32 [%rd2], %r0;\n" +
-                            barrier +
-                            "\nsub.u32 %r1, " + std::to_string(threads - 1) +
-                            ", %r0;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\n"
-                            "ld.shared.u32 %r2, [%rd4];\nst.global.u32 [%rd8], %r2;");
+                     ".shared .align 4 .b8 s[512];\nmov.u64 %rd1, s;\nadd.s64 %rd2, %rd1, %rd7;\n"
+                     "st.shared.u32 [%rd2], %r0;\n" +
+                     barrier +
+                     "\nsub.u32 %r1, " + std::to_string(threads - 1) +
+                     ", %r0;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd1, %rd3;\n"
+                     "ld.shared.u32 %r2, [%rd4];\nst.global.u32 [%rd8], %r2;");
 }
 
 TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier is found") {
@@ -225,7 +225,7 @@ TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier i
                "thread (1,0,0) of block (0,0,0) stores an address that thread (0,0,0) of block (0,0,0) stored with no "
                "barrier between: kernel 'k', line"));
   CHECK(run_kernel_text(kernel_text(1, kElement + "red.global.add.u32 [%rd0], %r0;"), {.checks_races = true}, one)
-            .error == "");
+        .error == "");
   CHECK(one[0] == 31 * 16);
   // bar.warp.sync is a sufficient barrier if the block has only one warp
   CHECK(run_kernel_text(reversal("bar.warp.sync 0xffffffff;", 32), {.checks_races = true}, one).error == "");
@@ -235,10 +235,10 @@ TEST_CASE("PTX emulator: a barrier orders shared memory, and a missing barrier i
 TEST_CASE("PTX emulator: a barrier that not all threads reach is a fault") {
   std::vector<uint32_t> out(128);
   auto in_warp = run_kernel_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 3;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
-                          {.block = {64, 1, 1}}, out);
+                                 {.block = {64, 1, 1}}, out);
   CHECK(contains(in_warp.error, "('bar.sync 0'): thread (0,0,0) of block (0,0,0) does not reach a barrier"));
   auto of_warp = run_kernel_text(kernel_text(1, "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra SKIP;\nbar.sync 0;\nSKIP:"),
-                          {.block = {64, 1, 1}}, out);
+                                 {.block = {64, 1, 1}}, out);
   CHECK(
       contains(of_warp.error, "('bar.sync 0'): thread (0,0,0) of block (0,0,0) returned and does not reach a barrier"));
 }

@@ -42,7 +42,7 @@ void load_byte(Warp& w, const Op& o) {
   if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
     write_lanes<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
-                    [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
+                          [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
 }
 template <int N, Space kSpace>
 void store_byte(Warp& w, const Op& o) {

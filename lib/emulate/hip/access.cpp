@@ -67,7 +67,7 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
       throw_fault(w, o, lane, kLaunchFailed,
                   what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before" +
                 (w.group->launch->num_block_threads() > 64
-                     ? ": if another thread stores it, a barrier is missing before this load" : ""));
+                 ? ": if another thread stores it, a barrier is missing before this load" : ""));
   }
   at += reinterpret_cast<uint64_t>(base);
 }

@@ -113,10 +113,10 @@ TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of
     std::string vcc = wide ? "vcc" : "vcc_lo", pair = wide ? "s[2:3]" : "s2", exec = wide ? "exec" : "exec_lo";
     std::string b = wide ? "b64" : "b32";
     TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // sets the mask bits of lanes 0 to 19
-                   "s_and_saveexec_" + b + " " + pair + ", " + vcc + "\n" + "v_mov_b32_e32 v0, 7\n" + "s_or_" + b +
-                   " " + exec + ", " + exec + ", " + pair + "\n" + "v_cndmask_b32_e64 v2, 0, 1, " + vcc + "\n" +
-                   (wide ? "v_add_co_u32_e32 v3, vcc, -1, v1\nv_addc_co_u32_e32 v4, vcc, 0, v5, vcc"
-                         : "v_add_co_u32 v3, vcc_lo, -1, v1\nv_add_co_ci_u32_e32 v4, vcc_lo, 0, v5, vcc_lo"),
+               "s_and_saveexec_" + b + " " + pair + ", " + vcc + "\n" + "v_mov_b32_e32 v0, 7\n" + "s_or_" + b +
+               " " + exec + ", " + exec + ", " + pair + "\n" + "v_cndmask_b32_e64 v2, 0, 1, " + vcc + "\n" +
+               (wide ? "v_add_co_u32_e32 v3, vcc, -1, v1\nv_addc_co_u32_e32 v4, vcc, 0, v5, vcc"
+                : "v_add_co_u32 v3, vcc_lo, -1, v1\nv_add_co_ci_u32_e32 v4, vcc_lo, 0, v5, vcc_lo"),
                family, num_halves);
     for (uint32_t lane = 0; lane < 32 * num_halves; lane++) t.wave.lane(1, lane) = lane;
     REQUIRE(t.run() == "");
@@ -354,8 +354,8 @@ TEST_CASE("HIP emulator: with watching on, a value used before its wait is a fau
         std::string::npos);
   CHECK(TestWave("ds_store_b32 v2, v1\ns_waitcnt lgkmcnt(0)\ns_barrier").run(true) == "");
   CHECK(TestWave("ds_store_b32 v2, v1\ns_barrier")
-            .run(true)
-            .find("reaches a barrier before it waits for what it stored to shared memory") != std::string::npos);
+        .run(true)
+        .find("reaches a barrier before it waits for what it stored to shared memory") != std::string::npos);
   CHECK(TestWave("ds_load_b32 v1, v2\nds_load_b32 v3, v2\ns_waitcnt lgkmcnt(1)" + use).run(true) == "");
   CHECK(TestWave("ds_load_b32 v3, v2\nds_load_b32 v1, v2\ns_waitcnt lgkmcnt(1)" + use).run(true) != "");
 }

@@ -19,9 +19,9 @@ void GridRunner::watch_access(const Access& a, uint64_t at) {
   uint64_t entry = reinterpret_cast<uint64_t>(grid_.entry);
   if (auto race = memory_.race(a, running_thread_, uint32_t(at - entry)))
     report_fault(std::string(a.is_store ? "stores" : "reads") + " what thread " +
-                     coordinates_text(position_of_thread(race->other.thread).thread) +
-                     (race->other.is_store() ? " stored" : " read") + " with no barrier between, " +
-                     memory_.describe_address(race->address),
+                 coordinates_text(position_of_thread(race->other.thread).thread) +
+                 (race->other.is_store() ? " stored" : " read") + " with no barrier between, " +
+                 memory_.describe_address(race->address),
                  at, entry + uint64_t(int32_t(race->other.instruction)));
 }
 
@@ -29,7 +29,7 @@ void GridRunner::report_access_fault(const Access& a, uint64_t at) {
   std::string what = std::string(a.is_store ? "stores " : "reads ") + std::to_string(a.bytes) + " bytes ";
   bool inside = memory_.contains_access(a);
   report_fault(what + (inside ? "at an address that is no multiple of that"
-                              : "out of bounds, " + memory_.describe_out_of_range(a)),
+                       : "out of bounds, " + memory_.describe_out_of_range(a)),
                at);
 }
 

@@ -171,8 +171,8 @@ bool GridRunner::resume_ready_threads() {
   }
   if (at_barrier < num_group_threads_)
     return report_thread_fault(held, "waits at a barrier that " + std::to_string(num_group_threads_ - at_barrier) +
-                                         " of the group's " + std::to_string(num_group_threads_) +
-                                         " threads never reach"),
+                               " of the group's " + std::to_string(num_group_threads_) +
+                               " threads never reach"),
            false;
   if (!same)
     return report_thread_fault(held, "waits at a barrier while other threads of the group wait at another"), false;

@@ -45,7 +45,7 @@ std::optional<RaceDetector::DataRace> GpuMemory::race(const Access& a, uint32_t 
   if (!checks_races_) return {};
   auto access = a.is_store ? emulate::Access::Store : emulate::Access::Load;
   return race_detector_.note_access(a.address, a.bytes,
-                            {.instruction = instruction, .thread = uint16_t(thread), .access = access});
+                                    {.instruction = instruction, .thread = uint16_t(thread), .access = access});
 }
 
 std::string GpuMemory::describe_address(uint64_t address) const {

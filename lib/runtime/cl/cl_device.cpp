@@ -280,7 +280,7 @@ Result<std::unique_ptr<Kernel>> ClDevice::load(const KernelSource& source, const
     log.resize(std::min(log.find('\0'), log.size()));
     cl.clReleaseProgram(program);
     return invalid_source_error("OpenCL", source,
-                          error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)\n" : "\n") + log);
+                                error_text(built) + (emulates_half ? " (the device lacks cl_khr_fp16)\n" : "\n") + log);
   }
   cl_kernel kernel = cl.clCreateKernel(program, source.function_name.c_str(), &error);
   if (error != CL_SUCCESS) {

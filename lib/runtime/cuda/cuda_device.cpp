@@ -84,8 +84,8 @@ Status CudaDevice::open() {
   auto library = DynamicLibrary::open("TGC_CUDA_LIBRARY", {"libcuda.so.1", "libcuda.so"});
   if (!library) return Diag{"no NVIDIA driver: " + library.diag().message};
   if (auto status =
-          bind_function(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
-                        release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
+      bind_function(*library, error_name_, error_string_, get_device_, get_name_, get_attribute_, retain_context_,
+                    release_context_, set_context_, copy_to_device_, copy_to_host_, load_module_, create_event_);
       !status)
     return status;
   if (auto status = init("NVIDIA"); !status) return status;

@@ -67,8 +67,8 @@ TEST_CASE("Metal emulator: buffers, values and positions reach the kernel; vecto
   CHECK(ran.out[3] == 2052);
   // 2053 is no half, so the sum of data1[4] and 2048 is rounded
   ran = run(kernel_text(kTwo, "  data0[0] = (float)((half)(data1[4])+(half)(2048.0f));\n"
-                              "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
-                              "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),
+                        "  data0[1] = (float)((bfloat)(data1[0])+(bfloat)(256.0f));\n"
+                        "  data0[2] = precise::sin(data1[0]); data0[3] = exp2(data1[1]);\n"),
             std::vector<float>(4), counted(8), {});
   REQUIRE(ran.error == "");
   CHECK(ran.out == std::vector<float>{2052, 256, std::sin(1.0f), 4});

@@ -39,7 +39,7 @@ class RefBuilder {
   Reg emit_logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
   Reg emit_copy(Reg a);           // stays unchanged when `a` is overwritten
   void emit_wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
-            const std::vector<Reg>& c, std::vector<Reg>& d);
+                 const std::vector<Reg>& c, std::vector<Reg>& d);
 
   // Returns a register that emit_assign() and emit_fold() may change.
   Reg mutable_register(Type type, bool varying);

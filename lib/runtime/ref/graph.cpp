@@ -198,7 +198,7 @@ class GraphLowering {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
           builder_.emit_fold(LoweredValues::opcode_of(op), LoweredValues::rounding_of(dtype), sums[i],
-                        element_of(u, values_.value_of(u.src(0)), i).reg);
+                             element_of(u, values_.value_of(u.src(0)), i).reg);
       } else {
         Value next = combine(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
@@ -295,7 +295,7 @@ class GraphLowering {
       Reg r = from[i].reg;
       for (size_t k = 1; k < from.size() / n; k++)
         r = builder_.emit_where(builder_.emit_binary(Opcode::Eq, at, builder_.constant_int(Type::I64, int64_t(k))),
-                           from[k * n + i].reg, r);
+                                from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
     values_.set_value(u, std::move(out));

@@ -20,7 +20,7 @@ Value LoweredValues::flat_index(UOp buffer, std::span<const UOp> indices) const 
     for (size_t i = 0; i < out.size(); i++) {
       const LoweredElement& index = element_of(buffer, at, i);
       out[i].reg = builder_.emit_binary(Opcode::Add, builder_.emit_binary(Opcode::Mul, out[i].reg, size),
-                                   builder_.cast(index.reg, Type::I64));
+                                        builder_.cast(index.reg, Type::I64));
       out[i].gate = builder_.emit_logical_and(out[i].gate, index.gate);
     }
   }
@@ -103,7 +103,7 @@ Value LoweredValues::lower_image_index(UOp u, const Value& pointers, const Value
                                        builder_.emit_binary(Opcode::Lt, number(-1), v));
     };
     p.gate = builder_.emit_logical_and(builder_.emit_logical_and(at[2 * i].gate, at[2 * i + 1].gate),
-                                   builder_.emit_logical_and(inside(x, shape[1]), inside(y, shape[0])));
+                                       builder_.emit_logical_and(inside(x, shape[1]), inside(y, shape[0])));
     p.reg = builder_.emit_binary(
         Opcode::Mul, builder_.emit_binary(Opcode::Add, builder_.emit_binary(Opcode::Mul, y, number(shape[1])), x),
         number(4));

@@ -84,7 +84,7 @@ TEST_CASE("CUDA on a fake driver: makes the expected calls") {
 TEST_CASE("CUDA on a fake driver: each failing call is named, and everything allocated is freed") {
   Fakes fakes;
   CHECK(use("CUDA", "nothing")
-            .find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
+        .find("the driver does not load the kernel 'add' of CUDA: CUDA_ERROR_INVALID_PTX (a fake error)") == 0);
   CHECK(use("CUDA", "nothing").find("ptxas: no entry") != std::string::npos);
   CHECK(use("CUDA", kPtx, "missing") == "cuModuleGetFunction 'missing': CUDA_ERROR_NOT_FOUND (a fake error)");
   for (const char* name : {"cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemcpyHtoD",

@@ -109,8 +109,8 @@ bool optimize_matvec(Scheduler& k) {
         return std::string(" ") + name + "=" + std::to_string(value);
       };
       print_debug_line("MATVEC: k.full_shape=" + str(Shape(k.full_shape())) + " " + render(reduced) +
-                 option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) + option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) +
-                 option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
+                       option("MV_BLOCKSIZE", s.MV_BLOCKSIZE) + option("MV_THREADS_PER_ROW", s.MV_THREADS_PER_ROW) +
+                       option("MV_ROWS_PER_THREAD", s.MV_ROWS_PER_THREAD));
     }
     if (s.MV_THREADS_PER_ROW > 1) try_opt(k, {OptOps::GROUP, 0, s.MV_THREADS_PER_ROW});
     if (s.MV_BLOCKSIZE > 1) k.apply_opt({OptOps::LOCAL, int64_t(axis), s.MV_BLOCKSIZE});

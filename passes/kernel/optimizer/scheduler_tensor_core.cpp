@@ -47,7 +47,7 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
   check_opt(applied_opts_.empty(), "tensor core opts must be first");
   check_opt(opt.axis.has_value(), "tensor core opts must have an axis");
   check_opt(opt.arg.is_tuple() && opt.arg.items().size() == 3 && opt.arg[0].is_integral() && opt.arg[1].is_integral() &&
-                opt.arg[2].is_integral(),
+            opt.arg[2].is_integral(),
             "tensor core opts must have valid arg");
   int64_t select = small_int(opt.arg[0], "tc_select"), tc_opt = small_int(opt.arg[1], "tc_opt"),
           use = small_int(opt.arg[2], "use_tensor_cores");
@@ -87,7 +87,7 @@ std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a,
        k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
   if (has_debug_level(graph(), 3))
     print_debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
-               ids_and_sizes(k));
+                     ids_and_sizes(k));
   int64_t choices = int64_t(n.size() * m.size() * k.size());
   if (choices == 0 || choice >= choices) return std::nullopt;
   if (choice < 0) choice += choices;
