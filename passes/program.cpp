@@ -14,7 +14,7 @@ namespace {
 // Adds `root` and its transitive sources to `seen`. Skips nodes for which `gate` is false, and does not visit the
 // sources of these nodes.
 template <class Gate>
-void mark(UOp root, UOpSet& seen, Gate gate) {
+void mark_reachable(UOp root, UOpSet& seen, Gate gate) {
   std::vector<UOp> stack{root};
   while (!stack.empty()) {
     UOp u = stack.back();
@@ -24,30 +24,31 @@ void mark(UOp root, UOpSet& seen, Gate gate) {
   }
 }
 
-class Indexing {
+class IndexingNodes {
  public:
-  explicit Indexing(std::span<const UOp> list) : in_addresses_(list.front().graph()), in_gates_(list.front().graph()) {
+  explicit IndexingNodes(std::span<const UOp> list)
+      : address_nodes_(list.front().graph()), gate_nodes_(list.front().graph()) {
     auto no_range = [](UOp u) { return !u.is(Op::RANGE); };
     auto any = [](UOp) { return true; };
     for (UOp u : list) {
       if (u.in({Op::LOAD, Op::STORE})) {
         UOp address = u.src(0);
         // skip the buffer of an INDEX, because it may be an AFTER, whose other sources are not address arithmetic
-        if (!address.is(Op::INDEX)) mark(address, in_addresses_, no_range);
-        else for (UOp s : address.src().subspan(1)) mark(s, in_addresses_, no_range);
-        if (u.num_src() > 2) mark(u.src(2), in_gates_, any);
+        if (!address.is(Op::INDEX)) mark_reachable(address, address_nodes_, no_range);
+        else for (UOp s : address.src().subspan(1)) mark_reachable(s, address_nodes_, no_range);
+        if (u.num_src() > 2) mark_reachable(u.src(2), gate_nodes_, any);
       } else if (u.is(Op::IF)) {
-        mark(u.src(0), in_gates_, any);
+        mark_reachable(u.src(0), gate_nodes_, any);
       }
     }
   }
-  bool holds(UOp u) const { return in_addresses_.contains(u) || in_gates_.contains(u); }
+  bool contains(UOp u) const { return address_nodes_.contains(u) || gate_nodes_.contains(u); }
 
  private:
-  UOpSet in_addresses_, in_gates_;
+  UOpSet address_nodes_, gate_nodes_;
 };
 
-Sint ssimplified(UOp u) { return Sint(u.ssimplify()); }
+Sint simplify_to_sint(UOp u) { return Sint(u.ssimplify()); }
 
 // Replaces SPECIALs in the size of a RANGE by 0, because the number of threads is counted by the SPECIALs' own sizes.
 Sint without_specials(Sint s) {
@@ -72,9 +73,9 @@ Sint wmma_ops(UOp u) {
 Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing) {
   Estimates out{0, 0, 0};
   if (list.empty()) return out;
-  std::optional<Indexing> indexing;
+  std::optional<IndexingNodes> indexing;
   if (ignore_indexing) indexing.emplace(list);
-  auto counts = [&](UOp u) { return !indexing || !indexing->holds(u); };
+  auto counts = [&](UOp u) { return !indexing || !indexing->contains(u); };
   std::map<std::pair<uint32_t, Op>, Int> touched;  // size in bytes of each buffer, by (buffer id, LOAD or STORE)
   Sint times = 1;                                  // how often the current node runs in one launch
   std::vector<Sint> outer;
@@ -87,13 +88,13 @@ Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing) {
     }
     if (u.is(Op::RANGE)) {
       outer.push_back(times);
-      times = without_specials(times * ssimplified(u.src(0)));
+      times = without_specials(times * simplify_to_sint(u.src(0)));
     } else if (u.is(Op::END)) {
       if (outer.empty()) throw Failure("an END without a RANGE before it");
       times = outer.back();
       outer.pop_back();
     } else if (u.is(Op::SPECIAL)) {
-      times = times * ssimplified(u.src(0));
+      times = times * simplify_to_sint(u.src(0));
     } else if (u.is(Op::LOAD) && !is_register_access(u)) {
       out.lds = out.lds + Sint(u.dtype().itemsize()) * times;
     } else if (u.is(Op::STORE) && !is_register_access(u)) {
@@ -110,31 +111,31 @@ Estimates estimate_kernel(std::span<const UOp> list, bool ignore_indexing) {
 
 namespace {
 
-std::optional<int64_t> parameter_of(UOp access) {
+std::optional<int64_t> parameter_number_of(UOp access) {
   UOp index = access.src(0);
   if (index.is(Op::CAST)) index = index.src(0);
   if (!index.is(Op::INDEX) || !index.src(0).is(Op::DEFINE_GLOBAL)) return std::nullopt;
   return index.src(0).arg().small_int();
 }
 
-void sort_once(std::vector<int64_t>& numbers) {
+void sort_and_deduplicate(std::vector<int64_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 // Sets the size of a launch dimension: gidx0 to gidx2 are numbers of groups, lidx0 to lidx2 threads per group, and idx0
 // to idx2 numbers of threads of a kernel without a local size.
-void add_dimension(ProgramInfo& info, UOp special) {
+void set_launch_dimension(ProgramInfo& info, UOp special) {
   std::string_view name = special.arg().text();
   if (name.empty() || name.back() < '0' || name.back() > '2')
     throw Failure("the launch dimension '" + std::string(name) + "' does not end with 0, 1 or 2");
   size_t i = size_t(name.back() - '0');
   if (name[0] == 'i') info.local_size.reset();
-  if (name[0] != 'l') info.global_size[i] = ssimplified(special.src(0));
-  else if (info.local_size) (*info.local_size)[i] = ssimplified(special.src(0));
+  if (name[0] != 'l') info.global_size[i] = simplify_to_sint(special.src(0));
+  else if (info.local_size) (*info.local_size)[i] = simplify_to_sint(special.src(0));
 }
 
-ProgramInfo collect(std::span<const UOp> list) {
+ProgramInfo collect_program_info(std::span<const UOp> list) {
   if (list.empty() || !list.back().is(Op::SINK)) throw Failure("a linear list must end with a SINK");
   ProgramInfo info;
   UOp sink = list.back();
@@ -149,13 +150,13 @@ ProgramInfo collect(std::span<const UOp> list) {
       case Op::DEFINE_GLOBAL: info.globals.push_back(u.arg().small_int()); break;
       case Op::LOAD:
       case Op::STORE:
-        if (auto buffer = parameter_of(u)) (u.is(Op::STORE) ? info.outs : info.ins).push_back(*buffer);
+        if (auto buffer = parameter_number_of(u)) (u.is(Op::STORE) ? info.outs : info.ins).push_back(*buffer);
         break;
-      case Op::SPECIAL: add_dimension(info, u); break;
+      case Op::SPECIAL: set_launch_dimension(info, u); break;
       default: break;
     }
   py_sort(info.vars, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
-  for (auto* numbers : {&info.globals, &info.outs, &info.ins}) sort_once(*numbers);
+  for (auto* numbers : {&info.globals, &info.outs, &info.ins}) sort_and_deduplicate(*numbers);
   info.estimates = estimate_kernel(list, true);
   return info;
 }
@@ -163,7 +164,7 @@ ProgramInfo collect(std::span<const UOp> list) {
 }  // namespace
 
 Result<ProgramInfo> make_program_info(std::span<const UOp> list) {
-  return catch_failures([&] { return collect(list); });
+  return catch_failures([&] { return collect_program_info(list); });
 }
 
 }  // namespace tgc

@@ -8,13 +8,13 @@
 namespace tgc {
 namespace {
 
-bool are_alike(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).dtype() && !u.dtype().is_ptr(); }
+bool have_same_dtype(UOp u, size_t i, size_t k) { return u.src(i).dtype() == u.src(k).dtype() && !u.dtype().is_ptr(); }
 
-UOp wrong_node(UOp u) {
+UOp make_wrong_node(UOp u) {
   std::vector<UOp> src(u.src().begin(), u.src().end());
   if (u.is(Op::CONST)) return change_value(u).simplify();
   if (u.in({Op::VECTORIZE, Op::MULACC}) || u.in(ops::Binary)) {
-    if (src.size() < 2 || !are_alike(u, 0, 1)) return {};
+    if (src.size() < 2 || !have_same_dtype(u, 0, 1)) return {};
     if (u.in(ops::Commutative)) src[1] = src[0];
     else std::swap(src[0], src[1]);
   } else if (u.is(Op::WHERE)) {
@@ -29,7 +29,7 @@ UOp wrong_node(UOp u) {
 
 // Returns the node that the renderer prints wrongly because of `fault`, and the node to print in its place; empty UOps
 // if there is none.
-std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
+std::pair<UOp, UOp> find_misprint(const FaultSpec& fault, const Target& target, std::span<const UOp> list) {
   record_requested_fault(fault);
   std::string_view op = fault.rule;
   if (size_t dot = op.find('.'); dot != op.npos) {
@@ -39,7 +39,7 @@ std::pair<UOp, UOp> misprint(const FaultSpec& fault, const Target& target, std::
   uint64_t number = 0;
   for (UOp u : list) {
     if (name_of(u.op()) != op || !u.tag().is_none() || ++number != fault.application_number) continue;
-    UOp made = wrong_node(u);
+    UOp made = make_wrong_node(u);
     if (!made || made == u) return {};
     record_seeded_fault(fault);
     return {u, made.rtag()};  // the tag distinguishes the new node from an equal node of the list
@@ -57,7 +57,7 @@ Result<std::optional<std::vector<UOp>>> list_with_faults(const Target& target, s
   return catch_failures([&] {
     std::unordered_map<UOp, UOp> instead;
     auto add = [&](const FaultSpec& fault) {
-      if (auto [node, made] = misprint(fault, target, list); node) instead[node] = made;
+      if (auto [node, made] = find_misprint(fault, target, list); node) instead[node] = made;
     };
     add(**faults);
     for (const FaultSpec& other : (*faults)->other_faults) add(other);

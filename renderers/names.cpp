@@ -9,39 +9,41 @@
 namespace tgc {
 namespace {
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
-
-[[noreturn]] void refuse(UOp u, const std::string& found, std::string_view expected) {
-  throw Failure(Diag{.message = "the name of Ops." + std::string(name_of(u.op())) + " would be code: " + found,
-                     .expected = std::string(expected),
-                     .context = visible(describe(u, 1))});
+bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
 }
 
-void identifier(UOp u, Arg name) {
+[[noreturn]] void throw_unsafe_name(UOp u, const std::string& found, std::string_view expected) {
+  throw Failure(Diag{.message = "the name of Ops." + std::string(name_of(u.op())) + " would be code: " + found,
+                     .expected = std::string(expected),
+                     .context = visible_text(describe(u, 1))});
+}
+
+void check_identifier(UOp u, Arg name) {
   if (!name.is_str() || !is_identifier(name.text()))
-    refuse(u, visible(name.repr()), "a C identifier: letters, digits and underscores, no digit first");
+    throw_unsafe_name(u, visible_text(name.repr()), "a C identifier: letters, digits and underscores, no digit first");
 }
 
 bool is_numeric(Arg a) {
   if (a.is_tuple()) return std::ranges::all_of(a.items(), is_numeric);
   return a.is_const() || a.kind() == Arg::Kind::AxisType || a.kind() == Arg::Kind::AddrSpace;
 }
-void number(UOp u, Arg arg) {
-  if (!is_numeric(arg)) refuse(u, visible(arg.repr()), "a number");
+void check_number(UOp u, Arg arg) {
+  if (!is_numeric(arg)) throw_unsafe_name(u, visible_text(arg.repr()), "a number");
 }
 
-Arg first_of(UOp u) { return u.arg().is_tuple() && !u.arg().items().empty() ? u.arg()[0] : Arg(); }
+Arg first_arg_item(UOp u) { return u.arg().is_tuple() && !u.arg().items().empty() ? u.arg()[0] : Arg(); }
 
-void check(UOp u) {
+void check_node_name(UOp u) {
   switch (u.op()) {
-    case Op::DEFINE_VAR: return identifier(u, first_of(u));
-    case Op::WMMA: return identifier(u, first_of(u));
+    case Op::DEFINE_VAR: return check_identifier(u, first_arg_item(u));
+    case Op::WMMA: return check_identifier(u, first_arg_item(u));
     case Op::SPECIAL:
-      identifier(u, u.arg());
+      check_identifier(u, u.arg());
       if (char axis = u.arg().text().back(); axis < '0' || axis > '2')
-        refuse(u, visible(u.arg().repr()), "a name that ends in its axis, as gidx0, lidx1, idx2 do");
+        throw_unsafe_name(u, visible_text(u.arg().repr()), "a name that ends in its axis, as gidx0, lidx1, idx2 do");
       if (!u.src(0).is_const())  // renderers print this expression in a comment
-        for (UOp s : toposort(u.src(0))) check(s);
+        for (UOp s : toposort(u.src(0))) check_node_name(s);
       return;
     case Op::CONST:
     case Op::VCONST:
@@ -49,7 +51,7 @@ void check(UOp u) {
     case Op::GEP:
     case Op::DEFINE_GLOBAL:
     case Op::DEFINE_LOCAL:
-    case Op::DEFINE_REG: return number(u, u.arg());
+    case Op::DEFINE_REG: return check_number(u, u.arg());
     default: return;
   }
 }
@@ -60,16 +62,17 @@ constexpr OpSet kWithNames{Op::DEFINE_VAR, Op::WMMA, Op::SPECIAL,       Op::CONS
 }  // namespace
 
 bool is_identifier(std::string_view name) {
-  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::ranges::all_of(name, is_word);
+  return !name.empty() && (name[0] < '0' || name[0] > '9') && std::ranges::all_of(name, is_word_char);
 }
 
 void check_names(std::span<const UOp> list) {
   for (UOp u : list)
-    if (u.in(kWithNames)) check(u);
+    if (u.in(kWithNames)) check_node_name(u);
 }
 
 void check_function_name(std::string_view function_name, UOp sink) {
-  if (!is_identifier(function_name)) refuse(sink, visible(std::string(function_name)), "a C identifier");
+  if (!is_identifier(function_name))
+    throw_unsafe_name(sink, visible_text(std::string(function_name)), "a C identifier");
 }
 
 }  // namespace tgc

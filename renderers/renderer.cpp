@@ -11,18 +11,18 @@
 
 namespace tgc {
 
-using Added = std::vector<std::string>;  // for each node, the text that the node added to the body
-using Printer = std::string(const Target& target, std::span<const UOp> list, Added* added);
-#define TGC_RENDERER(id, name, printer) Printer printer;
+using AddedLines = std::vector<std::string>;  // for each node, the text that the node added to the body
+using RenderFunction = std::string(const Target& target, std::span<const UOp> list, AddedLines* added);
+#define TGC_RENDERER(id, name, printer) RenderFunction printer;
 #include "lib/target/renderers.def"
 
 namespace {
 
-std::string render(const Target& target, std::span<const UOp> list, Added* added = nullptr) {
+std::string render(const Target& target, std::span<const UOp> list, AddedLines* added = nullptr) {
   auto faulty = list_with_faults(target, list).value_or_throw();
   if (faulty) list = *faulty;
   check_names(list);
-  static constexpr Printer* kPrinters[] = {
+  static constexpr RenderFunction* kPrinters[] = {
 #define TGC_RENDERER(id, name, printer) printer,
 #include "lib/target/renderers.def"
   };
@@ -52,14 +52,14 @@ Status check_custom_nodes(std::span<const UOp> list) {
   auto custom = std::ranges::find_if(list, [](UOp u) { return u.in({Op::CUSTOM, Op::CUSTOMI}); });
   if (custom == list.end()) return Unit{};
   return Diag{.message = "Ops." + std::string(name_of(custom->op())) +
-                         " contains code of the input, which would be run: " + visible(custom->arg().repr()),
+                         " contains code of the input, which would be run: " + visible_text(custom->arg().repr()),
               .expected = "--allow-custom, if you trust it"};
 }
 
 Result<SourceMap> make_source_map(const Target& target, std::span<const UOp> list) {
   if (list.empty()) return Diag{"the linear list is empty"};
   return catch_failures([&] {
-    Added added;
+    AddedLines added;
     std::string source = render(target, list, &added);
     std::vector<std::string_view> lines = lines_of(source);
     SourceMap out{{lines.begin(), lines.end()}, {}};

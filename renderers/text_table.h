@@ -22,18 +22,18 @@ namespace tgc {
 
 template <class R>
 struct NodeTextRow {
-  using When = bool (*)(UOp);
-  using Print = bool (*)(R&, UOp);
+  using Condition = bool (*)(UOp);
+  using PrintFunction = bool (*)(R&, UOp);
 
   OpSet ops;
-  When condition = nullptr;
+  Condition condition = nullptr;
   std::string_view text = {};
-  Print print_function = nullptr;
+  PrintFunction print_function = nullptr;
 
   NodeTextRow(OpSet ops, std::string_view text) : ops(ops), text(text) {}
   NodeTextRow(OpSet ops, const char* text) : ops(ops), text(text) {}
-  NodeTextRow(OpSet ops, When when, const char* text) : ops(ops), condition(when), text(text) {}
-  NodeTextRow(OpSet ops, Print print) : ops(ops), print_function(print) {}
+  NodeTextRow(OpSet ops, Condition when, const char* text) : ops(ops), condition(when), text(text) {}
+  NodeTextRow(OpSet ops, PrintFunction print) : ops(ops), print_function(print) {}
 };
 
 // `R` is a renderer with these functions, each of which appends to the output:
@@ -49,7 +49,7 @@ class NodeTextTable {
       for (const NodeTextRow<R>& row : part) {
         RowForm form{row.condition, row.print_function, uint32_t(row_pieces_.size()), 0};
         if (!row.print_function) parse_row(row.text);
-        form.end = uint32_t(row_pieces_.size());
+        form.end_piece = uint32_t(row_pieces_.size());
         row.ops.for_each([&](Op op) { row_forms_[size_t(op)].push_back(form); });
       }
     row_texts_.append(kTextChunkBytes, '\0');
@@ -63,9 +63,10 @@ class NodeTextTable {
         if (form.print_function(r, u)) return true;
         continue;
       }
-      for (const TemplatePiece *p = row_pieces_.data() + form.first, *end = row_pieces_.data() + form.end; p != end;
-           p++) {
-        r.append_text({row_texts_.data() + p->first, p->size});
+      for (const TemplatePiece *p = row_pieces_.data() + form.first_piece,
+                               *end_piece = row_pieces_.data() + form.end_piece;
+           p != end_piece; p++) {
+        r.append_text({row_texts_.data() + p->text_offset, p->size});
         if (p->letter == '#') r.source(u, p->number);
         else if (p->letter == 'n') r.name(u);
         else if (p->letter) r.print_hole(p->letter, p->number, u);
@@ -77,14 +78,15 @@ class NodeTextTable {
 
  private:
   struct TemplatePiece {
-    uint32_t first, size;  // offset and size of the literal text in row_texts_
+    uint32_t text_offset, size;  // offset and size of the literal text in row_texts_
     char letter;           // letter of the placeholder; '#' for the text of a source, 0 if there is no placeholder
     int8_t number;
   };
   struct RowForm {
-    typename NodeTextRow<R>::When condition;
-    typename NodeTextRow<R>::Print print_function;
-    uint32_t first, end;  // the parts of the template are row_pieces_[first] to row_pieces_[end - 1]
+    typename NodeTextRow<R>::Condition condition;
+    typename NodeTextRow<R>::PrintFunction print_function;
+    uint32_t first_piece,
+        end_piece;  // the parts of the template are row_pieces_[first_piece] to row_pieces_[end_piece - 1]
   };
 
   void parse_row(std::string_view text) {

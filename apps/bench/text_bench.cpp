@@ -19,30 +19,30 @@
 namespace {
 
 // Returns the CPU time of this process in seconds. Wall time would include that of other processes.
-double now() {
+double cpu_seconds() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
 }
 
 // Returns the seconds between two successive clock calls, which each measurement includes.
-double cost_of_now() {
+double clock_cost_seconds() {
   double least = 1;
   for (int i = 0; i < 1000; i++) {
-    const double begin = now();
-    least = std::min(least, now() - begin);
+    const double begin = cpu_seconds();
+    least = std::min(least, cpu_seconds() - begin);
   }
   return least;
 }
-const double kCostOfNow = cost_of_now();
+const double kCostOfNow = clock_cost_seconds();
 
-double since(double begin) { return now() - begin - kCostOfNow; }
+double cpu_seconds_since(double begin) { return cpu_seconds() - begin - kCostOfNow; }
 
-struct Totals {
+struct RoundTripTotals {
   size_t texts = 0, nodes = 0, bytes = 0;
   double read = 0, written = 0;
 
-  void add(const Totals& t) {
+  void add(const RoundTripTotals& t) {
     texts += t.texts, nodes += t.nodes, bytes += t.bytes;
     read += t.read, written += t.written;
   }
@@ -57,22 +57,22 @@ struct Totals {
 };
 
 // Returns true if the text is parsed and printed unchanged.
-bool measure(const std::string& text, Totals& totals, auto read, auto write) {
-  double begin = now();
+bool measure_round_trip(const std::string& text, RoundTripTotals& totals, auto read, auto write) {
+  double begin = cpu_seconds();
   tgc::Graph graph;
   auto root = read(graph);
-  totals.read += since(begin);
+  totals.read += cpu_seconds_since(begin);
   if (!root) return false;
-  begin = now();
+  begin = cpu_seconds();
   tgc::Result<std::string> written = write(*root);
-  totals.written += since(begin);
+  totals.written += cpu_seconds_since(begin);
   totals.texts++;
   totals.nodes += tgc::toposort(*root).size();
   totals.bytes += text.size();
   return written && *written == text;
 }
 
-class Bench {
+class RoundTripBench {
  public:
   tgc::Status measure_file(const std::string& path, size_t every) {
     auto reader = tgc::GoldenReader::open(path);
@@ -95,11 +95,12 @@ class Bench {
     }
   }
   std::string json(long peak_mib) const {
-    Totals all = pyrender_;
-    all.add(json_);
+    RoundTripTotals all = pyrender_totals_;
+    all.add(json_totals_);
     std::string out = "{" + all.json() + ",\"peak_mib\":" + std::to_string(peak_mib) + ",\"forms\":{";
-    if (pyrender_.texts) out += "\"pyrender\":{" + pyrender_.json() + "}" + (json_.texts ? "," : "");
-    if (json_.texts) out += "\"json\":{" + json_.json() + "}";
+    if (pyrender_totals_.texts)
+      out += "\"pyrender\":{" + pyrender_totals_.json() + "}" + (json_totals_.texts ? "," : "");
+    if (json_totals_.texts) out += "\"json\":{" + json_totals_.json() + "}";
     return out + "}}";
   }
 
@@ -107,8 +108,8 @@ class Bench {
   bool measure_graph(const std::string& text) {
     if (tgc::detect_input_kind(text) == tgc::InputKind::Pyrender) return measure_pyrender(text);
     tgc::GraphInfo info;
-    return measure(
-        text, json_,
+    return measure_round_trip(
+        text, json_totals_,
         [&](tgc::Graph& into) {
           auto read = tgc::graph_from_json(into, text);
           if (read) info = read->info;
@@ -119,12 +120,12 @@ class Bench {
   // A text of another release may omit facts, so malformed nodes are accepted.
   bool measure_pyrender(const std::string& text) {
     if (tgc::release_of(producer_) == tgc::Release::v0_12)
-      return measure(
-          text, pyrender_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
+      return measure_round_trip(
+          text, pyrender_totals_, [&](tgc::Graph& into) { return tgc::read_pyrender(into, text); },
           [](tgc::UOp root) { return tgc::pyrender(root); });
     tgc::GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer_};
-    return measure(
-        text, pyrender_,
+    return measure_round_trip(
+        text, pyrender_totals_,
         [&](tgc::Graph& into) {
           auto read = tgc::read_graph(into, tgc::InputKind::Pyrender, text, {}, &report);
           return read ? tgc::Result<tgc::UOp>(read->root) : read.diag();
@@ -133,7 +134,7 @@ class Bench {
   }
 
   std::string producer_;
-  Totals pyrender_, json_;
+  RoundTripTotals pyrender_totals_, json_totals_;
 };
 
 }  // namespace
@@ -148,7 +149,7 @@ int main(int argc, char** argv) {
     else files.emplace_back(word);
   }
   if (files.empty() || every == 0) return std::fprintf(stderr, "usage: tgc_text_bench GOLDENS... [--every=N]\n"), 2;
-  Bench bench;
+  RoundTripBench bench;
   for (const std::string& file : files)
     if (auto status = bench.measure_file(file, every); !status)
       return std::fprintf(stderr, "tgc_text_bench: %s\n", status.diag().text().c_str()), 2;

@@ -20,13 +20,13 @@ void* __libc_memalign(size_t, size_t);
 namespace {
 
 std::atomic<uint64_t>* count;  // null: the file is not mapped
-uint64_t wanted;
+uint64_t failing_allocation;
 
-__attribute__((constructor)) void begin() {
+__attribute__((constructor)) void set_up_from_environment() {
   const char* number = getenv("TGC_FAIL_ALLOC");
   const char* path = getenv("TGC_FAIL_COUNT");
   if (!number || !path) return;
-  wanted = strtoull(number, nullptr, 10);
+  failing_allocation = strtoull(number, nullptr, 10);
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0 || ftruncate(fd, sizeof *count) != 0) return;
   void* shared = mmap(nullptr, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -35,7 +35,7 @@ __attribute__((constructor)) void begin() {
 }
 
 bool should_fail() {
-  if (!count || count->fetch_add(1) + 1 != wanted) return false;
+  if (!count || count->fetch_add(1) + 1 != failing_allocation) return false;
   errno = ENOMEM;
   return true;
 }

@@ -39,7 +39,7 @@ namespace {
 
 using Registers = user_regs_struct;
 
-struct Call {
+struct FailableCall {
   long number;
   std::string_view kind;
   int error;
@@ -53,7 +53,7 @@ bool makes_thread(pid_t pid, const Registers& r) { return clone_flags(pid, r) & 
 bool makes_process(pid_t pid, const Registers& r) { return !makes_thread(pid, r); }
 bool is_not_to_stderr(pid_t, const Registers& r) { return r.rdi != STDERR_FILENO; }
 bool opens_to_write(pid_t, const Registers& r) { return r.rdx & (O_WRONLY | O_RDWR | O_CREAT); }
-bool is_leader(pid_t pid) {
+bool is_main_thread(pid_t pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string word; status >> word;)
     if (word == "Tgid:") return status >> word && word == std::to_string(pid);
@@ -61,35 +61,35 @@ bool is_leader(pid_t pid) {
 }
 // jemalloc crashes if the first mmap of another thread fails.
 bool is_anonymous(pid_t pid, const Registers& r) {
-  return (r.r10 & MAP_ANONYMOUS) && is_leader(pid);
+  return (r.r10 & MAP_ANONYMOUS) && is_main_thread(pid);
 }
 bool asks_for_more(pid_t, const Registers& r) { return r.rdi != 0; }
 
-const Call kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
-                       {SYS_pwrite64, "write", ENOSPC, is_not_to_stderr},
-                       {SYS_writev, "write", ENOSPC, is_not_to_stderr},
-                       {SYS_sendfile, "write", ENOSPC, is_not_to_stderr},
-                       {SYS_copy_file_range, "write", ENOSPC, nullptr},
-                       {SYS_read, "read", EIO, nullptr},
-                       {SYS_pread64, "read", EIO, nullptr},
-                       {SYS_fsync, "sync", EIO, nullptr},
-                       {SYS_fdatasync, "sync", EIO, nullptr},
-                       {SYS_rename, "rename", EIO, nullptr},
-                       {SYS_renameat, "rename", EIO, nullptr},
-                       {SYS_renameat2, "rename", EIO, nullptr},
-                       {SYS_clone, "thread", EAGAIN, makes_thread},
-                       {SYS_clone3, "thread", EAGAIN, makes_thread},
-                       {SYS_clone, "fork", EAGAIN, makes_process},
-                       {SYS_clone3, "fork", EAGAIN, makes_process},
-                       {SYS_fork, "fork", EAGAIN, nullptr},
-                       {SYS_vfork, "fork", EAGAIN, nullptr},
-                       {SYS_openat, "create", EMFILE, opens_to_write},
-                       {SYS_mkdir, "folder", EACCES, nullptr},
-                       {SYS_mkdirat, "folder", EACCES, nullptr},
-                       {SYS_mmap, "memory", ENOMEM, is_anonymous},
-                       {SYS_brk, "memory", ENOMEM, asks_for_more}};
+const FailableCall kCalls[] = {{SYS_write, "write", ENOSPC, is_not_to_stderr},
+                               {SYS_pwrite64, "write", ENOSPC, is_not_to_stderr},
+                               {SYS_writev, "write", ENOSPC, is_not_to_stderr},
+                               {SYS_sendfile, "write", ENOSPC, is_not_to_stderr},
+                               {SYS_copy_file_range, "write", ENOSPC, nullptr},
+                               {SYS_read, "read", EIO, nullptr},
+                               {SYS_pread64, "read", EIO, nullptr},
+                               {SYS_fsync, "sync", EIO, nullptr},
+                               {SYS_fdatasync, "sync", EIO, nullptr},
+                               {SYS_rename, "rename", EIO, nullptr},
+                               {SYS_renameat, "rename", EIO, nullptr},
+                               {SYS_renameat2, "rename", EIO, nullptr},
+                               {SYS_clone, "thread", EAGAIN, makes_thread},
+                               {SYS_clone3, "thread", EAGAIN, makes_thread},
+                               {SYS_clone, "fork", EAGAIN, makes_process},
+                               {SYS_clone3, "fork", EAGAIN, makes_process},
+                               {SYS_fork, "fork", EAGAIN, nullptr},
+                               {SYS_vfork, "fork", EAGAIN, nullptr},
+                               {SYS_openat, "create", EMFILE, opens_to_write},
+                               {SYS_mkdir, "folder", EACCES, nullptr},
+                               {SYS_mkdirat, "folder", EACCES, nullptr},
+                               {SYS_mmap, "memory", ENOMEM, is_anonymous},
+                               {SYS_brk, "memory", ENOMEM, asks_for_more}};
 
-[[noreturn]] void trouble(const char* what) {
+[[noreturn]] void exit_with_trouble(const char* what) {
   std::perror(what);
   std::_Exit(125);
 }
@@ -102,29 +102,29 @@ void filter_calls(std::string_view kind) {
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
   };
   trace_call(SYS_sigaltstack);
-  for (const Call& c : kCalls)
+  for (const FailableCall& c : kCalls)
     if (kind.empty() || c.kind == kind) trace_call(c.number);
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
-    trouble("seccomp");
+    exit_with_trouble("seccomp");
 }
 
-const Call* call_of(pid_t pid, Registers& r) {
+const FailableCall* matching_call(pid_t pid, Registers& r) {
   if (ptrace(PTRACE_GETREGS, pid, nullptr, &r) != 0) return nullptr;
-  for (const Call& c : kCalls)
+  for (const FailableCall& c : kCalls)
     if (c.number == long(r.orig_rax) && (!c.applies || c.applies(pid, r))) return &c;
   return nullptr;
 }
 
 // Traces the command and its children until all have ended. Returns the exit code of this program.
-int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
+int trace_command(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::string_view, uint64_t>& counts) {
   int status = 0, end = 125;
   bool has_begun = false;
-  if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) trouble("waitpid");
+  if (waitpid(main, &status, 0) != main || !WIFSTOPPED(status)) exit_with_trouble("waitpid");
   long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-  if (ptrace(PTRACE_SETOPTIONS, main, nullptr, options) != 0) trouble("ptrace");
+  if (ptrace(PTRACE_SETOPTIONS, main, nullptr, options) != 0) exit_with_trouble("ptrace");
   ptrace(PTRACE_CONT, main, nullptr, 0L);
   for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;) {
     if (pid <= 0) continue;
@@ -135,7 +135,7 @@ int follow(pid_t main, std::string_view kind, uint64_t wanted, std::map<std::str
     int signal = WSTOPSIG(status), event = status >> 16;
     if (event == PTRACE_EVENT_SECCOMP) {
       Registers r;
-      const Call* call = call_of(pid, r);
+      const FailableCall* call = matching_call(pid, r);
       has_begun |= r.orig_rax == SYS_sigaltstack;
       if (call && has_begun && ++counts[call->kind] == wanted && call->kind == kind) {
         r.orig_rax = -1ull, r.rax = -(unsigned long long)(call->error);
@@ -155,16 +155,16 @@ int main(int argc, char** argv) {
   const bool counts_all = argv[1] == std::string_view("count");
   const std::string_view kind = counts_all ? "" : argv[1];
   pid_t child = fork();
-  if (child < 0) trouble("fork");
+  if (child < 0) exit_with_trouble("fork");
   if (child == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) trouble("ptrace");
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) exit_with_trouble("ptrace");
     raise(SIGSTOP);
     filter_calls(kind);
     execvp(argv[3], argv + 3);
-    trouble(argv[3]);
+    exit_with_trouble(argv[3]);
   }
   std::map<std::string_view, uint64_t> counts;
-  int end = follow(child, kind, counts_all ? 0 : std::strtoull(argv[2], nullptr, 10), counts);
+  int end = trace_command(child, kind, counts_all ? 0 : std::strtoull(argv[2], nullptr, 10), counts);
   if (!counts_all) return end;
   std::ofstream file(argv[2]);
   for (auto& [name, count] : counts) file << name << ' ' << count << '\n';

@@ -19,24 +19,24 @@ namespace tgc::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-using Input = std::vector<uint8_t>;
+using InputBytes = std::vector<uint8_t>;
 
 constexpr uint64_t kBatch = 250;  // inputs per child process: bounds leaks, and makes fork cheap
 
-uint64_t mixed(uint64_t z) {  // splitmix64
+uint64_t splitmix64(uint64_t z) {  // splitmix64
   z += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
   return z ^ z >> 31;
 }
 
-std::vector<Input> corpus_of(const FuzzTarget& target) {
+std::vector<InputBytes> read_corpus(const FuzzTarget& target) {
   std::vector<std::string> paths;
   std::error_code none;
   for (const auto& e : fs::directory_iterator(fs::path(TGC_SOURCE_DIR "/testdata/fuzz") / target.name, none))
     paths.push_back(e.path());
   std::ranges::sort(paths);
-  std::vector<Input> out;
+  std::vector<InputBytes> out;
   for (const std::string& path : paths) {
     std::ifstream in(path, std::ios::binary);
     out.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
@@ -50,8 +50,8 @@ class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
 
-  bool is_new(const ProcessExit& died) { return count_[died.cause_text()]++ == 0; }
-  void report(const std::string& what, const ProcessExit& died, Bytes input, const std::string& extension) {
+  bool is_first_of_cause(const ProcessExit& died) { return counts_by_cause_[died.cause_text()]++ == 0; }
+  void print_and_save(const std::string& what, const ProcessExit& died, Bytes input, const std::string& extension) {
     std::printf("FINDING %s #%llu: %s\n", what.c_str(), static_cast<unsigned long long>(died.input_index),
                 died.cause_text().c_str());
     std::printf("%.1200s\n", died.last_output.c_str());
@@ -61,26 +61,26 @@ class Findings {
     std::ofstream(path, std::ios::binary).write(bytes_as_text(input).data(), std::streamsize(input.size()));
     std::printf("  kept as %s\n", path.c_str());
   }
-  int causes() const { return int(count_.size()); }
-  void list() const {
-    for (const auto& [cause, n] : count_)
+  int num_causes() const { return int(counts_by_cause_.size()); }
+  void print_causes() const {
+    for (const auto& [cause, n] : counts_by_cause_)
       std::printf("  %6llu  %s\n", static_cast<unsigned long long>(n), cause.c_str());
   }
 
  private:
   std::string folder_;
-  std::map<std::string, uint64_t> count_;
+  std::map<std::string, uint64_t> counts_by_cause_;
 };
 
 }  // namespace
 
 int run_target(const FuzzTarget& target, const CampaignOptions& o) {
-  const std::vector<Input> corpus = corpus_of(target);
+  const std::vector<InputBytes> corpus = read_corpus(target);
   auto input = [&](uint64_t i) {
     if (i < corpus.size()) return corpus[i];  // first the unchanged inputs of the corpus
-    uint64_t random = mixed(o.seed * 1000003 + i);
-    Input bytes = corpus[random % corpus.size()];
-    mutate_bytes(bytes, corpus[random / 7 % corpus.size()], mixed(random), target);
+    uint64_t random = splitmix64(o.seed * 1000003 + i);
+    InputBytes bytes = corpus[random % corpus.size()];
+    mutate_bytes(bytes, corpus[random / 7 % corpus.size()], splitmix64(random), target);
     return bytes;
   };
   auto start = std::chrono::steady_clock::now();
@@ -93,18 +93,18 @@ int run_target(const FuzzTarget& target, const CampaignOptions& o) {
   uint64_t at = 0, last = o.max_inputs ? o.max_inputs : UINT64_MAX;
   while (at < last && more()) {
     auto ran = run_watched_inputs(at, std::min(at + kBatch, last), o.input_limit_seconds, [&](uint64_t i) {
-      Input bytes = input(i);
+      InputBytes bytes = input(i);
       target.run(bytes);
     }, more);
     at = ran.next_input_index;
-    if (ran.process_exit && findings.is_new(*ran.process_exit))
-      findings.report(std::string(target.name), *ran.process_exit, input(ran.process_exit->input_index), "");
+    if (ran.process_exit && findings.is_first_of_cause(*ran.process_exit))
+      findings.print_and_save(std::string(target.name), *ran.process_exit, input(ran.process_exit->input_index), "");
   }
   run_input_counter = nullptr;
   std::string ran = *run ? ", " + std::to_string(*run) + " of them run" : "";
   std::printf("%-12s %9llu inputs%s, %5.1f s, %d findings\n", std::string(target.name).c_str(),
-              static_cast<unsigned long long>(at), ran.c_str(), seconds(), findings.causes());
-  return findings.causes();
+              static_cast<unsigned long long>(at), ran.c_str(), seconds(), findings.num_causes());
+  return findings.num_causes();
 }
 
 namespace {
@@ -116,16 +116,17 @@ GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
 }
 
 // A header and one to four mutation steps: few, so that the graph stays meaningful.
-Input mutant_bytes(uint64_t seed, uint64_t i) {
-  uint64_t random = mixed(seed * 7919 + i);
-  Input out((2 + std::min(random % 4, random / 4 % 6)) * kMutationStepBytes);
-  for (size_t b = 0; b < out.size(); b++) out[b] = uint8_t(mixed(random + b));
+InputBytes mutant_bytes(uint64_t seed, uint64_t i) {
+  uint64_t random = splitmix64(seed * 7919 + i);
+  InputBytes out((2 + std::min(random % 4, random / 4 % 6)) * kMutationStepBytes);
+  for (size_t b = 0; b < out.size(); b++) out[b] = uint8_t(splitmix64(random + b));
   return out;
 }
 
 // Removes mutation steps without which the process dies of the same cause.
-Input reduced(GraphKind kind, Input bytes, const std::string& cause, const MutantRunOptions& run, int limit) {
-  auto same = [&](const Input& shorter) {
+InputBytes reduce_mutant(GraphKind kind, InputBytes bytes, const std::string& cause, const MutantRunOptions& run,
+                         int limit) {
+  auto same = [&](const InputBytes& shorter) {
     auto ran = run_watched_inputs(0, 1, limit, [&](uint64_t) {
       MutantLog log;
       run_mutant(kind, shorter, run, log);
@@ -133,7 +134,7 @@ Input reduced(GraphKind kind, Input bytes, const std::string& cause, const Mutan
     return ran.process_exit && ran.process_exit->cause_text() == cause;
   };
   for (size_t at = bytes.size() - kMutationStepBytes; at >= kMutationStepBytes; at -= kMutationStepBytes) {
-    Input shorter = bytes;
+    InputBytes shorter = bytes;
     shorter.erase(shorter.begin() + int64_t(at), shorter.begin() + int64_t(at + kMutationStepBytes));
     if (same(shorter)) bytes = std::move(shorter);
   }
@@ -175,22 +176,22 @@ int run_mutants(const CampaignOptions& o) {
     if (!ran.process_exit) continue;
     ProcessExit& died = *ran.process_exit;
     died.exit_kind += " in " + std::string(name_of(log->phase));
-    if (!findings.is_new(died)) continue;
+    if (!findings.is_first_of_cause(died)) continue;
     GraphKind kind = kind_of(died.input_index);
-    Input bytes = mutant_bytes(o.seed, died.input_index);
+    InputBytes bytes = mutant_bytes(o.seed, died.input_index);
     ProcessExit plain = died;
     plain.exit_kind.resize(plain.exit_kind.rfind(" in "));
-    bytes = reduced(kind, bytes, plain.cause_text(), run, o.input_limit_seconds);
+    bytes = reduce_mutant(kind, bytes, plain.cause_text(), run, o.input_limit_seconds);
     std::string json = mutant_as_json(kind, bytes);
-    findings.report("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
+    findings.print_and_save("mutant", died, {reinterpret_cast<const uint8_t*>(json.data()), json.size()}, ".json");
   }
   fs::current_path("/");
   fs::remove_all(folder);
   print_table(*log);
-  findings.list();
+  findings.print_causes();
   std::printf("%llu mutants of seed %llu, %.0f s, %d findings\n", static_cast<unsigned long long>(at),
-              static_cast<unsigned long long>(o.seed), seconds(), findings.causes());
-  return findings.causes();
+              static_cast<unsigned long long>(o.seed), seconds(), findings.num_causes());
+  return findings.num_causes();
 }
 
 int run_rule_mutants(const CampaignOptions& o) {

@@ -9,30 +9,30 @@ namespace tgc::fuzz {
 namespace {
 
 constexpr uint64_t kMemory = 1 << 26, kArrayBytes = 4096, kMostJumps = 1000;
-constexpr emulate::Triple kGrid{2, 1, 1}, kBlock{40, 1, 1};
+constexpr emulate::Dim3 kGrid{2, 1, 1}, kBlock{40, 1, 1};
 
 class DeviceArray {
  public:
-  explicit DeviceArray(emulate::GpuMemory& memory) : memory_(memory), at_(memory.allocate(kArrayBytes)) {
-    std::fill_n(reinterpret_cast<uint8_t*>(at_), kArrayBytes, uint8_t(1));
+  explicit DeviceArray(emulate::GpuMemory& memory) : memory_(memory), address_(memory.allocate(kArrayBytes)) {
+    std::fill_n(reinterpret_cast<uint8_t*>(address_), kArrayBytes, uint8_t(1));
   }
-  ~DeviceArray() { memory_.free(at_); }
+  ~DeviceArray() { memory_.free(address_); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
   // Every argument is the address of the array.
   std::vector<std::byte> as_arguments(size_t bytes) const {
     std::vector<std::byte> out(bytes);
-    for (size_t n = 0; n < bytes; n++) out[n] = std::byte(at_ >> n % sizeof at_ * 8);
+    for (size_t n = 0; n < bytes; n++) out[n] = std::byte(address_ >> n % sizeof address_ * 8);
     return out;
   }
 
  private:
   emulate::GpuMemory& memory_;
-  uint64_t at_;
+  uint64_t address_;
 };
 
 template <class KernelLaunch>
-void run(const KernelLaunch& launch) {
+void check_launch(const KernelLaunch& launch) {
   uint64_t executed = 0;
   auto fault = run_launch(launch, executed);
   require_condition(!fault || !fault->text.empty(), "an error without a text");
@@ -51,7 +51,7 @@ void run_ptx(Bytes bytes) {
     const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
     if (code->shared_bytes > kMostShared) continue;  // the driver also refuses so much shared memory
     for (bool races : {false, true})
-      run(ptx::KernelLaunch{.code = code,
+      check_launch(ptx::KernelLaunch{.code = code,
                       .grid = kGrid,
                       .block = kBlock,
                       .parameters = array.as_arguments(f.parameter_bytes),
@@ -69,7 +69,8 @@ void run_code_object(Bytes bytes) {
   count_run_input();
   DeviceArray array(memory);
   for (const auto& code : (*module)->kernels())
-    run(hip::Launch{.code = code.get(),
+    check_launch(
+        hip::Launch{.code = code.get(),
                     .grid = kGrid,
                     .block = kBlock,
                     .arguments = array.as_arguments(std::max<size_t>(code->descriptor.kernarg_bytes, kArguments)),

@@ -7,7 +7,7 @@
 namespace tgc::fuzz {
 namespace {
 
-std::shared_ptr<const onnx::Bytes> owned(Bytes bytes) {
+std::shared_ptr<const onnx::Bytes> shared_copy(Bytes bytes) {
   return onnx::Bytes::bytes_from_string(std::string(bytes_as_text(bytes)));
 }
 
@@ -33,7 +33,7 @@ void check_round_trip(const Array& array) {
 }  // namespace
 
 void read_onnx(Bytes bytes) {
-  auto proto = onnx::read_model_bytes(owned(bytes), "");
+  auto proto = onnx::read_model_bytes(shared_copy(bytes), "");
   if (!check_message(proto)) return;
   read_all_bytes(proto->graph.initializers);
   auto model = OnnxModel::make_from_proto(std::move(*proto));
@@ -41,7 +41,7 @@ void read_onnx(Bytes bytes) {
 }
 
 void read_weights(Bytes bytes) {
-  auto tensors = read_safetensors(owned(bytes));
+  auto tensors = read_safetensors(shared_copy(bytes));
   if (check_message(tensors)) read_all_bytes(*tensors);
 }
 

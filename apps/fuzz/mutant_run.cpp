@@ -46,10 +46,10 @@ void MutantLog::note_message(const std::string& text) {
 
 namespace {
 
-struct Header {
+struct MutantHeader {
   uint16_t graph, target, donors, unused;
 };
-static_assert(sizeof(Header) == kMutationStepBytes);
+static_assert(sizeof(MutantHeader) == kMutationStepBytes);
 
 struct Mutant {
   std::string json, original;  // `original`: the graph that was mutated
@@ -58,11 +58,11 @@ struct Mutant {
 };
 
 std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
-  Header header{};
+  MutantHeader header{};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
   auto seeds = seeds_of_kind(kind);
   InputGraph in = load_seed(seeds[header.graph % seeds.size()]);
-  Donor donor = [&](Graph& into, size_t number) {
+  SubgraphDonor donor = [&](Graph& into, size_t number) {
     auto from = seeds_of_kind(GraphKind((size_t(kind) + header.donors) % 4));
     return copy_seed(from[number % from.size()], into);
   };
@@ -82,42 +82,45 @@ std::optional<Mutant> make_mutant(GraphKind kind, Bytes bytes) {
 }
 
 // Runs one graph through the phases (TGC_FUZZ_PHASES).
-class Run {
+class MutantRun {
  public:
-  Run(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log) : m_(mutant), o_(options), log_(log) {}
+  MutantRun(const Mutant& mutant, const MutantRunOptions& options, MutantLog& log)
+      : mutant_(mutant), options_(options), log_(log) {}
 
   void run_all_phases() {
     log_.enter_phase(MutantPhase::load);
-    auto in = load();
+    auto in = load_mutant();
     if (!succeeded(in)) return;
-    tensor_ = in->is_tensor_graph, list_ = !in->list.empty();
+    is_tensor_graph_ = in->is_tensor_graph, is_list_ = !in->list.empty();
     log_.count_outcome(PhaseOutcome::fine);
-    phase(MutantPhase::verify, [&] { return verify(*in); });
-    phase(MutantPhase::texts, [&] { return texts(*in); });
-    phase(MutantPhase::source, [&] { return compile_mutant(""); });
-    phase(MutantPhase::other, [&] { return compile_mutant(m_.other_target); });
-    phase(MutantPhase::stats, [&] { return stats(); });
-    phase(MutantPhase::trace, [&] { return trace(); });
-    phase(MutantPhase::diff, [&] { return diff(); });
-    if (o_.uses_processes) {
-      phase(MutantPhase::ref, [&] { return run_device("REF", "none"); });
-      phase(MutantPhase::cpu, [&] { return run_device("CPU", "REF"); });
-      phase(MutantPhase::bisect, [&] { return run_bisect(); });
-      phase(MutantPhase::reduce, [&] {
+    run_phase(MutantPhase::verify, [&] { return verify(*in); });
+    run_phase(MutantPhase::texts, [&] { return texts(*in); });
+    run_phase(MutantPhase::source, [&] { return compile_mutant(""); });
+    run_phase(MutantPhase::other, [&] { return compile_mutant(mutant_.other_target); });
+    run_phase(MutantPhase::stats, [&] { return stats(); });
+    run_phase(MutantPhase::trace, [&] { return trace(); });
+    run_phase(MutantPhase::diff, [&] { return diff(); });
+    if (options_.uses_processes) {
+      run_phase(MutantPhase::ref, [&] { return run_device("REF", "none"); });
+      run_phase(MutantPhase::cpu, [&] { return run_device("CPU", "REF"); });
+      run_phase(MutantPhase::bisect, [&] { return run_bisect(); });
+      run_phase(MutantPhase::reduce, [&] {
         using Kind = FailureSignature::Kind;
         return run_reduce(Kind::Wrong) || run_reduce(Kind::Refused);
       });
-      phase(MutantPhase::view, [&] { return make_view(); });
+      run_phase(MutantPhase::view, [&] { return make_view(); });
     } else {
-      phase(MutantPhase::ref, [&] { return run_ref_in_process(); });
+      run_phase(MutantPhase::ref, [&] { return run_ref_in_process(); });
     }
   }
 
  private:
-  Result<InputGraph> load() { return load_graph_text(m_.settings, InputKind::Json, m_.json, "mutant"); }
-  InputGraph loaded() { return std::move(*load()); }
+  Result<InputGraph> load_mutant() {
+    return load_graph_text(mutant_.settings, InputKind::Json, mutant_.json, "mutant");
+  }
+  InputGraph load_valid_mutant() { return std::move(*load_mutant()); }
 
-  [[noreturn]] void wrong(const std::string& what) {
+  [[noreturn]] void report_wrong(const std::string& what) {
     log_.note_message(what);
     report_finding(std::string(name_of(log_.phase)) + ": " + what);
   }
@@ -125,27 +128,27 @@ class Run {
   bool succeeded(const Result<T>& result) {
     if (result.ok()) return true;
     const Diag& d = result.diag();
-    if (d.message.empty()) wrong("a refusal without a message");
+    if (d.message.empty()) report_wrong("a refusal without a message");
     classify_error(d.text());
     return false;
   }
   // An internal error, or a signal in REF, is a finding; other errors are acceptable.
   void classify_error(const std::string& text) {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
-    if (has("internal error")) wrong(text);
+    if (has("internal error")) report_wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == MutantPhase::ref && has("killed by SIG")) wrong(text);  // tgc's own crash
+    if (died && log_.phase == MutantPhase::ref && has("killed by SIG")) report_wrong(text);  // tgc's own crash
     log_.count_outcome(died ? PhaseOutcome::contained : PhaseOutcome::refused);
   }
   template <class Body>
-  void phase(MutantPhase p, Body body) {
+  void run_phase(MutantPhase p, Body body) {
     log_.enter_phase(p);
     if (body()) log_.count_outcome(PhaseOutcome::fine);
   }
 
   bool verify(const InputGraph& in) {
-    std::vector<UOp> nodes = list_ ? in.list : toposort(in.root);
-    for (Spec spec : {list_ ? Spec::Program : tensor_ ? Spec::Tensor : Spec::Kernel, Spec::Full})
+    std::vector<UOp> nodes = is_list_ ? in.list : toposort(in.root);
+    for (Spec spec : {is_list_ ? Spec::Program : is_tensor_graph_ ? Spec::Tensor : Spec::Kernel, Spec::Full})
       if (auto violation = tgc::verify(nodes, spec)) (void)violation->text();
     return true;
   }
@@ -153,26 +156,26 @@ class Run {
   bool texts(const InputGraph& in) {
     for (std::string_view name : format_names()) {
       Format format = *parse_format(name);
-      auto text = list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
+      auto text = is_list_ ? write_list(format, in.list, in.info) : write_graph(format, in.root, in.info);
       if (!succeeded(text)) return false;
       if (format == Format::Dot || format == Format::Nodes) continue;
-      auto back = load_graph_text(m_.settings, detect_input_kind(*text), *text, "written");
+      auto back = load_graph_text(mutant_.settings, detect_input_kind(*text), *text, "written");
       if (!succeeded(back)) return false;
     }
     return true;
   }
 
-  Result<Compilation> begin(const std::string& target) {
+  Result<Compilation> begin_compilation(const std::string& target) {
     Session session;
     session.overrides.target = target;
-    return session.begin(loaded());
+    return session.begin(load_valid_mutant());
   }
 
   // Compiles a kernel to its source and other outputs, or the first kernels of a tensor graph.
   bool compile_mutant(const std::string& target) {
-    auto c = begin(target);
+    auto c = begin_compilation(target);
     if (!succeeded(c)) return false;
-    if (!tensor_)
+    if (!is_tensor_graph_)
       return succeeded(c->source()) && succeeded(c->outputs()) &&
              succeeded(c->row_output(get_stage_row(OutputKind::LaunchFacts)));
     if (!succeeded(c->schedule()) || !succeeded(c->schedule_as_json())) return false;
@@ -184,15 +187,15 @@ class Run {
     return true;
   }
 
-  bool watched(StageObserver& stage_observer) {
-    auto c = begin("");
+  bool run_observed(StageObserver& stage_observer) {
+    auto c = begin_compilation("");
     return succeeded(c) && succeeded(run_with_observer(std::move(*c), stage_observer));
   }
 
   bool stats() {
     RuleStats stats;
     StatsObserver counter([](const StageRow&) { return true; }, stats);
-    bool ok = watched(counter);
+    bool ok = run_observed(counter);
     (void)stats_text(stats.counters_by_rule());
     return ok;
   }
@@ -207,29 +210,30 @@ class Run {
     TraceReplay live, replayed;
     TraceForwarder tee({writer->get(), &printer, &live});
     TraceObserver stage_observer(tee);
-    bool ok = watched(stage_observer);
+    bool ok = run_observed(stage_observer);
     if (!succeeded((*writer)->close())) return false;
     Explainer explainer(1, "", false, print);
     TraceForwarder readers({&replayed, &explainer});
     // if a stage refused the graph, the trace ends there
     auto read = read_trace(file.path(), readers);
     if (ok && !succeeded(read)) return false;
-    if (!ok && !read && read.diag().message.find("internal error") != std::string::npos) wrong(read.diag().text());
+    if (!ok && !read && read.diag().message.find("internal error") != std::string::npos)
+      report_wrong(read.diag().text());
     return ok;
   }
 
   bool diff() {
     Graph graph;
-    auto sides = read_graph_pair(graph, {m_.original, "original"}, {m_.json, "mutant"});
+    auto sides = read_graph_pair(graph, {mutant_.original, "original"}, {mutant_.json, "mutant"});
     if (!succeeded(sides)) return false;
     GraphDiff diff = diff_graphs(sides->first, sides->second);
     (void)diff_as_text(diff), (void)diff_as_json(diff);
     return true;
   }
 
-  RunOptions trial(const std::string& device, const std::string& reference) const {
+  RunOptions make_run_options(const std::string& device, const std::string& reference) const {
     return {.input = {.name = "mutant.json"},
-            .device = {.name = device, .timeout_seconds = o_.kernel_limit_seconds},
+            .device = {.name = device, .timeout_seconds = options_.kernel_limit_seconds},
             .compare = {.reference_device = reference}};
   }
   // Counts the outcome if there is a failure.
@@ -243,29 +247,30 @@ class Run {
   // Runs the graph as `tgc run` does. `reference`: the device to compare with, or "none".
   bool run_device(const std::string& device, const std::string& reference) {
     Session session;
-    InputGraph in = loaded();
-    RunOptions spec = trial(device, reference);
-    return tensor_ ? has_no_failure(run_tensor_graph(session, in, spec))
+    InputGraph in = load_valid_mutant();
+    RunOptions spec = make_run_options(device, reference);
+    return is_tensor_graph_ ? has_no_failure(run_tensor_graph(session, in, spec))
                    : has_no_failure(run_kernel(session, in, spec));
   }
 
   bool run_bisect() {
-    CancelRequest limit(nullptr, o_.kernel_limit_seconds);
+    CancelRequest limit(nullptr, options_.kernel_limit_seconds);
     Session session{.cancel = &limit};
-    InputGraph in = loaded();
-    RunOptions spec = trial("REF", "");
-    return tensor_ ? has_no_failure(bisect_tensor_graph(session, in, spec)) : has_no_failure(bisect(session, in, spec));
+    InputGraph in = load_valid_mutant();
+    RunOptions spec = make_run_options("REF", "");
+    return is_tensor_graph_ ? has_no_failure(bisect_tensor_graph(session, in, spec))
+                            : has_no_failure(bisect(session, in, spec));
   }
 
   bool run_reduce(FailureSignature::Kind kind) {
-    CancelRequest limit(nullptr, o_.kernel_limit_seconds);
+    CancelRequest limit(nullptr, options_.kernel_limit_seconds);
     Session session{.num_jobs = 1, .cancel = &limit};
-    InputGraph in = loaded();
-    return has_no_failure(reduce_input(session, in, trial("REF", ""), {kind, ""}));
+    InputGraph in = load_valid_mutant();
+    return has_no_failure(reduce_input(session, in, make_run_options("REF", ""), {kind, ""}));
   }
 
   bool make_view() {
-    MemoryFile file(m_.json);
+    MemoryFile file(mutant_.json);
     auto content = gather_view(Session{}, {.input = file.path(), .should_include_assembly = false});
     if (!succeeded(content)) return false;
     (void)make_view_page("<html></html>", *content);
@@ -274,13 +279,13 @@ class Run {
 
   // Runs a small kernel in this process, so that sanitizers check REF. Skips tensor graphs.
   bool run_ref_in_process() {
-    if (tensor_) return true;
-    InputGraph in = loaded();
-    auto executable = list_ ? Executable::make_for_ref(in.list) : Executable::make_for_ref(in.root);
+    if (is_tensor_graph_) return true;
+    InputGraph in = load_valid_mutant();
+    auto executable = is_list_ ? Executable::make_for_ref(in.list) : Executable::make_for_ref(in.root);
     if (!succeeded(executable)) return false;
     constexpr double kMostSteps = 1e6, kMostBytes = 1e7;
     double steps = 1, bytes = 0;
-    for (UOp u : list_ ? in.list : toposort(in.root)) {
+    for (UOp u : is_list_ ? in.list : toposort(in.root)) {
       if (!u.in({Op::RANGE, Op::SPECIAL})) continue;
       auto most = catch_failures([&] { return u.vmax().to_double() + 1; });
       steps *= most ? std::max(*most, 1.0) : 1;
@@ -296,10 +301,10 @@ class Run {
     return succeeded(execute_kernel(*executable, *device, *inputs, values, {.should_run_in_process = true}));
   }
 
-  const Mutant& m_;
-  const MutantRunOptions& o_;
+  const Mutant& mutant_;
+  const MutantRunOptions& options_;
   MutantLog& log_;
-  bool tensor_ = false, list_ = false;
+  bool is_tensor_graph_ = false, is_list_ = false;
 };
 
 void run_in_process(GraphKind kind, Bytes bytes) {
@@ -311,7 +316,7 @@ void run_in_process(GraphKind kind, Bytes bytes) {
 
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log) {
   log.enter_phase(MutantPhase::load);
-  if (auto mutant = make_mutant(kind, bytes)) Run(*mutant, options, log).run_all_phases();
+  if (auto mutant = make_mutant(kind, bytes)) MutantRun(*mutant, options, log).run_all_phases();
 }
 
 std::string mutant_as_json(GraphKind kind, Bytes bytes) {

@@ -17,13 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Record {
+struct RecordingGraphs {
   std::string producer;
   std::vector<std::string> graphs;  // as tgc's JSON, or as pyrender, which the target skips
 };
 
-std::vector<Record> read_recordings() {
-  std::vector<Record> out;
+std::vector<RecordingGraphs> read_recordings() {
+  std::vector<RecordingGraphs> out;
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(TGC_SOURCE_DIR "/testdata/import"))
     if (entry.path().string().ends_with(".jsonl.gz")) paths.push_back(entry.path());
@@ -35,21 +35,21 @@ std::vector<Record> read_recordings() {
       auto record = reader->next_record();
       require_condition(record.ok(), path.string() + " cannot be read");
       if (!*record) break;
-      Record& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
+      RecordingGraphs& made = out.emplace_back(reader->header().producer, std::vector{(*record)->ast});
       for (const auto& kernel : (*record)->kernels) made.graphs.push_back(kernel.ast);
     }
   }
   return out;
 }
 
-const std::vector<Record>& recordings() {
-  static const std::vector<Record> all = read_recordings();
+const std::vector<RecordingGraphs>& recordings() {
+  static const std::vector<RecordingGraphs> all = read_recordings();
   return all;
 }
 
-class Mutator {
+class JsonMutator {
  public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
+  explicit JsonMutator(uint64_t seed) : random_(seed) {}
 
   size_t random_below(size_t n) { return n ? random_() % n : 0; }
 
@@ -64,14 +64,14 @@ class Mutator {
     const Json& other = nodes[random_below(nodes.size())];
     switch (random_below(8)) {
       case 0: if (other.contains("op")) node["op"] = other["op"]; break;
-      case 1: if (other.contains("dtype")) node["dtype"] = dtype_of(other["dtype"]); break;
+      case 1: if (other.contains("dtype")) node["dtype"] = mutated_dtype(other["dtype"]); break;
       case 2: if (other.contains("arg")) node["arg"] = other["arg"]; else node.erase("arg"); break;
       case 3: if (other.contains("src")) node["src"] = other["src"]; else node.erase("src"); break;
       case 4: mutate_list(node["src"]); break;
       default: mutate_value(node[random_below(2) ? "arg" : "src"], 0);
     }
   }
-  Json dtype_of(const Json& dtype) {
+  Json mutated_dtype(const Json& dtype) {
     if (!dtype.is_string() || random_below(2)) return dtype;
     constexpr const char* kSuffixes[] = {".vec(0)", ".vec(4)", ".vec(70000)", ".ptr(0)", ".ptr(-1)",
                                          ".ptr(9223372036854775807)", ".vec(4).ptr(4)"};
@@ -84,7 +84,7 @@ class Mutator {
       case 0: list.erase(at); break;
       case 1: list.push_back(list[at]); break;
       case 2: std::swap(list[at], list[random_below(list.size())]); break;
-      default: list[at] = number();
+      default: list[at] = edge_number();
     }
   }
   void mutate_value(Json& value, int depth) {
@@ -104,10 +104,10 @@ class Mutator {
       case 1: value = Json::array(); break;
       case 2: value = "x"; break;
       case 3: value = random_below(2) == 0; break;
-      default: value = number();
+      default: value = edge_number();
     }
   }
-  int64_t number() {
+  int64_t edge_number() {
     constexpr int64_t kNumbers[] = {0, 1, -1, 2, 3, 4, 5, 7, 64, 255, 65536, 1 << 20, INT32_MAX, INT32_MIN,
                                     int64_t(INT32_MAX) + 1, int64_t(1) << 40, int64_t(1) << 62, INT64_MAX, INT64_MIN};
     return kNumbers[random_below(std::size(kNumbers))];
@@ -121,8 +121,8 @@ class Mutator {
 void read_recordings_of_releases(Bytes bytes) {
   uint64_t seed = 14695981039346656037ull;
   for (uint8_t b : bytes) seed = (seed ^ b) * 1099511628211ull;
-  Mutator mutator(seed);
-  const Record& record = recordings()[mutator.random_below(recordings().size())];
+  JsonMutator mutator(seed);
+  const RecordingGraphs& record = recordings()[mutator.random_below(recordings().size())];
   const std::string& text = record.graphs[mutator.random_below(record.graphs.size())];
   Json graph = Json::parse(text, nullptr, false);
   if (graph.is_discarded()) return;  // a pyrender text

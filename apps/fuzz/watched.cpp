@@ -61,7 +61,7 @@ std::string read_from_start(int fd) {
 
 // Rewrites the stack frame "PROGRAM(_ZN3tgc4nameEv+0x20)[0x...]" as "  in tgc::name". Drops frames without a C++ name
 // or in tgc::fuzz. Keeps other lines.
-std::string readable(const std::string& line) {
+std::string demangle_frame(const std::string& line) {
   size_t open = line.find('('), plus = line.find("+0x", open);
   if (plus == std::string::npos || line.find(")[0x") == std::string::npos) return line + "\n";
   std::string name = line.substr(open + 1, plus - open - 1);
@@ -75,7 +75,7 @@ std::string readable(const std::string& line) {
 std::string readable_report(int fd) {
   std::string out;
   std::istringstream in(read_from_start(fd));
-  for (std::string line; std::getline(in, line);) out += readable(line);
+  for (std::string line; std::getline(in, line);) out += demangle_frame(line);
   return out;
 }
 

@@ -18,7 +18,7 @@ struct BeamOptions {
   std::string results, plot, shard = "1/1", remove, import_from, export_to, merged;
   std::vector<std::string> merge;
   unsigned num_jobs = 0;
-  CompileOverrides over;
+  CompileOverrides overrides;
 
   std::string file() const { return results.empty() ? BeamResults::default_path() : results; }
 };
@@ -33,16 +33,16 @@ Status print_log(const BeamOptions& o, const BeamLog& log) {
   return o.plot.empty() || log.rounds.empty() ? Status(Unit{}) : write_file(o.plot, draw_beam_plot(log));
 }
 
-int search(BeamOptions& o) {
-  BeamSettings settings = require_value(BeamSettings::extract_settings(o.over.settings_texts));
+int run_search(BeamOptions& o) {
+  BeamSettings settings = require_value(BeamSettings::extract_settings(o.overrides.settings_texts));
   o.plan.shard = require_value(Shard::parse(o.shard));
   o.plan.search_plan.settings = settings;
   o.plan.search_plan.beam_width = o.width ? o.width : size_t(settings.BEAM >= 1 ? settings.BEAM : 2);
   bool measures = o.plan.replay_path.empty() && !o.plan.only_enumerates_opts;
   o.plan.results_path = measures ? o.file() : o.results;  // --replay-times and --enumerate store nothing by default
   handle_termination();
-  o.over.imports_kernels = !o.over.live_command.empty();
-  Session session = make_terminal_session(o.over, o.num_jobs);
+  o.overrides.imports_kernels = !o.overrides.live_command.empty();
+  Session session = make_terminal_session(o.overrides, o.num_jobs);
   bool any = false;
   std::vector<ProgramOpts> faster;
   require_value(run_beam(session, o.plan, [&](const BeamLog& log) {
@@ -61,10 +61,10 @@ int search(BeamOptions& o) {
 
 void print_transfer(const CacheTransferResult& moved, const char* what) {
   for (const std::string& why : moved.skipped_row_texts) show_warning({.message = "left out: " + why});
-  print_output(counted(moved.num_rows, "result") + " " + what + "\n");
+  print_output(count_text(moved.num_rows, "result") + " " + what + "\n");
 }
 
-int manage(const BeamOptions& o) {
+int manage_results(const BeamOptions& o) {
   bool writes = !o.remove.empty() || !o.import_from.empty();
   if (!writes && !std::filesystem::exists(o.file())) {  // no search and no import has made this file yet
     if (!o.results.empty()) return report_error({.message = "there is no such file", .file = o.results});
@@ -73,9 +73,9 @@ int manage(const BeamOptions& o) {
   }
   BeamResults results(o.file(), writes ? SqliteDatabase::Mode::Write : SqliteDatabase::Mode::Read);
   if (!o.import_from.empty()) {
-    print_transfer(require_value(import_cache(o.import_from, results, o.over.target)), "imported");
+    print_transfer(require_value(import_cache(o.import_from, results, o.overrides.target)), "imported");
   } else if (!o.export_to.empty()) {
-    print_transfer(require_value(export_cache(results, o.export_to, o.over.target)), "exported");
+    print_transfer(require_value(export_cache(results, o.export_to, o.overrides.target)), "exported");
   } else if (!o.remove.empty()) {
     size_t removed = results.remove_results(o.remove);
     if (removed == 0)
@@ -99,12 +99,12 @@ void add_beam(CliCommand& cmd) {
   join->add_option("FILES", o.merge, "files of results")->required();
   join->add_option("-o,--output", o.merged, "the merged file")->required();
   add_input_options(cmd, p.input, p.kernel);
-  add_size_option(cmd, o.over);
-  cmd.option("--shard", o.shard, "K/N", "search the Kth of N parts of the kernels");
+  add_size_option(cmd, o.overrides);
+  cmd.add_option("--shard", o.shard, "K/N", "search the Kth of N parts of the kernels");
   cmd.set_group(OptionGroup::Device);
-  cmd.option("--device", p.device, "DEV", "time kernels here, as `tgc run --device`; default: the target's device");
+  cmd.add_option("--device", p.device, "DEV", "time kernels here, as `tgc run --device`; default: the target's device");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
+  cmd.add_option("--reference", p.reference_device, "DEV", "compare candidates with this device; default: REF");
   cmd.set_group(OptionGroup::Search);
   cmd.add_number_option("--width", o.width, "N", 1, 1000,
                         "number of kernels that a round keeps; default: BEAM, else 2");
@@ -115,27 +115,28 @@ void add_beam(CliCommand& cmd) {
   cmd.add_cli_flag("--anew", p.should_search_again, "search kernels that have a result, too");
   cmd.add_cli_flag("--enumerate", p.only_enumerates_opts,
                    "print the candidates without timing them; one round unless --replay-times");
-  cmd.option("--replay-times", p.replay_path, "FILE",
-             "read the times from a file that scripts/tools/beam_record wrote");
+  cmd.add_option("--replay-times", p.replay_path, "FILE",
+                 "read the times from a file that scripts/tools/beam_record wrote");
   cmd.add_jobs_option(o.num_jobs, "one per processor");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print one JSON object per kernel");
   cmd.add_cli_flag("--table", o.table, "print a table of the rounds");
   cmd.add_cli_flag("--explain", o.explain, "print why each opt was chosen");
-  cmd.option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");
-  cmd.option("--results", o.results, "FILE", "the file of results; default: TGC_BEAM_DB, else in the cache folder");
+  cmd.add_option("--plot", o.plot, "FILE.svg", "draw the rounds of the last kernel");
+  cmd.add_option("--results", o.results, "FILE", "the file of results; default: TGC_BEAM_DB, else in the cache folder");
   auto* list = cmd.add_cli_flag("--list", o.list, "list the results");
-  auto* remove = cmd.option("--remove", o.remove, "WHAT", "remove the results of a kernel, a target, or a key prefix");
-  auto* from = cmd.option("--import-cache", o.import_from, "DB", "import the results of tinygrad's cache.db");
-  auto* to = cmd.option("--export-cache", o.export_to, "DB", "export the results to tinygrad's cache.db");
+  auto* remove =
+      cmd.add_option("--remove", o.remove, "WHAT", "remove the results of a kernel, a target, or a key prefix");
+  auto* from = cmd.add_option("--import-cache", o.import_from, "DB", "import the results of tinygrad's cache.db");
+  auto* to = cmd.add_option("--export-cache", o.export_to, "DB", "export the results to tinygrad's cache.db");
   for (auto* one : {list, remove, from, to})
     for (auto* other : {list, remove, from, to})
       if (one != other) one->excludes(other);
-  add_pipeline_options(cmd, o.over, false);
+  add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o, join, list, remove, from, to] {
     bool managed = *list || *remove || *from || *to;
     if (join->parsed()) return require_value(merge_results(o.merge, o.merged)), 0;
-    return managed ? manage(o) : search(o);
+    return managed ? manage_results(o) : run_search(o);
   });
 }
 

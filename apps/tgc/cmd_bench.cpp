@@ -12,12 +12,12 @@ struct BenchOptions {
   KernelBenchPlan kernels;
   bool json = false, list = false, times_kernels = false;
   unsigned num_jobs = 1;
-  CompileOverrides over;
+  CompileOverrides overrides;
 };
 
-int bench(BenchOptions& o) {
+int run_pipeline_bench(BenchOptions& o) {
   if (o.plan.inputs.empty()) o.plan.inputs = {"-"};
-  auto result = require_value(run_bench(make_terminal_session(install_found_opts(o.over), o.num_jobs), o.plan));
+  auto result = require_value(run_bench(make_terminal_session(install_found_opts(o.overrides), o.num_jobs), o.plan));
   const bool is_any_timed = std::ranges::any_of(result.graphs, [](const TimedGraph& g) { return g.graph_time.ok(); });
   if (!is_any_timed && !result.graphs.empty()) require_value(result.graphs[0].graph_time);
   BenchReport report(o.plan, o.num_jobs, result);
@@ -25,13 +25,13 @@ int bench(BenchOptions& o) {
   return 0;
 }
 
-int bench_each_kernel(BenchOptions& o) {
+int run_kernel_bench(BenchOptions& o) {
   o.kernels.inputs = o.plan.inputs.empty() ? std::vector<std::string>{"-"} : o.plan.inputs;
   o.kernels.kernel = o.plan.kernel;
-  CompileOverrides over = install_found_opts(o.over);
-  over.imports_kernels = true;
-  o.kernels.device = over.target;
-  auto result = require_value(bench_kernels(make_terminal_session(over, o.num_jobs), o.kernels));
+  CompileOverrides overrides = install_found_opts(o.overrides);
+  overrides.imports_kernels = true;
+  o.kernels.device = overrides.target;
+  auto result = require_value(bench_kernels(make_terminal_session(overrides, o.num_jobs), o.kernels));
   print_report(o.json ? kernels_json(result) : kernels_text(result));
   const bool is_any_timed = std::ranges::any_of(result.kernels, [](const BenchedKernel& k) { return k.error.empty(); });
   return is_any_timed ? 0 : 2;
@@ -56,7 +56,7 @@ void add_bench(CliCommand& cmd) {
       "memory nor arithmetic is busy). Reasons follow for the slowest kernels, the heaviest first, each with\n"
       "opts that address it; --try measures them, and REF checks the result of the fastest.");
   add_input_options(cmd, o.plan.inputs, o.plan.kernel, "; several are timed together");
-  add_size_option(cmd, o.over);
+  add_size_option(cmd, o.overrides);
   cmd.add_cli_flag("--whole", o.plan.should_include_reading,
                    "of models and tensor graphs: time parsing, scheduling and rendering every kernel");
   auto* repeat = cmd.add_number_option("--repeat", o.plan.repeats, "N", 1, kMaxRuns,
@@ -75,10 +75,10 @@ void add_bench(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json);
   cmd.add_cli_flag("--list", o.list, "print the time of each kernel, too");
-  add_pipeline_options(cmd, o.over);
+  add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o, repeat] {
     if (*repeat) o.kernels.num_runs = o.plan.repeats;
-    return o.times_kernels ? bench_each_kernel(o) : bench(o);
+    return o.times_kernels ? run_kernel_bench(o) : run_pipeline_bench(o);
   });
 }
 

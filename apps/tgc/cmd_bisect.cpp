@@ -12,7 +12,7 @@ struct BisectOptions {
   RunOptions trial;
   BisectPlan plan;
   bool json = false;
-  CompileOverrides over{.imports_kernels = true, .records_live_rewrites = true};
+  CompileOverrides overrides{.imports_kernels = true, .records_live_rewrites = true};
 };
 
 int print_bisect_report(const BisectReport& report, bool json) {
@@ -23,7 +23,7 @@ int print_bisect_report(const BisectReport& report, bool json) {
 }
 
 int run_bisect(BisectOptions& o) {
-  Session session = make_terminal_session(o.over);
+  Session session = make_terminal_session(o.overrides);
   const std::string& command = o.plan.test_command;
   if (!command.empty()) require_value(check_takes_file("--cmd=" + command, command));
   if (require_value(is_model_file(o.trial.input.name)))
@@ -64,10 +64,10 @@ void add_bisect(CliCommand& cmd) {
                "Exit codes: 0 nothing is wrong, or only a known fault of tinygrad that the given arrays do not show;\n"
                "1 a culprit was found; 2 trouble. Faults to try: `tgc help faults`.");
   add_input_options(cmd, t.input.name, t.input.kernel);
-  add_run_options(cmd, t, o.over,
+  add_run_options(cmd, t, o.overrides,
                   "where it fails, as `tgc run --device`; REF runs the linear list; default: as `tgc run`");
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--from", o.over.start_stage, "STAGE", "search only after this stage, whose result the input is");
+  cmd.add_option("--from", o.overrides.start_stage, "STAGE", "search only after this stage, whose result the input is");
   cmd.add_cli_flag("--recorded", t.input.should_run_recorded, "run the linear list that a golden record holds");
   cmd.set_group(OptionGroup::Device);
   cmd.add_cli_flag("--sanitize", t.device.should_use_sanitizer,
@@ -76,20 +76,20 @@ void add_bisect(CliCommand& cmd) {
   cmd.add_cli_flag("--strict", o.plan.is_strict, "exit with 1 for a known fault of tinygrad, too");
   cmd.add_cli_flag("--each-stage", t.compare.should_run_each_stage,
                    "report a stage with a wrong result, although the kernel is right");
-  cmd.option("--against", o.plan.golden_input, "GOLDEN",
-             "find the first stage that differs from a golden record instead");
-  cmd.option("--tinygrad", o.plan.tinygrad_command, "PYTHON",
-             "find the first stage that differs from this tinygrad 0.12.0")
+  cmd.add_option("--against", o.plan.golden_input, "GOLDEN",
+                 "find the first stage that differs from a golden record instead");
+  cmd.add_option("--tinygrad", o.plan.tinygrad_command, "PYTHON",
+                 "find the first stage that differs from this tinygrad 0.12.0")
       ->excludes("--against");
-  cmd.option("--cmd", o.plan.test_command, "'SCRIPT {}'",
-             "find the first rewrite after which this command exits with 0");
+  cmd.add_option("--cmd", o.plan.test_command, "'SCRIPT {}'",
+                 "find the first rewrite after which this command exits with 0");
   cmd.add_cli_flag("--crash", o.plan.may_crash, "find where tgc itself crashes, by compiling in a process of its own");
   cmd.set_group(OptionGroup::Search);
   cmd.add_number_option("--seconds", o.plan.limit_seconds, "S", 0, kMaxTimeoutSeconds,
                         "of a kernel: give up after this time (`unresolved`)");
   add_repro_option(cmd, t.output.repro_path);
   cmd.add_json_flag(o.json, "print one JSON object per kernel");
-  add_pipeline_options(cmd, o.over, false);
+  add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o] { return run_bisect(o); });
 }
 

@@ -9,7 +9,7 @@ struct CacheOptions {
   bool json = false, clear = false;
 };
 
-std::string as_json(const CompileCache& cache) {
+std::string usage_json(const CompileCache& cache) {
   CompileCache::CacheUsage use = cache.measure_usage();
   return json_text([&](JsonWriter& json) {
     json.object([&] {
@@ -19,7 +19,7 @@ std::string as_json(const CompileCache& cache) {
   });
 }
 
-std::string as_text(const CompileCache& cache) {
+std::string usage_text(const CompileCache& cache) {
   if (!cache.is_enabled()) return "the compile cache is off\n";
   CompileCache::CacheUsage use = cache.measure_usage();
   char sizes[64];
@@ -28,13 +28,13 @@ std::string as_text(const CompileCache& cache) {
   return cache.folder().string() + ": " + std::to_string(use.entries) + " entries, " + sizes + "\n";
 }
 
-int run(const CacheOptions& o) {
+int run_cache(const CacheOptions& o) {
   CompileCache& cache = CompileCache::shared_cache();  // throws Failure
   if (o.clear) {
     size_t removed = require_value(cache.clear());
     if (!o.json) print_output("removed " + std::to_string(removed) + " entries\n");
   }
-  return (o.json ? print_output(as_json(cache)) : print_report(as_text(cache))), 0;
+  return (o.json ? print_output(usage_json(cache)) : print_report(usage_text(cache))), 0;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void add_cache(CliCommand& cmd) {
   cmd.set_group(OptionGroup::Output);
   cmd.add_cli_flag("--clear", o.clear, "remove every entry");
   cmd.add_json_flag(o.json);
-  cmd.set_action([&o] { return run(o); });
+  cmd.set_action([&o] { return run_cache(o); });
 }
 
 }  // namespace tgc

@@ -16,66 +16,68 @@ struct CheckOptions {
   unsigned num_jobs = 0;
 };
 
-class Checker {
+class CheckCommand {
  public:
-  explicit Checker(const CheckOptions& options)
-      : o_(options), session_(make_terminal_session(options.num_jobs, options.live)) {}
+  explicit CheckCommand(const CheckOptions& options)
+      : options_(options), session_(make_terminal_session(options.num_jobs, options.live)) {}
 
   int run() {
-    ReplayPlan plan = o_.plan;
-    plan.check_plan = require_value(make_record_checker(session_)->make_plan(o_.stages));
-    plan.check_plan.isolates_stages = o_.isolated;
-    plan.check_plan.traces_rewrites = o_.traced;
-    plan.check_plan.explains_difference = o_.show > 0 || o_.ci.is_wanted();
-    plan.check_plan.uses_color = uses_color(o_.json ? 2 : 1) && !o_.ci.is_wanted();
-    plan.shard = require_value(Shard::parse(o_.shard));
-    for (const std::string& spec : o_.files) {
-      auto status =
-          replay(session_, spec, plan, [&](const std::string& file, const RecordReport& report) { add(file, report); });
+    ReplayPlan plan = options_.plan;
+    plan.check_plan = require_value(make_record_checker(session_)->make_plan(options_.stages));
+    plan.check_plan.isolates_stages = options_.isolated;
+    plan.check_plan.traces_rewrites = options_.traced;
+    plan.check_plan.explains_difference = options_.show > 0 || options_.ci.is_wanted();
+    plan.check_plan.uses_color = uses_color(options_.json ? 2 : 1) && !options_.ci.is_wanted();
+    plan.shard = require_value(Shard::parse(options_.shard));
+    for (const std::string& spec : options_.files) {
+      auto status = replay(session_, spec, plan,
+                           [&](const std::string& file, const RecordReport& report) { add_report(file, report); });
       if (status) continue;
-      if (session_.is_cancelled()) (o_.json ? print_output(summary_.json()) : print_report(summary_.text()));
+      if (session_.is_cancelled()) (options_.json ? print_output(summary_.json()) : print_report(summary_.text()));
       return report_error(status.diag());
     }
-    if (summary_.num_records() || o_.json) print_report(o_.json ? summary_.json() : summary_.text());
-    write_ci_reports(o_.ci, ci_, o_.json);
-    require_value(summary_.check_compared(!o_.plan.record_filter.empty()));
+    if (summary_.num_records() || options_.json) print_report(options_.json ? summary_.json() : summary_.text());
+    write_ci_reports(options_.ci, ci_report_, options_.json);
+    require_value(summary_.check_compared(!options_.plan.record_filter.empty()));
     return summary_.are_all_identical() ? 0 : 1;
   }
 
  private:
-  void add(const std::string& file, const RecordReport& report) {
+  void add_report(const std::string& file, const RecordReport& report) {
     summary_.add_report(report);
-    if (o_.ci.is_wanted()) ci_.add_case(make_ci_case(file, report));
+    if (options_.ci.is_wanted()) ci_report_.add_case(make_ci_case(file, report));
     if (!report.first_difference.empty()) {
-      if (o_.list && !o_.json) show(report.id + "\t" + report.target + "\t" + report.first_difference + "\n");
-      if (shown_ < o_.show) shown_++, explain(file, report);
+      if (options_.list && !options_.json)
+        show_text(report.id + "\t" + report.target + "\t" + report.first_difference + "\n");
+      if (num_shown_ < options_.show) num_shown_++, explain_difference(file, report);
     }
     session_.report_progress(std::to_string(summary_.num_records()) + " records, " +
                              std::to_string(summary_.num_identical()) + " identical");
   }
 
   // With --json, standard output must have only JSON.
-  void show(const std::string& text) {
+  void show_text(const std::string& text) {
     progress_line().clear();
-    if (o_.json) print_message(text);
+    if (options_.json) print_message(text);
     else print_report(text), flush_output();
   }
 
-  void explain(const std::string& file, const RecordReport& r) {
-    show("--- " + record_label(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
-         "  again: tgc check " + file + " --id=" + r.id + " --filter=" + r.target +
-         (o_.stages.empty() ? "" : " --stages='" + o_.stages + "'") + (o_.live.empty() ? "" : " --live=" + o_.live) +
-         (o_.isolated ? " --isolated" : "") + (o_.traced ? " --traced" : "") + " --show=1\n");
+  void explain_difference(const std::string& file, const RecordReport& r) {
+    show_text("--- " + record_label(r.id, r.target) + ": " + r.first_difference + "\n" + r.explanation +
+              "  again: tgc check " + file + " --id=" + r.id + " --filter=" + r.target +
+              (options_.stages.empty() ? "" : " --stages='" + options_.stages + "'") +
+              (options_.live.empty() ? "" : " --live=" + options_.live) + (options_.isolated ? " --isolated" : "") +
+              (options_.traced ? " --traced" : "") + " --show=1\n");
   }
 
-  const CheckOptions& o_;
+  const CheckOptions& options_;
   Session session_;
   ReplaySummary summary_;
-  CiReport ci_ = make_empty_check_report();
-  int shown_ = 0;
+  CiReport ci_report_ = make_empty_check_report();
+  int num_shown_ = 0;
 };
 
-int merge(const CheckOptions& o) {
+int merge_reports(const CheckOptions& o) {
   auto merged = require_value(merge_checks(o.reports));
   if (o.merged.empty()) print_output(merged.json);
   else require_value(write_file(o.merged, merged.json));
@@ -99,11 +101,12 @@ void add_check(CliCommand& cmd) {
   join->add_option("-o,--output", o.merged, "a file for the sum; default: standard output");
   cmd.add_positional("GOLDENS", o.files, "golden files, plain or gzip, or FILE#ID for one record");
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--id", o.plan.id, "ID", "check only the record of that id");
-  cmd.option("--filter", o.plan.record_filter, "TEXT", "check only records whose id, target or device contains TEXT");
-  cmd.option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
+  cmd.add_option("--id", o.plan.id, "ID", "check only the record of that id");
+  cmd.add_option("--filter", o.plan.record_filter, "TEXT",
+                 "check only records whose id, target or device contains TEXT");
+  cmd.add_option("--shard", o.shard, "K/N", "check the Kth of N parts of the records of each file");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--stages", o.stages, "LIST", "compare these stages; see below");
+  cmd.add_option("--stages", o.stages, "LIST", "compare these stages; see below");
   auto* isolated = cmd.add_cli_flag("--isolated", o.isolated, "run each stage on tinygrad's graph of the stage before");
   auto* traced =
       cmd.add_cli_flag("--traced", o.traced, "attach an observer, as trace and stats do, without fast paths");
@@ -118,8 +121,8 @@ void add_check(CliCommand& cmd) {
   cmd.add_cli_flag(kLiveOption, o.live, kLiveOptionHelp)->excludes(isolated)->excludes(traced);
   cmd.set_action([&o, join] {
     if (join->parsed() && o.ci.has_files()) return report_error({.message = "merge takes no --junit or --sarif"});
-    if (join->parsed()) return merge(o);
-    return o.files.empty() ? report_error({.message = "GOLDENS is required"}) : Checker(o).run();
+    if (join->parsed()) return merge_reports(o);
+    return o.files.empty() ? report_error({.message = "GOLDENS is required"}) : CheckCommand(o).run();
   });
 }
 

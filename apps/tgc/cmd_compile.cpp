@@ -9,16 +9,16 @@ struct CompileCommand {
   CompilePlan plan;
   bool json = false, no_cache = false, times = false, assembly = false;
   unsigned num_jobs = 1;
-  CompileOverrides over;
+  CompileOverrides overrides;
 };
 
 // Prints the assembly of hand-written kernels; `tgc dump` prints that of others.
 int print_assembly(const CompileCommand& o) {
-  const Session session = make_terminal_session(o.over, 1);
+  const Session session = make_terminal_session(o.overrides, 1);
   for (const std::string& file : o.plan.inputs) {
-    const SourceJob source = require_value(make_source_job(session, file, o.plan.language, o.over.target));
+    const SourceJob source = require_value(make_source_job(session, file, o.plan.language, o.overrides.target));
     auto made = compile(source.job, Artifact::Assembly);
-    print_report(made ? *made : throw Failure(at_hand_written_line(made.diag(), file)));
+    print_report(made ? *made : throw Failure(point_to_source_line(made.diag(), file)));
   }
   return 0;
 }
@@ -26,7 +26,7 @@ int print_assembly(const CompileCommand& o) {
 int compile_inputs(CompileCommand& o) {
   if (o.assembly) return print_assembly(o);
   o.plan.uses_cache = !o.no_cache;
-  Session session = make_terminal_session(o.over, o.num_jobs);
+  Session session = make_terminal_session(o.overrides, o.num_jobs);
   BatchCompiler all(session, o.plan);
   require_value(all.run());
   print_report(o.json ? all.json(o.times) : all.text());
@@ -64,7 +64,7 @@ void add_compile(CliCommand& cmd) {
   cmd.add_number_option("--timeout", o.plan.timeout_seconds, "S", 0.01, kMaxTimeoutSeconds,
                         "seconds per source; default: 120");
   cmd.add_jobs_option(o.num_jobs, "1");
-  add_pipeline_options(cmd, o.over);
+  add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o] { return compile_inputs(o); });
 }
 

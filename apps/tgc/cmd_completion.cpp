@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 const Words kShells = {"bash", "zsh", "fish"};
 
 // Returns the words that complete an option's value; an empty list if there are none.
-Words words_of(std::string_view option) {
+Words words_of_option(std::string_view option) {
   Words out;
   auto add_names = [&](auto&& rows) {
     for (auto&& row : rows) out.emplace_back(row.name);
@@ -38,20 +38,21 @@ std::string first_sentence(const std::string& text) { return text.substr(0, text
 
 // The completions of the last word of the line, one per line, with a tab and a help text if there is one. `before` is
 // the part of the word that is not completed, such as "--stage=expand,".
-class Candidates {
+class CompletionCandidates {
  public:
-  Candidates(std::string before, std::string_view typed) : before_(std::move(before)), typed_(typed) {}
+  CompletionCandidates(std::string before, std::string_view typed)
+      : kept_text_(std::move(before)), typed_prefix_(typed) {}
   void add(const std::string& word, const std::string& help = "") {
-    if (word.starts_with(typed_)) text_ += before_ + word + (help.empty() ? "" : "\t" + help) + "\n";
+    if (word.starts_with(typed_prefix_)) text_ += kept_text_ + word + (help.empty() ? "" : "\t" + help) + "\n";
   }
   const std::string& text() const { return text_; }
 
  private:
-  std::string before_, text_;
-  std::string_view typed_;
+  std::string kept_text_, text_;
+  std::string_view typed_prefix_;
 };
 
-void add_options(Candidates& to, const CLI::App& command) {
+void add_options(CompletionCandidates& to, const CLI::App& command) {
   for (const CLI::Option* o : command.get_options()) {
     if (o->get_group().empty()) continue;
     for (const std::string& name : o->get_lnames()) to.add("--" + name, first_sentence(o->get_description()));
@@ -59,24 +60,25 @@ void add_options(Candidates& to, const CLI::App& command) {
   }
 }
 
-void add_commands(Candidates& to, const CLI::App& app) {
+void add_commands(CompletionCandidates& to, const CLI::App& app) {
   for (const CLI::App* c : visible_commands(app)) to.add(c->get_name(), first_sentence(c->get_description()));
 }
 
-std::string complete(const CLI::App& app, const Words& words) {
+std::string completions_text(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
   bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
   Words values;
-  if (command) values = words_of(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
+  if (command)
+    values = words_of_option(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));
   if (!values.empty()) {
     size_t from = typed.find_last_of(is_joined ? "=," : ",") + 1;  // complete only the last item of a list a,b
-    Candidates out(std::string(typed.substr(0, from)), typed.substr(from));
+    CompletionCandidates out(std::string(typed.substr(0, from)), typed.substr(from));
     for (const std::string& value : values) out.add(value);
     return out.text();
   }
-  Candidates out("", typed);
+  CompletionCandidates out("", typed);
   if (typed.starts_with('-')) {
     add_options(out, command ? *command : app);
   } else if (!command) {
@@ -105,7 +107,7 @@ void add_completion(CliCommand& cmd) {
   auto words = std::make_shared<Words>();
   CLI::App* asked = app.add_subcommand("complete", "answers those scripts at each TAB")->group("");
   asked->add_option("WORD", *words, "the words after tgc up to the cursor")->required();
-  asked->callback([words, &app] { print_output(complete(app, *words)); });
+  asked->callback([words, &app] { print_output(completions_text(app, *words)); });
 }
 
 }  // namespace tgc

@@ -13,7 +13,7 @@ struct ConformOptions {
   ConformPlan plan;
 };
 
-int run(const ConformOptions& o) {
+int run_conform(const ConformOptions& o) {
   ConformPlan plan = o.plan;
   plan.keeps_differences = o.ci.is_wanted();
   plan.diff_style.uses_color = uses_color(1) && !plan.keeps_differences;
@@ -61,16 +61,16 @@ void add_conform(CliCommand& cmd) {
                "answers nothing, or fails ten times in a row.");
   cmd.add_positional("GOLDENS", o.goldens, "golden files, plain or gzip, or FILE#ID for one record")->required();
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--with", o.plan.command, "COMMAND", "the port: a shell command that answers each line with a line")
+  cmd.add_option("--with", o.plan.command, "COMMAND", "the port: a shell command that answers each line with a line")
       ->required();
-  cmd.option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
-  cmd.option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
+  cmd.add_option("--stage", o.plan.stage, "STAGE", "ask only for this stage");
+  cmd.add_option("--map", o.map, "FILE", "translate the answers' JSON by this table, as in testdata/maps/svod.map");
   cmd.add_number_option("--timeout", o.plan.limit_seconds, "S", 0.001, 86400,
                         "restart the port after S seconds without answer (60)");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
+  cmd.add_option("--as", o.as, "", "compare text (default), structure (without names) or values (computed in REF)")
       ->check(CLI::IsMember({"text", "structure", "values"}));
-  auto* baseline = cmd.option("--baseline", o.baseline, "FILE", "fail only for what conformed in this file");
+  auto* baseline = cmd.add_option("--baseline", o.baseline, "FILE", "fail only for what conformed in this file");
   cmd.add_cli_flag("--write-baseline", o.write, "write what conforms to the file of --baseline; keep its other records")
       ->needs(baseline);
   cmd.set_group(OptionGroup::Output);
@@ -78,7 +78,7 @@ void add_conform(CliCommand& cmd) {
   add_ci_options(cmd, o.ci);
   cmd.add_number_option("--show", o.plan.max_differences, "N", 0, kMaxShownItems,
                         "print the first N differences; default: 3");
-  cmd.set_action([&o] { return run(o); });
+  cmd.set_action([&o] { return run_conform(o); });
 }
 
 }  // namespace tgc

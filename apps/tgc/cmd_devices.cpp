@@ -10,8 +10,8 @@ namespace {
 
 // `kind` is "renderer", "compiler" or "runtime"; the rows of a kind are adjacent.
 struct DeviceRow {
-  std::string kind, name, serves;
-  bool works = false;
+  std::string kind, name, served_targets;
+  bool is_working = false;
   std::string note;  // versions, architectures, or what is missing
 };
 
@@ -29,25 +29,25 @@ void add_renderers(std::vector<DeviceRow>& rows) {
   }
 }
 
-std::string as_json(const std::vector<DeviceRow>& rows) {
+std::string devices_json(const std::vector<DeviceRow>& rows) {
   return json_text([&](JsonWriter& json) {
     json.array([&] {
       for (const DeviceRow& r : rows)
         json.start_line().object([&] {
-          json.member("kind", r.kind).member("name", r.name).member("serves", r.serves).member("note", r.note);
-          json.member("works", r.works);
+          json.member("kind", r.kind).member("name", r.name).member("serves", r.served_targets).member("note", r.note);
+          json.member("works", r.is_working);
         });
       json.start_line();
     });
   });
 }
 
-std::string as_table(const std::vector<DeviceRow>& rows) {
+std::string devices_table(const std::vector<DeviceRow>& rows) {
   std::vector<std::vector<std::string>> cells;
   std::string kind;
   for (const DeviceRow& r : rows) {
     if (r.kind != kind) cells.push_back({(kind.empty() ? "" : "\n") + r.kind + "s"}), kind = r.kind;
-    cells.push_back({r.works ? "  yes" : "  no", r.name, r.serves, r.note});
+    cells.push_back({r.is_working ? "  yes" : "  no", r.name, r.served_targets, r.note});
   }
   return table_text(cells);
 }
@@ -67,7 +67,7 @@ void add_devices(CliCommand& cmd) {
       rows.push_back({"compiler", c.name, c.compiled_targets, c.is_available, c.version});
     for (const RuntimeInfo& r : probe_runtimes())
       rows.push_back({"runtime", r.name, r.execution_method, r.is_available, r.detail_text});
-    (json ? print_output(as_json(rows)) : print_report(as_table(rows)));
+    (json ? print_output(devices_json(rows)) : print_report(devices_table(rows)));
     return 0;
   });
 }

@@ -10,7 +10,7 @@ struct DiffCommand {
   CiOptions ci;
 };
 
-int diff(DiffCommand& o) {
+int run_diff(DiffCommand& o) {
   o.plan.diff_style.uses_color = uses_color(1) && !o.ci.is_wanted();
   const DiffReport report = require_value(diff_inputs(make_terminal_session(0), o.a, o.b, o.plan));
   o.plan.as_json ? print_output(report.text) : print_report(report.text);
@@ -28,13 +28,13 @@ void add_diff(CliCommand& cmd) {
       ->required();
   cmd.add_positional("B", o.b, "the same; default: what tgc makes of A's records");
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--stage", o.plan.stage, "STAGE", "of recordings: compare only this stage");
+  cmd.add_option("--stage", o.plan.stage, "STAGE", "of recordings: compare only this stage");
   cmd.add_cli_flag("--sources-only", o.plan.skips_stages, "of recordings: compare only the kernels' sources");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--ignore", o.plan.ignored_differences, "LIST",
-             "ignore names, tags, metadata, buffers or order; separated by commas");
-  cmd.option("--renames", o.plan.renames_file, "FILE",
-             "of two releases: a file of renames, or none; default: the known renames");
+  cmd.add_option("--ignore", o.plan.ignored_differences, "LIST",
+                 "ignore names, tags, metadata, buffers or order; separated by commas");
+  cmd.add_option("--renames", o.plan.renames_file, "FILE",
+                 "of two releases: a file of renames, or none; default: the known renames");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.plan.as_json);
   add_ci_options(cmd, o.ci);
@@ -43,7 +43,7 @@ void add_diff(CliCommand& cmd) {
                         "of recordings: print N differences in detail; default: 20");
   cmd.add_number_option("--max", o.plan.diff_style.max_changes, "N", 0, kMaxShownItems,
                         "print at most N changes of a graph; default: 40");
-  cmd.set_action([&o] { return diff(o); });
+  cmd.set_action([&o] { return run_diff(o); });
 }
 
 }  // namespace tgc

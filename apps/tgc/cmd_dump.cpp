@@ -15,7 +15,7 @@ struct DumpOptions {
   bool json = false, why = false;
   unsigned num_jobs = 0;
   CompileOptions compile;
-  CompileOverrides over;
+  CompileOverrides overrides;
   CLI::App* app;
 };
 
@@ -33,10 +33,10 @@ bool compiles_source(const StageSelection& stages) {
   });
 }
 
-int dump(const DumpOptions& o) {
+int run_dump(const DumpOptions& o) {
   const std::string format = o.json ? "json" : o.format;
   DumpPlan plan = require_value(make_dump_plan("", format));
-  Session session = make_terminal_session(install_found_opts(o.over), o.num_jobs);
+  Session session = make_terminal_session(install_found_opts(o.overrides), o.num_jobs);
   session.compile_options = o.compile;
   plan.num_threads = session.num_jobs, plan.compile_options = o.compile;
   plan.is_self_describing = !o.output.empty();
@@ -91,28 +91,29 @@ void add_dump(CliCommand& cmd) {
   cmd.set_description("Run the compiler on a graph or model and print it after the chosen stages.",
                       "tgc dump model.onnx --stage=source");
   add_input_options(cmd, o.input, o.kernel);
-  add_size_option(cmd, o.over);
-  add_weights_option(cmd, o.over);
-  cmd.option("--from", o.over.start_stage, "STAGE", "start from the graph after this stage: the input, or a record's");
-  cmd.add_cli_flag("--recorded", o.over.uses_recorded_pipeline,
+  add_size_option(cmd, o.overrides);
+  add_weights_option(cmd, o.overrides);
+  cmd.add_option("--from", o.overrides.start_stage, "STAGE",
+                 "start from the graph after this stage: the input, or a record's");
+  cmd.add_cli_flag("--recorded", o.overrides.uses_recorded_pipeline,
                    "print the stages that a record holds; without it, tgc\n"
                    "compiles a record of tinygrad 0.12.0 again, and prints its own stages");
   cmd.set_group(OptionGroup::Output);
-  cmd.option("--stage", o.stage, "LIST",
-             "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");
-  cmd.option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
+  cmd.add_option("--stage", o.stage, "LIST",
+                 "print these stages: names, aliases, spans a..b, 'all', 'changed'; default: the input's text");
+  cmd.add_option("--format", o.format, "F", "pyrender (default), uops, nodes, repr, json or dot");
   cmd.add_json_flag(o.json, "the same as --format=json");
-  cmd.option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
+  cmd.add_option("-o,--output", o.output, "DIR|FILE", "write a file, or a folder of files KERNEL.NN.STAGE.EXT");
   cmd.add_cli_flag("--why", o.why, "with schedule: say why each kernel is one of its own, and what would fuse it;\n"
                    "a recording has the reasons if tinygrad 0.13 or later was recorded with this version");
   cmd.add_cli_flag("--optimized", o.compile.shows_optimized_ir, "with llvm-ir: print the module after LLVM's O2");
   cmd.add_cli_flag("--lines", o.compile.has_source_lines,
                    "with asm and sass: print the source line of each instruction");
   cmd.set_group(OptionGroup::Pipeline);
-  cmd.option("--machine", o.compile.cpu_machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
+  cmd.add_option("--machine", o.compile.cpu_machine, "M", "compile CPU code for x86_64[:CPU] or aarch64[:CPU]");
   cmd.add_jobs_option(o.num_jobs, "one per processor");
-  add_pipeline_options(cmd, o.over);
-  cmd.set_action([&o] { return dump(o); });
+  add_pipeline_options(cmd, o.overrides);
+  cmd.set_action([&o] { return run_dump(o); });
 }
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ void add_emulate(CliCommand& cmd) {
                "Exit code:  the program's, or 2 if it cannot be run");
   cmd.add_positional("PROGRAM", o.command, "the program and its arguments, after --")->required();
   cmd.set_group(OptionGroup::Device);
-  cmd.option("--device", o.device, "GPU", "emulate CUDA or HIP, optionally with an architecture: CUDA::sm_80");
+  cmd.add_option("--device", o.device, "GPU", "emulate CUDA or HIP, optionally with an architecture: CUDA::sm_80");
   cmd.add_cli_flag("--race", o.checks_races, "report data races between threads");
   cmd.set_action([&o]() -> int { throw Failure(emulate_program(o)); });
 }

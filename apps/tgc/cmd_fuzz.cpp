@@ -38,19 +38,20 @@ void add_fuzz(CliCommand& cmd) {
   cmd.add_number_option("--count", o.spec.num_graphs, "N", 1, INT64_MAX, "number of kernels; default: 1000");
   cmd.add_number_option("--minutes", o.spec.limit_minutes, "M", 0, kMaxTimeoutSeconds / 60,
                         "run for this time instead of --count");
-  auto* graph = cmd.option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
-  cmd.option("--grow", o.spec.golden_files, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
+  auto* graph = cmd.add_option("--graph", o.spec.graph, "NAME", "make only the graph that a report calls NAME");
+  cmd.add_option("--grow", o.spec.golden_files, "GOLDENS", "golden files with the kernels and tensor graphs to mutate");
   cmd.set_group(OptionGroup::Device);
-  cmd.option("--device", o.spec.device, "DEV", "run every kernel on DEV, too; default: one in 16, on the CPU");
+  cmd.add_option("--device", o.spec.device, "DEV", "run every kernel on DEV, too; default: one in 16, on the CPU");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--known", o.spec.known_rules_file, "FILE.md",
-             "ignore these unsound rules, as testdata/known_unsound.md names them; with --live: the built-in tables");
-  cmd.option("--tinygrad", o.spec.tinygrad_command, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
+  cmd.add_option(
+      "--known", o.spec.known_rules_file, "FILE.md",
+      "ignore these unsound rules, as testdata/known_unsound.md names them; with --live: the built-in tables");
+  cmd.add_option("--tinygrad", o.spec.tinygrad_command, "PYTHON", "compare with this Python's tinygrad 0.12.0, too");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print one JSON object");
-  cmd.option("--findings", o.spec.folder, "DIR", "write a repro bundle of each finding to this folder");
-  cmd.option("--state", o.spec.state_file, "FILE",
-             "save the campaign every minute and at the end; resume it from there")
+  cmd.add_option("--findings", o.spec.folder, "DIR", "write a repro bundle of each finding to this folder");
+  cmd.add_option("--state", o.spec.state_file, "FILE",
+                 "save the campaign every minute and at the end; resume it from there")
       ->excludes(graph);
   cmd.set_group(OptionGroup::Pipeline);
   cmd.add_jobs_option(o.num_jobs, "one per processor");

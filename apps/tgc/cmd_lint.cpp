@@ -28,7 +28,7 @@ int run(const LintOptions& o) {
     auto lines = require_value(LineReader::open(file));
     std::optional<Diag> cut;
     for (std::string line; require_value(next_whole_line(*lines, line, file, cut));)
-      if (!line.empty()) require_value(lint.add(line, file, lines->line_number()));
+      if (!line.empty()) require_value(lint.add_line(line, file, lines->line_number()));
     if (cut) show_warning(*cut);
   }
   const bool has_events = lint.num_calls() || !lint.findings().empty();

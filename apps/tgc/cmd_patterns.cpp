@@ -10,12 +10,12 @@ namespace {
 struct PatternsOptions {
   std::string recording, stage, set, op;
   bool json = false;
-  CompileOverrides over{.records_live_rewrites = true};
+  CompileOverrides overrides{.records_live_rewrites = true};
 };
 
 // Returns the rules of --stage in the order in which they are tried.
 std::vector<CatalogRule> rules_of_stage(const PatternsOptions& o) {
-  const Session session{.overrides = o.over};
+  const Session session{.overrides = o.overrides};
   Settings settings = require_value(session.merge_settings());
   const StageRow* row = find_stage_row(o.stage);
   if (!row) throw Failure(unknown_stage_error(o.stage));
@@ -36,15 +36,16 @@ std::vector<CatalogRule> rules_of_set(const std::string& name) {
   throw Failure(unknown_word_error("rule set", name, names, "one that `tgc patterns --json` lists"));
 }
 
-int patterns(const PatternsOptions& o) {
+int list_patterns(const PatternsOptions& o) {
   PatternListOptions listing{.uses_color = uses_color(1)};
   if (!o.op.empty()) listing.ops.add(require_value(op_of_word(o.op)));
   if (!o.recording.empty()) {
     RewriteCounts counts(o.stage, listing.ops);
-    require_value(for_each_pipeline(make_terminal_session(o.over), o.recording, "", [&](Pipeline& pipeline) -> Status {
-      auto status = pipeline.require_ability(Ability::Rewrites);
-      return status ? counts.add_pipeline(pipeline) : status;
-    }));
+    require_value(
+        for_each_pipeline(make_terminal_session(o.overrides), o.recording, "", [&](Pipeline& pipeline) -> Status {
+          auto status = pipeline.require_ability(Ability::Rewrites);
+          return status ? counts.add_pipeline(pipeline) : status;
+        }));
     require_value(counts.outcome());
     return print_report(o.json ? counts.rules_json() : counts.rules_text()), 0;
   }
@@ -62,15 +63,16 @@ void add_patterns(CliCommand& cmd) {
                       "Of an input: the rules that matched in its stages, named by file and line if tinygrad's.");
   auto* recording = cmd.add_positional("INPUT", o.recording, "list the rules that matched in this input instead");
   cmd.set_group(OptionGroup::Input);
-  auto* stage = cmd.option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
-  cmd.option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
+  auto* stage =
+      cmd.add_option("--stage", o.stage, "STAGE", "list the rules of this stage, in the order they are tried");
+  cmd.add_option("--in", o.set, "NAME", "list the rules of a PatternMatcher of tinygrad, for example symbolic_simple")
       ->excludes(stage)
       ->excludes(recording);
-  cmd.option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
+  cmd.add_option("--op", o.op, "OP", "list only rules that may rewrite a node of this op");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print JSON, with the number of rules of each set and stage");
-  add_pipeline_options(cmd, o.over);
-  cmd.set_action([&o] { return patterns(o); });
+  add_pipeline_options(cmd, o.overrides);
+  cmd.set_action([&o] { return list_patterns(o); });
 }
 
 }  // namespace tgc

@@ -7,22 +7,22 @@ namespace {
 
 struct ProfileCommand {
   std::string input, against, with;
-  CompileOverrides over;
+  CompileOverrides overrides;
   bool json = false, packets = false, waves = false, counters = false, memory = false;
   unsigned num_jobs = 0;
 };
 
-profile::Profile analyzed(const ProfileCommand& o, const InputName& name) {
+profile::Profile read_and_analyze(const ProfileCommand& o, const InputName& name) {
   auto trace = require_value(profile::read_trace(name.file));
   return require_value(profile::analyze_profile(std::move(trace), {.kernel = name.id, .num_threads = o.num_jobs}));
 }
 
-bool is_part(const ProfileCommand& o) {
+bool shows_only_a_part(const ProfileCommand& o) {
   return o.packets || o.waves || o.counters || o.memory || !o.against.empty();
 }
 
 bool shows_sources(const ProfileCommand& o, const InputName& name) {
-  return !is_part(o) && (!name.id.empty() || !o.with.empty());
+  return !shows_only_a_part(o) && (!name.id.empty() || !o.with.empty());
 }
 
 int run(const ProfileCommand& o) {
@@ -30,16 +30,16 @@ int run(const ProfileCommand& o) {
   if (o.memory && !name.id.empty())
     return report_error({.message = "--memory is about the whole profile, not a kernel"});
   const bool has_options =
-      !(o.with.empty() && o.over.target.empty() && o.over.settings_texts.empty() && o.over.opts.empty());
+      !(o.with.empty() && o.overrides.target.empty() && o.overrides.settings_texts.empty() && o.overrides.opts.empty());
   if (has_options && !shows_sources(o, name))
     return report_error({.message = "--with, --target, --set and --opts are for the source lines of a kernel",
                          .expected = "TRACE#KERNEL, or --with"});
-  profile::Profile p = analyzed(o, name);
-  const Session session = make_terminal_session(o.over, o.num_jobs);
-  if (!is_part(o)) p.kernel_works = profile::find_kernel_works(session, p.trace);
+  profile::Profile p = read_and_analyze(o, name);
+  const Session session = make_terminal_session(o.overrides, o.num_jobs);
+  if (!shows_only_a_part(o)) p.kernel_works = profile::find_kernel_works(session, p.trace);
   if (shows_sources(o, name)) p.sources = require_value(profile::find_sources(session, o.with, p));
   if (!o.against.empty()) {
-    profile::Profile other = analyzed(o, InputName::parse(o.against));
+    profile::Profile other = read_and_analyze(o, InputName::parse(o.against));
     print_report(o.json ? profile::comparison_json(p, other) : profile::comparison_text(p, other));
   } else if (o.packets) {
     profile::print_packets(p, o.json, [](std::string_view text) { print_report(text); });
@@ -73,9 +73,9 @@ void add_profile(CliCommand& cmd) {
   cmd.add_positional("TRACE", o.input, "profile.pkl; #KERNEL selects the runs of a kernel, #'KERNEL n2' one run")
       ->required();
   cmd.set_group(OptionGroup::Input);
-  cmd.option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
+  cmd.add_option("--with", o.with, "INPUT", "a recording, rewrites.pkl or graph with the kernel, for its source lines");
   cmd.set_group(OptionGroup::Comparison);
-  cmd.option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
+  cmd.add_option("--against", o.against, "TRACE", "compare with this newer profile, instruction by instruction");
   cmd.set_group(OptionGroup::Output);
   std::vector<CLI::Option*> parts;
   parts.push_back(cmd.add_cli_flag("--packets", o.packets, "list the packets of the traces"));
@@ -88,7 +88,7 @@ void add_profile(CliCommand& cmd) {
   for (CLI::Option* part : parts) part->excludes("--against");
   cmd.add_json_flag(o.json);
   cmd.add_jobs_option(o.num_jobs, "one per processor");
-  add_pipeline_options(cmd, o.over, false, false);
+  add_pipeline_options(cmd, o.overrides, false, false);
   cmd.set_action([&o] { return run(o); });
 }
 

@@ -25,7 +25,7 @@ class VerdictCounts {
   }
   size_t total() const { return total_; }
   std::string text() const {
-    std::string out = counted(total_, kernels_ ? "kernel" : "schedule") + ":";
+    std::string out = count_text(total_, kernels_ ? "kernel" : "schedule") + ":";
     for (auto& [name, count] : counts_) out += (out.back() == ':' ? " " : ", ") + std::to_string(count) + " " + name;
     if (kernels_) out += "; a proof covers neither the schedule before a kernel nor its source";
     return out + "\n";
@@ -49,7 +49,7 @@ int run(const ProveOptions& o) {
   Session session = make_terminal_session(o.overrides, o.num_jobs);
   FailureCollector refusals(session);
   ProofCache cache;
-  cache.keep_verdicts();
+  cache.make_persistent();
   std::map<Kind, size_t> verdicts;
   size_t failed = 0, done = 0;
   {
@@ -59,7 +59,7 @@ int run(const ProveOptions& o) {
       verdicts[proof->verdict]++, failed += proof->error.has_value(), counts.add(*proof);
       weak += proof->verdict == Kind::Proven && proof->has_floats() && proof->weakest_sense() > accepted;
       print_report(o.should_print_json ? proof_json(*proof) : proof_text(*proof));
-      session.report_progress(counted(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
+      session.report_progress(count_text(++done, "kernel") + ", " + std::to_string(verdicts[Kind::Proven]) + " proven");
     };
     require_value(refusals.for_each_input(o.input, o.kernel, [&](InputGraph graph) -> Status {
       if (!shard.has_record(number++)) return Status(Unit{});
@@ -120,26 +120,26 @@ void add_prove(CliCommand& cmd) {
   add_input_options(cmd, o.input, o.kernel);
   auto* rules = cmd.add_cli_flag("--rules", o.should_prove_rules,
                                  "instead: prove the rules themselves, for all dtypes and values");
-  cmd.option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
+  cmd.add_option("--rule", o.rule, "RULE", "with --rules: only these rules: a name with `*`, or a part of FILE:LINE")
       ->needs(rules);
-  cmd.option("--write-table", o.table_path, "FILE",
-             "with --rules --live: also write the verdicts as a table in Markdown")
+  cmd.add_option("--write-table", o.table_path, "FILE", "with --rules --live: write the verdicts to a Markdown table")
       ->needs(rules);
   cmd.add_cli_flag("--list-instances", o.should_list_instances,
                    "with --rules --live: also list what was decided of each rule")
       ->needs(rules);
-  cmd.option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
+  cmd.add_option("--stage", o.stage, "LIST", "with --rules: only the rules of these stages")->needs(rules);
   cmd.add_cli_flag("--strict", o.is_strict,
                    "fail (exit code 1) for each kernel, or rule with --rules, that is not proven");
-  cmd.option("--floats", o.float_sense, "SENSE",
-             "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
+  cmd.add_option("--floats", o.float_sense, "SENSE",
+                 "the weakest sense that --strict accepts: bit-exact, but-nan, finite, rounding or reals (default)");
   cmd.add_cli_flag("--no-check", o.should_skip_ref_check,
                    "do not run the graphs of stages in REF if all rewrites are proven");
   cmd.add_number_option("--timeout", o.timeout_seconds, "S", 0, kMostProofSeconds,
                     "time limit for one kernel; default: 30 seconds of processor time; 0: none. The rest is unknown");
-  cmd.option("--program", o.program_path, "FILE.py",
-             "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
-  cmd.option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
+  cmd.add_option(
+      "--program", o.program_path, "FILE.py",
+      "with --live: also write a Python program that shows the wrong value with that tinygrad, if there is one");
+  cmd.add_option("--shard", o.shard, "K/N", "prove the Kth of N parts of the kernels, or of the rules");
   cmd.add_jobs_option(o.num_jobs, "1");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.should_print_json, "print one JSON object for each kernel");

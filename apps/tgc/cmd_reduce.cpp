@@ -15,7 +15,7 @@ struct ReduceOptions {
   RunOptions trial;
   std::string symptom = "wrong", output, tinygrad;
   bool json = false;
-  CompileOverrides over{.records_live_rewrites = true};
+  CompileOverrides overrides{.records_live_rewrites = true};
 };
 
 // Returns the command that repeats the failure.
@@ -26,7 +26,7 @@ std::string repeat_command(const Session& session, const ReduceOptions& o, const
   return bundle_command(session, o.output);
 }
 
-ReduceReport reduced(const Session& session, const ReduceOptions& o, const FailureCriterion& criterion) {
+ReduceReport run_reduction(const Session& session, const ReduceOptions& o, const FailureCriterion& criterion) {
   auto is_model = is_model_file(o.trial.input.name);
   if (!is_model) return {.error = is_model.diag().text()};
   if (*is_model) return reduce_model(session, o.trial.input.name, o.trial, criterion);
@@ -45,9 +45,9 @@ int run_reduce(ReduceOptions& o) {
   if (criterion.kind == Kind::Differs) criterion.script_command = o.tinygrad;
   if (criterion.kind == Kind::Differs && o.tinygrad.empty())
     return report_error({.message = "--while=differs needs tinygrad", .expected = "--tinygrad=PYTHON"});
-  o.over.imports_kernels = !o.over.live_command.empty();
-  Session session = make_terminal_session(o.over, std::max(1u, std::thread::hardware_concurrency()));
-  ReduceReport report = reduced(session, o, criterion);
+  o.overrides.imports_kernels = !o.overrides.live_command.empty();
+  Session session = make_terminal_session(o.overrides, std::max(1u, std::thread::hardware_concurrency()));
+  ReduceReport report = run_reduction(session, o, criterion);
   if (!report.error.empty()) return o.json ? (print_output(report.json()), 2) : report_error({.message = report.error});
   require_value(write_file(o.output, report.bundle_text));
   if (o.json) print_output(report.json());
@@ -74,14 +74,14 @@ void add_reduce(CliCommand& cmd) {
                "the same rule and stage. Ctrl-C keeps the best result so far.\n"
                "Exit codes: 0 reduced, 2 trouble, for example if nothing fails.");
   add_input_options(cmd, t.input.name, t.input.kernel);
-  add_run_options(cmd, t, o.over, "where it fails, as `tgc run --device`");
+  add_run_options(cmd, t, o.overrides, "where it fails, as `tgc run --device`");
   cmd.set_group(OptionGroup::Search);
-  cmd.option("--while", o.symptom, "WHAT", "the failure to keep; see below");
-  cmd.option("--tinygrad", o.tinygrad, "PYTHON", "for differs: a Python with tinygrad 0.12.0 and tgc.export");
+  cmd.add_option("--while", o.symptom, "WHAT", "the failure to keep; see below");
+  cmd.add_option("--tinygrad", o.tinygrad, "PYTHON", "for differs: a Python with tinygrad 0.12.0 and tgc.export");
   cmd.set_group(OptionGroup::Output);
-  cmd.option("-o,--output", o.output, "FILE", "write this repro bundle, which `tgc run` repeats")->required();
+  cmd.add_option("-o,--output", o.output, "FILE", "write this repro bundle, which `tgc run` repeats")->required();
   cmd.add_json_flag(o.json, "print one JSON object");
-  add_pipeline_options(cmd, o.over, false);
+  add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o] { return run_reduce(o); });
 }
 

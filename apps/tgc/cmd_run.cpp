@@ -49,14 +49,15 @@ void add_run(CliCommand& cmd) {
                    "run the linear list and the stages that a golden record holds");
   auto* nan = cmd.add_cli_flag("--nan", o.should_explain_nan,
                                "explain the NaN that `tinygrad_export.py --watch-nan` found in a recording");
-  cmd.option("--onnx-test", o.onnx_tests, "DIR",
-             "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
+  cmd.add_option("--onnx-test", o.onnx_tests, "DIR",
+                 "run ONNX conformance cases: folders with model.onnx and test_data_set_*, or folders of such")
       ->check(CLI::ExistingDirectory);
   add_language_option(cmd, o.source_options.language);
   auto* language = cmd->get_option("--language");
-  cmd.option("--grid", o.grid, "X[,Y[,Z]]", "with --language: number of work groups (blocks); default: 1")
+  cmd.add_option("--grid", o.grid, "X[,Y[,Z]]", "with --language: number of work groups (blocks); default: 1")
       ->needs(language);
-  cmd.option("--block", o.block, "X[,Y[,Z]]", "with --language: threads of a work group; default: 1")->needs(language);
+  cmd.add_option("--block", o.block, "X[,Y[,Z]]", "with --language: threads of a work group; default: 1")
+      ->needs(language);
   cmd.add_repeated_option("--arg", o.source_options.size_texts, "NAME=N",
                "with --language: elements of a pointer (NAME=float[N] if the source has no type), or a number's value")
       ->needs(language);
@@ -71,10 +72,10 @@ void add_run(CliCommand& cmd) {
            "run the graph after every stage in REF, name the first wrong one");
   add_repro_option(cmd, t.output.repro_path);
   add_save_failures_option(cmd, t.output.failures_folder);
-  cmd.option("--save", t.output.save_path, "F.npz", "write the results of the kernel ({} as in --inputs)");
+  cmd.add_option("--save", t.output.save_path, "F.npz", "write the results of the kernel ({} as in --inputs)");
   cmd.add_json_flag(o.should_print_json, "print one JSON object per kernel");
   add_pipeline_options(cmd, o.overrides, false);
-  cmd.option("--profile", o.profile_path, "F", "write what the emulated AMD executes, for tgc profile")
+  cmd.add_option("--profile", o.profile_path, "F", "write what the emulated AMD executes, for tgc profile")
       ->needs("--emulate");
   for (CLI::Option* other : cmd->get_options([](const CLI::Option* x) { return !x->get_lnames().empty(); }))
     if (other != nan && !other->check_lname("json") && !other->check_lname("help")) nan->excludes(other);

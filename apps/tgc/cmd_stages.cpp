@@ -7,7 +7,7 @@ void add_stages(CliCommand& cmd) {
   struct Options {
     std::string recording;
     bool json = false;
-    CompileOverrides over;
+    CompileOverrides overrides;
   };
   auto& o = cmd.make_owned_value<Options>();
   cmd.set_description("List the stages of the pipeline in order: name, alias, level and number of rules.", "tgc stages",
@@ -15,10 +15,10 @@ void add_stages(CliCommand& cmd) {
   cmd.add_positional("INPUT", o.recording, "list the stages of this input instead; of a recording, those that it has");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json);
-  add_pipeline_options(cmd, o.over);
+  add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o] {
     if (o.recording.empty()) return (o.json ? print_output(stage_list_json()) : print_report(stage_list_text())), 0;
-    auto list = require_value(list_recorded_stages(make_terminal_session(o.over), o.recording));
+    auto list = require_value(list_recorded_stages(make_terminal_session(o.overrides), o.recording));
     return print_report(o.json ? list.json() : list.text()), 0;
   });
 }

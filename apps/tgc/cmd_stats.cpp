@@ -10,17 +10,17 @@ namespace {
 struct StatsOptions {
   std::string input = "-", kernel, stage, op;
   bool json = false, never = false;
-  CompileOverrides over{.records_live_rewrites = true};
+  CompileOverrides overrides{.records_live_rewrites = true};
   CLI::App* app;
 };
 
-int stats(const StatsOptions& o) {
+int run_stats(const StatsOptions& o) {
   OpSet ops;
   if (!o.op.empty()) ops.add(require_value(op_of_word(o.op)));
   StageSelection stages(o.stage);
   RuleStats attempts;
   RewriteCounts counts(o.stage, ops);
-  Session session = make_terminal_session(o.over);
+  Session session = make_terminal_session(o.overrides);
   FailureCollector refusals(session);
   require_value(refusals.for_each_pipeline(o.input, o.kernel, [&](Pipeline& pipeline) -> Status {
     if (pipeline.has_ability(Ability::Attempts)) {
@@ -56,13 +56,13 @@ void add_stats(CliCommand& cmd) {
                "of each stage, and with --rewrites the same columns as tinygrad took the times.\n"
                "Exit codes: 0, 1 a stage refused one of several graphs that tinygrad accepts, 2 trouble.");
   add_input_options(cmd, o.input, o.kernel);
-  cmd.option("--stage", o.stage, "LIST", "count only in these stages");
-  cmd.option("--op", o.op, "OP", "count only rules that may rewrite a node of this op");
+  cmd.add_option("--stage", o.stage, "LIST", "count only in these stages");
+  cmd.add_option("--op", o.op, "OP", "count only rules that may rewrite a node of this op");
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print JSON, with the rules that were never tried");
   cmd.add_cli_flag("--never", o.never, "print the rules that never matched instead");
-  add_pipeline_options(cmd, o.over);
-  cmd.set_action([&o] { return stats(o); });
+  add_pipeline_options(cmd, o.overrides);
+  cmd.set_action([&o] { return run_stats(o); });
 }
 
 }  // namespace tgc

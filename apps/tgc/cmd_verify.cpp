@@ -13,7 +13,7 @@ namespace {
 struct VerifyOptions {
   std::string input = "-", kernel, spec;
   bool json = false, structure = false;
-  CompileOverrides over;
+  CompileOverrides overrides;
   CLI::App* app;
 };
 
@@ -24,7 +24,7 @@ int verify_structure(const InputGraph& in, bool json, HeldOutput& out) {
   return report.ok() ? 0 : 1;
 }
 
-std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
+std::string verdict_json(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("name", in.info.name).member("spec", name_of(spec)).member("nodes", nodes).member("ok", !v);
@@ -36,7 +36,7 @@ std::string as_json(const InputGraph& in, Spec spec, size_t nodes, const std::op
   });
 }
 
-std::string as_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
+std::string verdict_text(const InputGraph& in, Spec spec, size_t nodes, const std::optional<InvalidNode>& v) {
   std::string name(name_of(spec));
   if (!v) return in.info.name + ": " + std::to_string(nodes) + " nodes, all good by the specification '" + name + "'\n";
   return in.diag_at(v->node, "not a well-formed " + name + " graph: " + v->text).text() +
@@ -49,7 +49,7 @@ int verify_input(const VerifyOptions& o) {
     throw Failure(unknown_word_error("specification", o.spec, spec_names(), "tensor, kernel, program or full"));
   int exit_code = 0;
   bool is_noted = false;
-  const Session session = make_terminal_session(o.over);
+  const Session session = make_terminal_session(o.overrides);
   HeldOutput out;
   require_value(for_each_graph(
       session, o.input, o.kernel,
@@ -68,7 +68,7 @@ int verify_input(const VerifyOptions& o) {
         std::vector<UOp> nodes = in.list.empty() ? toposort(in.root) : in.list;
         auto violation = first_invalid_node(nodes, spec, !in.list.empty());
         if (violation) exit_code = 1;
-        out.add((o.json ? as_json : as_text)(in, spec, nodes.size(), violation));
+        out.add((o.json ? verdict_json : verdict_text)(in, spec, nodes.size(), violation));
         return Unit{};
       },
       true));
@@ -85,13 +85,13 @@ void add_verify(CliCommand& cmd) {
                       "tgc verify kernel.uop --spec=kernel");
   add_input_options(cmd, o.input, o.kernel);
   cmd.set_group(OptionGroup::Comparison);
-  auto* spec = cmd.option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
+  auto* spec = cmd.add_option("--spec", o.spec, "S", "tensor, kernel, program or full; default: by the input");
   cmd.add_cli_flag("--structure", o.structure,
                    "of any release: check only that sources precede users and that ops exist")
       ->excludes(spec);
   cmd.set_group(OptionGroup::Output);
   cmd.add_json_flag(o.json, "print one JSON object per graph");
-  add_pipeline_options(cmd, o.over);
+  add_pipeline_options(cmd, o.overrides);
   cmd.set_action([&o] { return verify_input(o); });
 }
 

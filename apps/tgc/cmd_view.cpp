@@ -27,10 +27,10 @@ struct ViewOptions {
   std::string device;
   bool no_assembly = false, strip_paths = false, open = false, run = false, bisect = false, prove = false;
   int port = 0;
-  CompileOverrides over{.records_live_rewrites = true};
+  CompileOverrides overrides{.records_live_rewrites = true};
 };
 
-int serve(const ViewOptions& o, Session& session, ViewContent content) {
+int serve_view(const ViewOptions& o, Session& session, ViewContent content) {
   auto server = require_value(ViewServer::start_server(o.port, view_page_code(), std::move(content)));
   print_output(server->page_address() + "\n");
   flush_output();
@@ -47,7 +47,7 @@ int serve(const ViewOptions& o, Session& session, ViewContent content) {
   return 0;
 }
 
-ViewRequest plan_of(const ViewOptions& o) {
+ViewRequest make_view_request(const ViewOptions& o) {
   return {.input = o.input,
           .kernel = o.kernel,
           .other_input = o.other,
@@ -61,7 +61,7 @@ ViewRequest plan_of(const ViewOptions& o) {
 }
 
 int view(const ViewOptions& o) {
-  Session session = make_terminal_session(o.over, 0);
+  Session session = make_terminal_session(o.overrides, 0);
   session.compile_options.has_source_lines = true;
   std::string page;
   int outcome = 0;
@@ -70,8 +70,8 @@ int view(const ViewOptions& o) {
   } else if (is_profile) {
     page = require_value(read_profile_page(profile_page_code(), session, o.input, o.other));
   } else {
-    ViewContent content = require_value(gather_view(session, plan_of(o)));
-    if (o.output.empty()) return serve(o, session, std::move(content));
+    ViewContent content = require_value(gather_view(session, make_view_request(o)));
+    if (o.output.empty()) return serve_view(o, session, std::move(content));
     page = make_view_page(view_page_code(), content, session.num_jobs);
     for (const RecordedGraph& g : content.graphs)  // the page shows what tinygrad did before it raised the error
       if (!g.producer.empty() && !g.error.empty()) session.send_warning({.message = g.error}), outcome = 2;
@@ -91,10 +91,10 @@ void add_view(CliCommand& cmd) {
   auto* b = cmd.add_positional("B", o.other,
                            "a second input to compare with; records and folders are shown as recorded; for a\n"
                            "profile.pkl, a newer profile.pkl, or an input with its kernels, for their lines and UOps");
-  add_size_option(cmd, o.over);
-  add_weights_option(cmd, o.over);
+  add_size_option(cmd, o.overrides);
+  add_weights_option(cmd, o.overrides);
   cmd.set_group(OptionGroup::Device);
-  cmd.option("--device", o.device, "DEV", "where --run and --bisect run kernels; otherwise the same as --target");
+  cmd.add_option("--device", o.device, "DEV", "where --run and --bisect run kernels; otherwise the same as --target");
   cmd.add_cli_flag("--run", o.run, "run the kernels and show the time of each: the fastest of 5 runs")->excludes(b);
   cmd.add_cli_flag("--bisect", o.bisect,
                    "bisect a kernel that computes a wrong result and open the page at the culprit")
@@ -102,14 +102,14 @@ void add_view(CliCommand& cmd) {
   cmd.add_cli_flag("--prove", o.prove, "prove each rewrite of kernels, as tgc prove does, and show the verdicts")
       ->excludes(b);
   cmd.set_group(OptionGroup::Output);
-  auto* output = cmd.option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
+  auto* output = cmd.add_option("-o,--output", o.output, "FILE", "write one page; default: serve it on 127.0.0.1");
   cmd.add_number_option("--port", o.port, "N", 1, 65535, "port of the server; default: a free one")->excludes(output);
   cmd.add_cli_flag("--open", o.open, "open the server's page in a browser")->excludes(output);
   cmd.add_cli_flag("--no-asm", o.no_assembly, "leave out what compilers make: LLVM IR and assembly");
   cmd.add_cli_flag("--strip-paths", o.strip_paths, "leave out the folders of files");
-  add_pipeline_options(cmd, o.over, false);
+  add_pipeline_options(cmd, o.overrides, false);
   cmd.set_action([&o] {
-    if (!o.run && !o.bisect && !o.device.empty()) o.over.target = o.device;
+    if (!o.run && !o.bisect && !o.device.empty()) o.overrides.target = o.device;
     return view(o);
   });
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kGroups[] = {"Input", "Device", "Comparison", "Search", "Output", "Pipeline", "Options"};
 
 template <class Number>
-auto number_between(Number least, Number most, const std::string& kind) {
+auto make_range_check(Number least, Number most, const std::string& kind) {
   return [=](const std::string& text) -> std::string {
     Number n = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -63,9 +63,9 @@ void CliCommand::set_action(std::function<int()> body) {
 }
 
 CliCommand::NumberCheck CliCommand::make_number_check(int64_t a, int64_t b) {
-  return number_between(a, b, "a whole number");
+  return make_range_check(a, b, "a whole number");
 }
-CliCommand::NumberCheck CliCommand::make_number_check(double a, double b) { return number_between(a, b, "a number"); }
+CliCommand::NumberCheck CliCommand::make_number_check(double a, double b) { return make_range_check(a, b, "a number"); }
 
 std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
   std::string out = make_description(app) + make_usage(app, name) + make_positionals(app);

@@ -41,14 +41,14 @@ class CliCommand {
     return cli_app_->add_option(name, value, help)->type_name("");
   }
   template <class T>
-  CLI::Option* option(const char* names, T& value, const char* type, const std::string& help) {
+  CLI::Option* add_option(const char* names, T& value, const char* type, const std::string& help) {
     CLI::Option* added = cli_app_->add_option(names, value, help)->type_name(type);
     return std::string_view(type) == "DEV" ? added->each(allow_plugin) : added;
   }
   // Adds an option that may be repeated and takes one value each time.
   template <class T>
   CLI::Option* add_repeated_option(const char* names, T& values, const char* type, const std::string& help) {
-    return option(names, values, type, help)->allow_extra_args(false)->take_all();
+    return add_option(names, values, type, help)->allow_extra_args(false)->take_all();
   }
   // Adds an option whose value is a decimal number from `least` to `most`, an integer if these are integers.
   template <class T, class Least, class Most>
@@ -56,7 +56,7 @@ class CliCommand {
                                  const std::string& help) {
     constexpr bool is_whole = std::is_integral_v<Least> && std::is_integral_v<Most>;
     using Number = std::conditional_t<is_whole, int64_t, double>;
-    return option(names, value, type, help)->check(make_number_check(Number(least), Number(most)));
+    return add_option(names, value, type, help)->check(make_number_check(Number(least), Number(most)));
   }
   template <class T>
   CLI::Option* add_cli_flag(const char* name, T& on, const std::string& help) {

@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Throws CLI11's error for the option if `status` is an error.
-void take(const std::string& option, const Status& status) {
+void throw_if_failed(const std::string& option, const Status& status) {
   if (!status) throw CLI::ValidationError(option, status.diag().text());
 }
 
@@ -25,7 +25,7 @@ void add_global_options(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
   auto limit = [](const std::vector<std::string>& limits) {
-    for (const std::string& text : limits) take("--limit", set_limits(text));
+    for (const std::string& text : limits) throw_if_failed("--limit", set_limits(text));
   };
   app.add_option_function<std::vector<std::string>>(
          "--limit", limit, "bound what an input may cost, for example nodes=1M; see `tgc help limits`")
@@ -35,20 +35,20 @@ void add_global_options(CLI::App& app) {
       ->take_all();
   auto be_verbose = [](int64_t) {
     static int times = 0;
-    take("-v", set_log_levels(++times > 1 ? "debug" : "info"));
+    throw_if_failed("-v", set_log_levels(++times > 1 ? "debug" : "info"));
   };
   app.add_flag_function("-v,--verbose", be_verbose, "log what happens inside; -vv logs more; see `tgc help log`")
       ->trigger_on_parse();
   auto log_file = [](const std::string& path) {
-    if (log_levels == decltype(log_levels){}) take("--log-file", set_log_levels("info"));
-    take("--log-file", set_log_file(path));
+    if (log_levels == decltype(log_levels){}) throw_if_failed("--log-file", set_log_levels("info"));
+    throw_if_failed("--log-file", set_log_file(path));
   };
   app.add_option_function<std::string>("--log-file", log_file, "write the log to this file")
       ->type_name("FILE")
       ->trigger_on_parse();
   auto upgrades = [](const std::string& path) {
     auto text = read_file(path);
-    take("--upgrades", text ? load_op_upgrades(*text, input_name(path)) : Status(text.diag()));
+    throw_if_failed("--upgrades", text ? load_op_upgrades(*text, input_name(path)) : Status(text.diag()));
   };
   app.add_option_function<std::string>("--upgrades", upgrades,
                                        "import ops that tgc does not know as this file says; see `tgc help upgrades`")

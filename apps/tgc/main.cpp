@@ -24,7 +24,7 @@ std::string version_line() {
 }
 
 // Returns the error for `extra`, an option that neither the command nor tgc itself has.
-tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const std::string& extra) {
+tgc::Diag unknown_option_error(const CLI::App& app, const std::string& command, const std::string& extra) {
   const std::string option = extra.substr(0, extra.find('='));
   std::vector<std::string> known;
   auto add = [&](const CLI::App& from) {
@@ -40,7 +40,7 @@ tgc::Diag unknown_option(const CLI::App& app, const std::string& command, const 
 }
 
 // Prints the error of the command line and returns 2.
-int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+int report_usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::vector<std::string_view> names;
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
   if (argc > 1 && argv[1][0] != '-' && std::find(names.begin(), names.end(), argv[1]) == names.end()) {
@@ -54,14 +54,15 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, cha
   // Report an unknown option first: it may be the reason why CLI11 finds no INPUT or too many.
   if (dynamic_cast<const CLI::RequiredError*>(&error) || dynamic_cast<const CLI::ExtrasError*>(&error))
     for (const std::string& extra : app.remaining(true))
-      if (extra.starts_with('-') && extra.size() > 1) return tgc::report_error(unknown_option(app, command, extra));
+      if (extra.starts_with('-') && extra.size() > 1)
+        return tgc::report_error(unknown_option_error(app, command, extra));
   return tgc::report_error(
       {.message = error.what() + ("; see `tgc " + command) + (command.empty() ? "" : " ") + "--help`"});
 }
 
 struct CommandRow {
   std::string_view name;
-  void (*add)(tgc::CliCommand& cmd);
+  void (*add_command)(tgc::CliCommand& cmd);
 };
 #define TGC_COMMAND_ROW(name) {#name, tgc::add_##name},
 constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
@@ -75,7 +76,7 @@ void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
   for (const CommandRow& c : kCommands) {
     if (one && c.name != first) continue;
     tgc::CliCommand command(app, std::string(c.name), exit_code);
-    c.add(command);
+    c.add_command(command);
   }
 }
 
@@ -103,7 +104,7 @@ int run_command(int argc, char** argv) {
     exit_code = app.exit(e, text, text);
     tgc::print_output(text.str());
   } catch (const CLI::ParseError& e) {
-    return usage_error(app, e, argc, argv);
+    return report_usage_error(app, e, argc, argv);
   }
   for (std::string& warning : tgc::fault_warnings()) tgc::show_warning({.message = std::move(warning)});
   if (std::string note = tgc::found_opts_note(); !note.empty()) tgc::print_message("tgc: note: " + note + "\n");

@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 // Escapes `text` so that troff prints every character.
-std::string plain(std::string_view text) {
+std::string escape_troff(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
     bool is_first = i == 0 || text[i - 1] == '\n';
@@ -19,9 +19,9 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-std::string verbatim(std::string_view text) { return ".nf\n" + plain(text) + ".fi\n"; }
+std::string verbatim_block(std::string_view text) { return ".nf\n" + escape_troff(text) + ".fi\n"; }
 
-std::string upper(std::string_view text) {
+std::string to_title(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c == '-' ? ' ' : char(std::toupper(c));
   return out;
@@ -39,9 +39,10 @@ std::string make_man_page(const CLI::App& app) {
                     "reference.\n"
                     ".SH COMMANDS\n";
   for (const CLI::App* command : visible_commands(app))
-    out += ".SS tgc " + command->get_name() + "\n" + verbatim(command->help("tgc"));
+    out += ".SS tgc " + command->get_name() + "\n" + verbatim_block(command->help("tgc"));
   for (std::string_view topic : help_topics())
-    out += ".SH " + (topic == "exit-codes" ? "EXIT STATUS" : upper(topic)) + "\n" + verbatim(help_text_on(topic));
+    out +=
+        ".SH " + (topic == "exit-codes" ? "EXIT STATUS" : to_title(topic)) + "\n" + verbatim_block(help_text_on(topic));
   return out + ".SH SEE ALSO\ntinygrad, whose compiler this is: https://github.com/tinygrad/tinygrad\n";
 }
 

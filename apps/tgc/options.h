@@ -22,15 +22,16 @@ template <class Input>
 void add_input_options(CliCommand& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.set_group(OptionGroup::Input);
   cmd.add_positional("INPUT", input, "a file (`tgc help inputs`), or FILE#ID" + also + "; default: standard input");
-  cmd.option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
+  cmd.add_option("--kernel", kernel, "N|NAME", "take one record, or one kernel of a tensor graph; N counts from 0");
 }
-void add_weights_option(CliCommand& cmd, CompileOverrides& over);
-void add_size_option(CliCommand& cmd, CompileOverrides& over);  // adds --var for symbolic sizes of a model
+void add_weights_option(CliCommand& cmd, CompileOverrides& overrides);
+void add_size_option(CliCommand& cmd, CompileOverrides& overrides);  // adds --var for symbolic sizes of a model
 // Adds --target (with the alias --device, if `is_device_target`), --set and --opts and, with `has_live`, --live and
 // --native.
-void add_pipeline_options(CliCommand& cmd, CompileOverrides& over, bool is_device_target = true, bool has_live = true);
+void add_pipeline_options(CliCommand& cmd, CompileOverrides& overrides, bool is_device_target = true,
+                          bool has_live = true);
 // Adds the options that `run`, `bisect` and `reduce` share. `device_help` is the help text of --device.
-void add_run_options(CliCommand& cmd, RunOptions& options, CompileOverrides& over, const std::string& device_help);
+void add_run_options(CliCommand& cmd, RunOptions& options, CompileOverrides& overrides, const std::string& device_help);
 // adds --language, the language of hand-written kernels
 void add_language_option(CliCommand& cmd, std::string& language);
 // Adds --save-failures, the folder for the arrays of failing runs.
@@ -49,7 +50,7 @@ void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability 
 // cannot start.
 Session make_terminal_session(unsigned num_jobs, const std::string& live = "");
 // Returns a session for a command that compiles. Prints a note for a tinygrad variable that has no effect in tgc.
-Session make_terminal_session(CompileOverrides over, unsigned num_jobs = 1);
+Session make_terminal_session(CompileOverrides overrides, unsigned num_jobs = 1);
 // If the recording that `input` names has one of schedules beside it, notes that kernels were compared with their ASTs,
 // and how `command` checks the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);

@@ -22,12 +22,12 @@ namespace {
 // Prints to standard error without allocating memory, so that signal handlers can call it.
 void write_error(auto... texts) { ((void)write_all(STDERR_FILENO, texts), ...); }
 
-[[noreturn]] void end_with_trouble() {
+[[noreturn]] void exit_with_trouble() {
   remove_staged_files();
   _exit(2);
 }
 
-[[noreturn]] void uncaught() {
+[[noreturn]] void handle_uncaught() {
   try {
     if (auto thrown = std::current_exception()) std::rethrow_exception(thrown);
     write_error("tgc: internal error: terminated\n");
@@ -38,16 +38,16 @@ void write_error(auto... texts) { ((void)write_all(STDERR_FILENO, texts), ...); 
   } catch (...) {
     write_error("tgc: internal error: an exception of unknown kind\n");
   }
-  end_with_trouble();
+  exit_with_trouble();
 }
 
 // Runs before the constructors of static tables, which may run out of memory.
-__attribute__((constructor(101))) void set_terminate_handler() { std::set_terminate(uncaught); }
+__attribute__((constructor(101))) void set_terminate_handler() { std::set_terminate(handle_uncaught); }
 
-std::atomic<bool> no_memory;
+std::atomic<bool> memory_has_run_out;
 
-void on_no_memory() {
-  no_memory = true;
+void handle_no_memory() {
+  memory_has_run_out = true;
   throw std::bad_alloc();
 }
 
@@ -61,7 +61,7 @@ uintptr_t stack_pointer(const void* context) {
 }
 
 // Returns true if the faulting address is near the stack pointer: the stack overflowed.
-bool is_full_stack(const siginfo_t& info, const void* context) {
+bool is_stack_overflow(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
   auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
   return -kNear <= distance && distance <= kNear;
@@ -71,13 +71,13 @@ constexpr std::pair<int, std::string_view> kFaults[] = {
     {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
 
 // Handles stack overflow. Other faults still crash the process.
-void on_fault(int number, siginfo_t* info, void* context) {
+void handle_fault(int number, siginfo_t* info, void* context) {
   const bool is_sent = info->si_code <= 0;  // by a process, with kill
-  if (number == SIGSEGV && !is_sent && is_full_stack(*info, context)) {
+  if (number == SIGSEGV && !is_sent && is_stack_overflow(*info, context)) {
     write_error("tgc: the stack is too small (ulimit -s)\n");
-    end_with_trouble();
+    exit_with_trouble();
   }
-  if (auto work = work_of_thread(); !work.empty())
+  if (auto work = current_crash_context(); !work.empty())
     for (auto [fault, name] : kFaults)
       if (fault == number)
         write_error("tgc: internal error: ", name, " in ", work, "\n");
@@ -85,7 +85,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
   if (is_sent) raise(number);
 }
 
-void watch_faults() {
+void install_fault_handlers() {
   alignas(16) static char room[1 << 16];
   stack_t own{};
   own.ss_sp = room, own.ss_size = sizeof room;
@@ -93,29 +93,29 @@ void watch_faults() {
   for (auto [fault, name] : kFaults) {
     struct sigaction action{}, old;
     if (sigaction(fault, nullptr, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL) continue;
-    action.sa_sigaction = on_fault;
+    action.sa_sigaction = handle_fault;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(fault, &action, nullptr);
   }
 }
 
-CancelRequest interrupted;
+CancelRequest interrupt;
 
-void on_interrupt(int number) {
-  if (interrupted.is_cancel_requested()) {
+void handle_interrupt(int number) {
+  if (interrupt.is_cancel_requested()) {
     remove_staged_files();
     signal(number, SIG_DFL);
     raise(number);  // ends the process when this handler returns
     return;
   }
-  interrupted.request_cancel();
+  interrupt.request_cancel();
   write_error("tgc: stopping soon; interrupt again to stop at once\n");
 }
 
-bool watch_for(int number) {
+bool install_interrupt_handler(int number) {
   struct sigaction old, action{};
   if (sigaction(number, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return false;
-  action.sa_handler = on_interrupt;
+  action.sa_handler = handle_interrupt;
   action.sa_flags = SA_RESTART;
   return sigaction(number, &action, nullptr) == 0;
 }
@@ -126,19 +126,19 @@ void prepare_process() {
   // a file opened later would get the number of a closed standard stream and receive its output
   for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  std::set_new_handler(on_no_memory);
+  std::set_new_handler(handle_no_memory);
   for (int number : {SIGPIPE, SIGXFSZ}) signal(number, SIG_IGN);
-  watch_faults();
+  install_fault_handlers();
 }
 
-bool has_memory_run_out() { return no_memory; }
+bool has_memory_run_out() { return memory_has_run_out; }
 
 CancelRequest& interrupt_request() {
-  static const bool watched = watch_for(SIGINT);
+  static const bool watched = install_interrupt_handler(SIGINT);
   (void)watched;
-  return interrupted;
+  return interrupt;
 }
 
-void handle_termination() { (void)watch_for(SIGTERM); }
+void handle_termination() { (void)install_interrupt_handler(SIGTERM); }
 
 }  // namespace tgc

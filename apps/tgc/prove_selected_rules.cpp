@@ -32,7 +32,7 @@ int prove_rules_of_tinygrad(const ProveOptions& o, const std::string& live) {
   require_value(export_rules(require_value(resolve_tinygrad(live)), how, path));
   const FloatSense accepted = require_value(catch_failures([&] { return weakest_sense(o.float_sense); }));
   ProofCache cache;
-  cache.keep_verdicts();
+  cache.make_persistent();
   std::vector<LiveRuleProof> all;
   std::string producer, missing;
   ProgramWriter programs(o);
@@ -78,7 +78,7 @@ int prove_rules(const ProveOptions& o) {
   filter.rule = o.rule;
   require_value(check_rule_name(filter));
   ProofCache cache;
-  cache.keep_verdicts();
+  cache.make_persistent();
   const Shard shard = o.parsed_shard();
   size_t number = 0;
   std::vector<CatalogRule> rules = catalog_rules();

@@ -56,7 +56,7 @@ void show_warning(Diag diag) {
 namespace {
 
 // Prints a message, unless the reader has closed the pipe, and ends the program with exit code 2.
-[[noreturn]] void output_failed(int error) {
+[[noreturn]] void exit_on_output_failure(int error) {
   if (error != EPIPE)
     report_error({.message = std::string("cannot write: ") + std::strerror(error), .file = "<stdout>"});
   remove_staged_files();
@@ -65,28 +65,28 @@ namespace {
 
 void print_unchanged(std::string_view text) {
   progress_line().clear();
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed(errno);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) exit_on_output_failure(errno);
 }
 
-enum class Reader { Person, CiJob, Program, File };
+enum class OutputReader { Person, CiJob, Program, File };
 
-Reader reader_of_output() {
-  if (isatty(STDOUT_FILENO)) return Reader::Person;
+OutputReader find_output_reader() {
+  if (isatty(STDOUT_FILENO)) return OutputReader::Person;
   struct stat status;
-  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode)) return Reader::File;
+  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode)) return OutputReader::File;
   const bool is_ci = std::ranges::any_of(std::array{"CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"},
                                          [](const char* name) { return std::getenv(name) != nullptr; });
-  return is_ci ? Reader::CiJob : Reader::Program;
+  return is_ci ? OutputReader::CiJob : OutputReader::Program;
 }
 
 }  // namespace
 
 void print_output(std::string_view text) {
-  static const Reader reader = reader_of_output();
-  if (reader == Reader::File) return print_unchanged(text);
-  if (reader == Reader::Person) return print_unchanged(printable_text(text));
+  static const OutputReader reader = find_output_reader();
+  if (reader == OutputReader::File) return print_unchanged(text);
+  if (reader == OutputReader::Person) return print_unchanged(printable_text(text));
   const std::string data = without_control_chars(text);
-  print_unchanged(reader == Reader::CiJob ? escape_workflow_commands(data) : data);
+  print_unchanged(reader == OutputReader::CiJob ? escape_workflow_commands(data) : data);
 }
 
 void print_workflow_commands(std::string_view text, bool is_for_stderr) {
@@ -96,14 +96,14 @@ void print_workflow_commands(std::string_view text, bool is_for_stderr) {
 }
 
 void flush_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) output_failed(errno);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) exit_on_output_failure(errno);
 }
 
 void print_report(std::string_view text) { print_unchanged(printable_text(text)); }
 
 int finish_output(int exit_code) {
   flush_output();
-  if (std::fclose(stdout) != 0) output_failed(errno);
+  if (std::fclose(stdout) != 0) exit_on_output_failure(errno);
   return exit_code;
 }
 

@@ -43,17 +43,17 @@ Session make_terminal_session(unsigned num_jobs, const std::string& live) {
   return require_value(session.start_live_pipeline()), session;
 }
 
-Session make_terminal_session(CompileOverrides over, unsigned num_jobs) {
-  Session session = make_terminal_session(num_jobs, over.live_command);
-  session.overrides = std::move(over), session.overrides.other_options = other_options();
+Session make_terminal_session(CompileOverrides overrides, unsigned num_jobs) {
+  Session session = make_terminal_session(num_jobs, overrides.live_command);
+  session.overrides = std::move(overrides), session.overrides.other_options = other_options();
   for (const std::string& idle : ignored_variables()) session.report_note(idle);
   return session;
 }
 
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command) {
-  if (const std::string schedules = InputName::parse(input).schedules(); !schedules.empty())
+  if (const std::string schedules_file = InputName::parse(input).schedules_file(); !schedules_file.empty())
     session.report_note("the kernels compute what their ASTs do; for the schedules that made the ASTs: tgc " +
-                        std::string(command) + " " + quote_for_shell(schedules));
+                        std::string(command) + " " + quote_for_shell(schedules_file));
 }
 
 CompileOverrides install_found_opts(CompileOverrides over) {

@@ -98,7 +98,7 @@ void measure_finalists(BeamLog& log, const SearchKernel& kernel, const SearchPla
 
 using Report = std::function<Status(const BeamLog&)>;
 
-class UntimedSource : public TimeSource {
+class UntimedTimeSource : public TimeSource {
  public:
   std::optional<double> time_candidate(const OptTexts&, BeamCandidate&, double, CandidateLog& log) override {
     log.outcome = CandidateOutcome::Unknown;
@@ -109,21 +109,21 @@ class UntimedSource : public TimeSource {
 struct SearchItem {
   SearchKernel kernel;
   InputGraph compiled = {};  // empty if tgc applies the opts
-  size_t runs = 1;
+  size_t num_runs = 1;
   double seconds = 0;        // with hand-coded opts; 0: not measured
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
-  double share() const { return seconds * double(runs); }
+  double total_seconds() const { return seconds * double(num_runs); }
 };
 
-uint64_t start_of(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
+uint64_t key_prefix(const Sha256& key) { return uint64_t(key[0]) << 16 | uint64_t(key[1]) << 8 | key[2]; }
 
 class KernelCollector {
  public:
   KernelCollector(const Session& session, const BeamPlan& plan) : session_(session), plan_(plan) {}
 
-  Result<std::vector<SearchItem>> all() {
+  Result<std::vector<SearchItem>> collect_kernels() {
     auto status = for_each_graph(session_, plan_.input, plan_.kernel, [&](InputGraph g) -> Status {
-      if (!is_runtime_kernel(g)) return add(std::move(g));
+      if (!is_runtime_kernel(g)) return add_graph(std::move(g));
       session_.report_note("'" + g.info.name + "' is a kernel of tinygrad's runtime: it is not searched");
       return Unit{};
     });
@@ -132,7 +132,7 @@ class KernelCollector {
   }
 
  private:
-  Status add(InputGraph graph) {
+  Status add_graph(InputGraph graph) {
     if (session_.compiler()->leaves_opts_to_tinygrad()) return add_live(std::move(graph));
     auto begun = session_.begin(std::move(graph));
     if (!begun) {
@@ -174,10 +174,10 @@ class KernelCollector {
     // A file of times identifies kernels by name.
     std::string id =
         plan_.replay_path.empty() ? kernel->target().name() + " " + sha256_hex(kernel->graph_key()) : kernel->name();
-    auto [known, is_new] = known_.emplace(std::move(id), items_.size());
+    auto [known, is_new] = index_by_id_.emplace(std::move(id), items_.size());
     if (!is_new) {
-      if (known->second < items_.size()) items_[known->second].runs++;
-    } else if (plan_.shard.has_record(start_of(kernel->graph_key()))) {
+      if (known->second < items_.size()) items_[known->second].num_runs++;
+    } else if (plan_.shard.has_record(key_prefix(kernel->graph_key()))) {
       items_.push_back({std::move(found), std::move(compiled)});
     } else {
       known->second = SIZE_MAX;
@@ -187,30 +187,30 @@ class KernelCollector {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> known_;  // index into items_; SIZE_MAX: of another shard
+  std::map<std::string, size_t> index_by_id_;  // index into items_; SIZE_MAX: of another shard
   std::vector<SearchItem> items_;
 };
 
-std::unique_ptr<BeamResults> results_of(const BeamPlan& plan) {
+std::unique_ptr<BeamResults> open_results(const BeamPlan& plan) {
   return plan.results_path.empty() ? nullptr
                                    : std::make_unique<BeamResults>(plan.results_path, SqliteDatabase::Mode::Write);
 }
 
-Status replayed(Session session, const BeamPlan& plan, const Report& report) {
+Status replay_search(Session session, const BeamPlan& plan, const Report& report) {
   auto times = ReplayTimes::open(plan.replay_path);
   if (!times) return times.diag();
   session.overrides.target = times->target();
   SearchPlan search = plan.search_plan;
   search.code_identity = times->code_identity();
   search.beam_width = times->width();
-  auto items = KernelCollector(session, plan).all();
+  auto items = KernelCollector(session, plan).collect_kernels();
   if (!items) return items.diag();
-  auto results = catch_failures([&] { return results_of(plan); });
+  auto results = catch_failures([&] { return open_results(plan); });
   if (!results) return results.diag();
   for (SearchItem& item : *items) {
     if (!times->has_kernel(item.kernel.name())) continue;
     Placement compiles;
-    if (search.code_identity == Identity::Binary) {
+    if (search.code_identity == CodeIdentity::Binary) {
       auto place =
           choose_placement("", item.kernel.target().name(), item.kernel.graph().settings(), parse_recorded_target);
       if (!place) return place.diag();
@@ -220,20 +220,20 @@ Status replayed(Session session, const BeamPlan& plan, const Report& report) {
     auto log = beam_search(session, item.kernel, search, *times);
     if (!log) return log.diag();
     log->device = "times of a file", log->reference_device = plan.replay_path;
-    auto kept =
-        catch_failures([&] { return *results ? (*results)->store_result(BeamResult::of(*log)) : void(), Unit{}; });
+    auto kept = catch_failures(
+        [&] { return *results ? (*results)->store_result(BeamResult::from_log(*log)) : void(), Unit{}; });
     if (!kept) return kept;
     if (auto status = report(*log); !status) return status;
   }
   return Unit{};
 }
 
-Status enumerated(const Session& session, const BeamPlan& plan, const Report& report) {
+Status enumerate_candidates(const Session& session, const BeamPlan& plan, const Report& report) {
   SearchPlan search = plan.search_plan;
-  search.code_identity = Identity::None;
+  search.code_identity = CodeIdentity::None;
   search.max_rounds = 1;
-  UntimedSource times;
-  auto items = KernelCollector(session, plan).all();
+  UntimedTimeSource times;
+  auto items = KernelCollector(session, plan).collect_kernels();
   if (!items) return items.diag();
   for (SearchItem& item : *items) {
     auto log = beam_search(session, item.kernel, search, times);
@@ -249,53 +249,53 @@ class SearchRunner {
       : session_(session), plan_(plan), report_(report) {}
 
   Status run() {
-    auto items = KernelCollector(session_, plan_).all();
+    auto items = KernelCollector(session_, plan_).collect_kernels();
     if (!items) return items.diag();
-    auto results = catch_failures([&] { return results_of(plan_); });
+    auto results = catch_failures([&] { return open_results(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
     begin_ = Clock::now();  // the start of the live pipeline does not count
     if (plan_.budget_seconds > 0 && items->size() > 1) {
       for (SearchItem& item : *items)
-        if (auto status = time_by_hand(item); !status) return status;
-      std::ranges::stable_sort(*items, std::greater(), &SearchItem::share);
+        if (auto status = time_hand_coded(item); !status) return status;
+      std::ranges::stable_sort(*items, std::greater(), &SearchItem::total_seconds);
     }
     double shares = 0;
-    for (const SearchItem& item : *items) shares += item.share();
-    for (size_t i = 0; i < items->size() && !session_.is_cancelled() && left() > 0; i++) {
-      double part = shares > 0 ? std::min(1.0, (*items)[i].share() / shares) : 1;
-      shares -= (*items)[i].share();
-      auto status = catch_failures([&] { return search((*items)[i], i, items->size(), left() * part); });
+    for (const SearchItem& item : *items) shares += item.total_seconds();
+    for (size_t i = 0; i < items->size() && !session_.is_cancelled() && seconds_left() > 0; i++) {
+      double part = shares > 0 ? std::min(1.0, (*items)[i].total_seconds() / shares) : 1;
+      shares -= (*items)[i].total_seconds();
+      auto status = catch_failures([&] { return search_kernel((*items)[i], i, items->size(), seconds_left() * part); });
       if (!status) return status.diag();
       if (!*status) session_.send_warning(status->diag());
-      else found_++;
+      else num_searched_++;
     }
-    return found_ || items->empty() ? Status(Unit{}) : Diag{"no kernel could be searched"};
+    return num_searched_ || items->empty() ? Status(Unit{}) : Diag{"no kernel could be searched"};
   }
 
  private:
-  double left() const {
+  double seconds_left() const {
     if (plan_.budget_seconds <= 0) return INFINITY;
     return plan_.budget_seconds - seconds_since(begin_);
   }
-  Result<Placement> place_of(const SearchItem& item) const {
+  Result<Placement> choose_place_for(const SearchItem& item) const {
     if (const std::string target = item.kernel.target().name(); plan_.device.empty() && !can_run_here(target))
       return Diag{.message = "its target '" + target + "' does not work here",
                   .expected = "--device=CPU, or another that `tgc devices` lists as working"};
     return choose_placement(plan_.device, item.kernel.target().name(), item.kernel.graph().settings(),
                             parse_recorded_target);
   }
-  DeviceTimes::TimingOptions options() const {
+  DeviceTimes::TimingOptions timing_options() const {
     return {.timeout_seconds = plan_.search_plan.settings.BEAM_TIMEOUT_SEC,
             .shrinks_grids = plan_.search_plan.settings.BEAM_ESTIMATE != 0,
             .reference_device = plan_.reference_device};
   }
 
-  Status time_by_hand(SearchItem& item) {
-    auto place = place_of(item);
-    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search() reports this error
+  Status time_hand_coded(SearchItem& item) {
+    auto place = choose_place_for(item);
+    if (!place) return plan_.device.empty() ? Status(Unit{}) : place.diag();  // search_kernel() reports this error
     auto timed = catch_failures([&] {
-      DeviceTimes times(*place, item.kernel, options());
+      DeviceTimes times(*place, item.kernel, timing_options());
       SearchPlan plan = plan_.search_plan;
       plan.compile_candidate = make_live_compile(session_, item.compiled, *place);
       BeamCandidate by_hand = candidate_of_opts(item.kernel, hand_coded_opts(item.kernel, bool(plan.compile_candidate)),
@@ -309,11 +309,11 @@ class SearchRunner {
   }
 
   // run() warns about a returned error, and ends if this function throws Failure.
-  Status search(SearchItem& item, size_t number, size_t of, double deadline) {
-    auto found_place = place_of(item);
+  Status search_kernel(SearchItem& item, size_t number, size_t of, double deadline) {
+    auto found_place = choose_place_for(item);
     if (!found_place && plan_.device.empty()) return found_place.diag();
     Placement place = std::move(std::move(found_place).value_or_throw());
-    std::string target = item.kernel.target().name(), device = name_of_device(target);
+    std::string target = item.kernel.target().name(), device = cached_device_name(target);
     // each pipeline has its own results
     if (item.is_of_tinygrad()) device += ", " + item.kernel.kernel_origin().producer;
     MeasuredCandidates measured;
@@ -324,13 +324,13 @@ class SearchRunner {
       const bool pads = plan_.search_plan.settings.BEAM_PADTO;
       const bool is_complete = known && (!pads || known->opts.find("PADTO") != known->opts.npos);
       if (known && known->kernel_seconds > 0 && !known->measured_json && is_complete)
-        return report_(known_log(item, *known));
+        return report_(log_of_stored_result(item, *known));
       if (known && known->measured_json) measured = read_measurements(*known->measured_json);
     }
     session_.report_progress("kernel " + std::to_string(number + 1) + " of " + std::to_string(of));
     auto log = catch_failures([&] {
       auto begin = Clock::now();
-      DeviceTimes times(place, item.kernel, options());
+      DeviceTimes times(place, item.kernel, timing_options());
       SearchPlan plan = plan_.search_plan;
       plan.limit_seconds = std::min(plan.limit_seconds, deadline);
       plan.measured_times = std::move(measured);
@@ -338,16 +338,16 @@ class SearchRunner {
       BeamLog out = std::move(beam_search(session_, item.kernel, plan, times).value_or_throw());
       measure_finalists(out, item.kernel, plan, times, plan_.num_confirm_turns);
       out.device = device;
-      describe(out, item);
+      set_program_facts(out, item);
       out.wall_seconds = seconds_since(begin);
       return out;
     });
     if (!log) return Diag{.message = "'" + item.kernel.name() + "': " + log.diag().message};
-    if (results_) results_->store_result(BeamResult::of(*log));
+    if (results_) results_->store_result(BeamResult::from_log(*log));
     return report_(*log);
   }
 
-  void describe(BeamLog& log, const SearchItem& item) const {
+  void set_program_facts(BeamLog& log, const SearchItem& item) const {
     log.function_name = name_in_program(item.kernel);
     const std::string& producer = item.kernel.kernel_origin().producer;
     if (item.is_of_tinygrad()) return void(log.applying_pipeline = producer);
@@ -355,7 +355,7 @@ class SearchRunner {
     if (release_of(producer) != release_of(own)) log.applying_pipeline = "tgc's own pipeline (" + own + ")";
   }
 
-  BeamLog known_log(const SearchItem& item, const BeamResult& known) const {
+  BeamLog log_of_stored_result(const SearchItem& item, const BeamResult& known) const {
     BeamLog out{.kernel = item.kernel.name(), .target = known.target, .device = known.device, .key = known.graph_key,
                 .beam_width = known.beam_width, .estimate = known.estimate};
     Graph& graph = item.kernel.graph();
@@ -363,11 +363,11 @@ class SearchRunner {
     out.kernel_seconds = known.kernel_seconds, out.hand_coded_seconds = known.hand_coded_seconds,
     out.reference_device = known.reference_device;
     out.found_time_utc = known.stored_time_utc;
-    describe(out, item);
+    set_program_facts(out, item);
     return out;
   }
 
-  const std::string& name_of_device(const std::string& target) {
+  const std::string& cached_device_name(const std::string& target) {
     auto [it, is_new] = devices_.try_emplace(target);
     if (is_new) it->second = device_name(target);
     return it->second;
@@ -378,7 +378,7 @@ class SearchRunner {
   const Report& report_;
   std::unique_ptr<BeamResults> results_;
   std::map<std::string, std::string> devices_;
-  size_t found_ = 0;
+  size_t num_searched_ = 0;
   Clock::time_point begin_ = Clock::now();
 };
 
@@ -394,14 +394,14 @@ std::string device_name(const std::string& target) {
 }
 
 Status run_beam(const Session& session, const BeamPlan& plan, const Report& report) {
-  if (!plan.replay_path.empty()) return replayed(session, plan, report);
+  if (!plan.replay_path.empty()) return replay_search(session, plan, report);
   Session there = session;
   if (!plan.device.empty() && session.overrides.target.empty()) {
     auto place = choose_placement(plan.device, "", Settings());
     if (!place) return place.diag();
     if (place->target) there.overrides.target = place->target->name();
   }
-  if (plan.only_enumerates_opts) return enumerated(there, plan, report);
+  if (plan.only_enumerates_opts) return enumerate_candidates(there, plan, report);
   return SearchRunner(there, plan, report).run();
 }
 

@@ -99,7 +99,7 @@ std::string result_line(const BeamLog& log) {
            " times as fast as by hand-coded opts (" + seconds_text(*log.hand_coded_seconds) + ")";
   if (!log.found_time_utc.empty()) out += ", found before, " + log.found_time_utc + "; --anew searches again\n";
   else
-    out += formatted(", %s in %.2f s%s\n", counted(log.num_candidates(), "candidate").c_str(), log.wall_seconds,
+    out += formatted(", %s in %.2f s%s\n", count_text(log.num_candidates(), "candidate").c_str(), log.wall_seconds,
                      log.was_interrupted ? ", interrupted: the best so far" : "");
   if (log.found_time_utc.empty() && log.num_candidates() == 0)
     out += "  no opt applies to these sizes; BEAM_PADTO=1 also tries to pad axes\n";
@@ -187,23 +187,23 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 400, kLeft = 90, kRight = 20, kTop = 50, kBottom = 50;
 
-std::string escaped(const std::string& text) {
+std::string escape_xml(const std::string& text) {
   std::string out;
   for (char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
   return out;
 }
 
-std::string label(double x, double y, const char* anchor, const std::string& text) {
-  return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(text) + "</text>\n";
+std::string svg_label(double x, double y, const char* anchor, const std::string& text) {
+  return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escape_xml(text) + "</text>\n";
 }
 
-std::string horizontal_line(double y, const char* style) {
+std::string svg_horizontal_line(double y, const char* style) {
   return formatted("<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" %s/>\n", kLeft, kWidth - kRight, y, y, style);
 }
 
-class Scale {
+class TimeScale {
  public:
-  explicit Scale(const BeamLog& log) {
+  explicit TimeScale(const BeamLog& log) {
     auto take = [&](double s) { if (s > 0 && std::isfinite(s)) low_ = std::min(low_, s), high_ = std::max(high_, s); };
     for (const RoundLog& round : log.rounds)
       for (const CandidateLog& c : round.candidates)
@@ -232,16 +232,16 @@ class Scale {
 }  // namespace
 
 std::string draw_beam_plot(const BeamLog& log) {
-  Scale scale(log);
+  TimeScale scale(log);
   double step = (kWidth - kLeft - kRight) / double(std::max<size_t>(1, log.rounds.size()));
   std::string out = formatted(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" "
       "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
       kWidth, kHeight);
-  out += label(kLeft, 24, "start", log.kernel + " on " + log.target + ": " + seconds_text(log.kernel_seconds));
+  out += svg_label(kLeft, 24, "start", log.kernel + " on " + log.target + ": " + seconds_text(log.kernel_seconds));
   for (double s : scale.ticks()) {
-    out += horizontal_line(scale.y(s), "stroke=\"#ddd\"");
-    out += label(kLeft - 8, scale.y(s) + 4, "end", seconds_text(s));
+    out += svg_horizontal_line(scale.y(s), "stroke=\"#ddd\"");
+    out += svg_label(kLeft - 8, scale.y(s) + 4, "end", seconds_text(s));
   }
   std::string path;
   for (size_t r = 0; r < log.rounds.size(); r++) {
@@ -254,13 +254,13 @@ std::string draw_beam_plot(const BeamLog& log) {
                          seconds_text(c.fastest_seconds).c_str());
     path += formatted("%s%.1f %.1f L%.1f %.1f", r ? " L" : "M", begin, scale.y(round.best_seconds), begin + step,
                       scale.y(round.best_seconds));
-    out += label(begin + step / 2, kHeight - 20, "middle",
-                 "round " + std::to_string(r + 1) + ", " + formatted("%.2f s", round.wall_seconds));
+    out += svg_label(begin + step / 2, kHeight - 20, "middle",
+                     "round " + std::to_string(r + 1) + ", " + formatted("%.2f s", round.wall_seconds));
   }
   out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"#c33\" stroke-width=\"2\"/>\n";
   if (log.hand_coded_seconds) {
-    out += horizontal_line(scale.y(*log.hand_coded_seconds), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
-    out += label(kWidth - kRight, scale.y(*log.hand_coded_seconds) - 5, "end", "hand-coded opts");
+    out += svg_horizontal_line(scale.y(*log.hand_coded_seconds), "stroke=\"#393\" stroke-dasharray=\"6 4\"");
+    out += svg_label(kWidth - kRight, scale.y(*log.hand_coded_seconds) - 5, "end", "hand-coded opts");
   }
   return out + "</svg>\n";
 }

@@ -11,16 +11,16 @@ namespace {
 constexpr int kTurns = 3;        // limit for timings of a candidate in its round
 constexpr double kClose = 1.25;  // candidates within this factor of keep_limit() are timed again
 
-using Kernels = std::vector<std::shared_ptr<const Scheduler>>;
+using SchedulerList = std::vector<std::shared_ptr<const Scheduler>>;
 
-UOp optimized(const Scheduler& kernel) {
+UOp optimized_ast(const Scheduler& kernel) {
   std::map<std::string, int> names;
   return kernel.copy().make_optimized_ast("test", names);
 }
 
-class Search {
+class BeamSearcher {
  public:
-  Search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times)
+  BeamSearcher(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times)
       : session_(session),
         kernel_(kernel),
         plan_(plan),
@@ -35,48 +35,49 @@ class Search {
   }
 
   BeamLog run() {
-    while (!rounds_.is_done() && log_.rounds.size() < plan_.max_rounds && !stopped()) round();
-    log_.opts = texts(*rounds_.best_entry().kernel);
+    while (!rounds_.is_done() && log_.rounds.size() < plan_.max_rounds && !should_stop()) run_round();
+    log_.opts = opt_texts(*rounds_.best_entry().kernel);
     log_.kernel_seconds = rounds_.best_entry().run_seconds;
-    log_.wall_seconds = elapsed();
+    log_.wall_seconds = elapsed_seconds();
     return std::move(log_);
   }
 
  private:
-  double elapsed() const { return seconds_since(begin_); }
-  OptTexts texts(const Scheduler& s) const { return texts_of_opts(kernel_.graph(), s.applied_opts()); }
-  bool stopped() {
-    if (session_.is_cancelled() || elapsed() > plan_.limit_seconds) log_.was_interrupted = true;
+  double elapsed_seconds() const { return seconds_since(begin_); }
+  OptTexts opt_texts(const Scheduler& s) const { return texts_of_opts(kernel_.graph(), s.applied_opts()); }
+  bool should_stop() {
+    if (session_.is_cancelled() || elapsed_seconds() > plan_.limit_seconds) log_.was_interrupted = true;
     return log_.was_interrupted;
   }
 
-  void round() {
+  void run_round() {
     RoundLog& log = log_.rounds.emplace_back();
-    for (const SearchRounds::BeamEntry& entry : rounds_.beam_entries()) log.beam_opts.push_back(texts(*entry.kernel));
-    Kernels kernels = rounds_.candidates();
+    for (const SearchRounds::BeamEntry& entry : rounds_.beam_entries())
+      log.beam_opts.push_back(opt_texts(*entry.kernel));
+    SchedulerList kernels = rounds_.candidates();
     log.candidates.resize(kernels.size());
     for (size_t i = 0; i < kernels.size(); i++) {
-      log.candidates[i].opts = texts(*kernels[i]);
+      log.candidates[i].opts = opt_texts(*kernels[i]);
       log.candidates[i].outcome = CandidateOutcome::Unknown;
     }
     filter_.begin_round();
-    fastest_.clear();
+    fastest_times_.clear();
     size_t chunk = times_.may_time_while_compiling() ? kernels.size() : 16 * std::max(1u, session_.num_jobs);
-    for (size_t begin = 0; begin < kernels.size() && !stopped(); begin += chunk)
-      take(kernels, begin, std::min(kernels.size(), begin + chunk), log);
-    check_best(kernels, log);
+    for (size_t begin = 0; begin < kernels.size() && !should_stop(); begin += chunk)
+      time_chunk(kernels, begin, std::min(kernels.size(), begin + chunk), log);
+    check_fastest(kernels, log);
     end_round(kernels, log);
   }
 
   // Times each candidate as soon as it is compiled or, if compiling would disturb the clock, after all are compiled.
-  void take(const Kernels& kernels, size_t begin, size_t end, RoundLog& log) {
+  void time_chunk(const SchedulerList& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
-      asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized(*kernels[i]));
+      asts.push_back(is_measured(log.candidates[i]) ? UOp() : optimized_ast(*kernels[i]));
     std::vector<std::unique_ptr<BeamCandidate>> ready(end - begin);
     auto time = [&](size_t i) {
       CandidateLog& one = log.candidates[begin + i];
-      if (!stopped()) ready[i] ? classify_kernel(*ready[i], one, log) : resume(one);
+      if (!should_stop()) ready[i] ? classify_candidate(*ready[i], one, log) : resume_candidate(one);
       if (times_.may_time_while_compiling()) ready[i].reset();
     };
     auto make = [&](size_t i) {
@@ -92,45 +93,46 @@ class Search {
       if (c) all.push_back(c.get());
     times_.prepare_candidates(all);
     for (size_t i = 0; i < asts.size(); i++) time(i);
-    time_again(ready, std::span(log.candidates).subspan(begin, end - begin));
+    retime_fastest(ready, std::span(log.candidates).subspan(begin, end - begin));
     times_.prepare_candidates({});
   }
 
   // A single timing is not reliable.
-  void time_again(const std::vector<std::unique_ptr<BeamCandidate>>& ready, std::span<CandidateLog> logs) {
+  void retime_fastest(const std::vector<std::unique_ptr<BeamCandidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
-      for (size_t i = 0; i < ready.size() && !stopped(); i++) {
+      for (size_t i = 0; i < ready.size() && !should_stop(); i++) {
         CandidateLog& log = logs[i];
         if (!ready[i] || log.outcome != CandidateOutcome::Timed || log.fastest_seconds > kClose * keep_limit())
           continue;
         CandidateLog unused;
         double seconds = times_.time_candidate(log.opts, *ready[i], keep_limit(), unused).value_or(log.fastest_seconds);
         if (seconds >= log.fastest_seconds) continue;
-        fastest_.erase(fastest_.find(log.fastest_seconds));
-        fastest_.insert(log.fastest_seconds = seconds);
+        fastest_times_.erase(fastest_times_.find(log.fastest_seconds));
+        fastest_times_.insert(log.fastest_seconds = seconds);
       }
   }
 
   bool is_measured(const CandidateLog& log) const { return plan_.measured_times.contains(opts_as_text(log.opts)); }
 
-  void resume(CandidateLog& log) {
+  void resume_candidate(CandidateLog& log) {
     log = plan_.measured_times.at(opts_as_text(log.opts));
     filter_.record_candidate(log.outcome, log.num_operations, log.code_digest);
-    if (log.outcome == CandidateOutcome::Timed) fastest_.insert(log.fastest_seconds);
+    if (log.outcome == CandidateOutcome::Timed) fastest_times_.insert(log.fastest_seconds);
     log_.num_resumed++;
   }
 
-  void classify_kernel(BeamCandidate& candidate, CandidateLog& log, const RoundLog& round) {
-    log.outcome = filter_.classify_kernel(candidate);
+  void classify_candidate(BeamCandidate& candidate, CandidateLog& log, const RoundLog& round) {
+    log.outcome = filter_.classify_candidate(candidate);
     log.failure_reason = candidate.failure_reason, log.num_operations = candidate.num_operations,
     log.code_digest = candidate.code_identity;
     if (log.outcome == CandidateOutcome::Timed) {
       if (auto seconds = times_.time_candidate(log.opts, candidate, keep_limit(), log)) {
         log.fastest_seconds = *seconds;
-        fastest_.insert(*seconds);
+        fastest_times_.insert(*seconds);
       }
     }
-    double best = std::min(rounds_.best_entry().run_seconds, fastest_.empty() ? INFINITY : *fastest_.begin());
+    double best =
+        std::min(rounds_.best_entry().run_seconds, fastest_times_.empty() ? INFINITY : *fastest_times_.begin());
     session_.report_progress(log_.kernel + ": round " + std::to_string(log_.rounds.size()) + ", " +
                              std::to_string(&log - round.candidates.data() + 1) + " of " +
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
@@ -140,14 +142,14 @@ class Search {
   // candidate.
   double keep_limit() const {
     double out = rounds_.best_entry().run_seconds;
-    if (fastest_.size() >= plan_.beam_width)
-      out = std::min(out, *std::next(fastest_.begin(), long(plan_.beam_width) - 1));
+    if (fastest_times_.size() >= plan_.beam_width)
+      out = std::min(out, *std::next(fastest_times_.begin(), long(plan_.beam_width) - 1));
     return out;
   }
 
   // Drops wrong candidates. Ends when plan_.beam_width of the fastest are right, or when none is right and the next one
   // is not faster than earlier rounds.
-  void check_best(const Kernels& kernels, RoundLog& log) {
+  void check_fastest(const SchedulerList& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
       if (log.candidates[i].outcome == CandidateOutcome::Timed) order.push_back(i);
@@ -158,18 +160,18 @@ class Search {
       CandidateLog& c = log.candidates[i];
       // no candidate from here on beats earlier rounds
       if (c.fastest_seconds >= rounds_.best_entry().run_seconds && right == 0) break;
-      BeamCandidate again = make_candidate(optimized(*kernels[i]), spec_);
+      BeamCandidate again = make_candidate(optimized_ast(*kernels[i]), spec_);
       right += times_.check_candidate(again, c);
     }
   }
 
-  void end_round(const Kernels& kernels, RoundLog& log) {
+  void end_round(const SchedulerList& kernels, RoundLog& log) {
     std::vector<std::optional<double>> seconds;
     for (const CandidateLog& c : log.candidates)
       seconds.push_back(c.outcome == CandidateOutcome::Timed ? std::optional(c.fastest_seconds) : std::nullopt);
     rounds_.end_round(kernels, seconds);
     log.best_seconds = rounds_.best_entry().run_seconds;
-    log.wall_seconds = elapsed();
+    log.wall_seconds = elapsed_seconds();
   }
 
   const Session& session_;
@@ -180,7 +182,7 @@ class Search {
   SearchRounds rounds_;
   CandidateFilter filter_;
   BeamLog log_;
-  std::multiset<double> fastest_;
+  std::multiset<double> fastest_times_;
   Clock::time_point begin_ = Clock::now();
 };
 
@@ -201,11 +203,11 @@ BeamCandidate candidate_of_opts(const SearchKernel& kernel, std::span<const Opt>
   if (spec.compile_candidate) return make_candidate(texts_of_opts(kernel.graph(), opts), spec);
   Scheduler made = kernel.base_scheduler().copy();
   for (const Opt& opt : opts) made.apply_opt(opt);
-  return make_candidate(optimized(made), spec);
+  return make_candidate(optimized_ast(made), spec);
 }
 
 Result<BeamLog> beam_search(const Session& session, SearchKernel& kernel, const SearchPlan& plan, TimeSource& times) {
-  return catch_failures([&] { return Search(session, kernel, plan, times).run(); });
+  return catch_failures([&] { return BeamSearcher(session, kernel, plan, times).run(); });
 }
 
 }  // namespace tgc

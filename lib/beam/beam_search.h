@@ -25,7 +25,7 @@ class TimeSource {
 struct SearchPlan {
   BeamSettings settings;
   size_t beam_width = 2;
-  Identity code_identity = Identity::Binary;
+  CodeIdentity code_identity = CodeIdentity::Binary;
   size_t max_rounds = 1000;
   // when this limit ends the search, the best opts so far are the result
   double limit_seconds = std::numeric_limits<double>::infinity();

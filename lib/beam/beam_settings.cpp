@@ -21,7 +21,7 @@ constexpr BeamSettingInfo kSettings[] = {
 #undef X
 };
 
-Status set(BeamSettings& settings, const BeamSettingInfo& info, std::string_view text) {
+Status set_beam_setting(BeamSettings& settings, const BeamSettingInfo& info, std::string_view text) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value < 1e15))
@@ -31,7 +31,7 @@ Status set(BeamSettings& settings, const BeamSettingInfo& info, std::string_view
   return Unit{};
 }
 
-const BeamSettingInfo* find(std::string_view name) {
+const BeamSettingInfo* find_beam_setting(std::string_view name) {
   auto it = std::ranges::find(kSettings, name, &BeamSettingInfo::name);
   return it == std::end(kSettings) ? nullptr : &*it;
 }
@@ -54,14 +54,15 @@ Result<BeamSettings> BeamSettings::extract_settings(std::vector<std::string>& se
   BeamSettings out;
   for (const BeamSettingInfo& info : kSettings)
     if (const char* value = std::getenv(std::string(info.name).c_str()); value && *value)
-      if (auto status = set(out, info, value); !status) return status.diag();
+      if (auto status = set_beam_setting(out, info, value); !status) return status.diag();
   std::vector<std::string> rest;
   for (const std::string& text : sets) {
     size_t equals = std::min(text.find('='), text.size());
-    const BeamSettingInfo* info = find(text.substr(0, equals));
+    const BeamSettingInfo* info = find_beam_setting(text.substr(0, equals));
     if (!info || info->name == "TC_OPT") rest.push_back(text);
     if (!info || equals == text.size()) continue;
-    if (auto status = set(out, *info, std::string_view(text).substr(equals + 1)); !status) return status.diag();
+    if (auto status = set_beam_setting(out, *info, std::string_view(text).substr(equals + 1)); !status)
+      return status.diag();
   }
   sets = std::move(rest);
   return out;

@@ -16,7 +16,7 @@ std::string_view name_of(CandidateOutcome outcome) {
 
 namespace {
 
-double ops_of(std::span<const UOp> list, const VariableValues& variables) {
+double count_operations(std::span<const UOp> list, const VariableValues& variables) {
   Sint ops = make_program_info(list).value_or_throw().estimates.ops;
   if (ops.is_int()) return ops.as_int().to_double();
   return sym_infer(ops.uop(), [&](std::string_view name) -> std::optional<Int> {
@@ -25,21 +25,21 @@ double ops_of(std::span<const UOp> list, const VariableValues& variables) {
   }).to_double();
 }
 
-std::string digest(std::string_view code) { return sha256_hex(sha256(code)); }
+std::string digest_text(std::string_view code) { return sha256_hex(sha256(code)); }
 
-void set_identity(BeamCandidate& out, const CandidateSpec& spec) {
+void set_code_identity(BeamCandidate& out, const CandidateSpec& spec) {
   if (spec.runs_threads_in_turn) out.executable->set_threads_run_in_turn();
   out.code_identity =
-      digest(spec.code_identity == Identity::Source ? out.executable->source().text : out.executable->code());
+      digest_text(spec.code_identity == CodeIdentity::Source ? out.executable->source().text : out.executable->code());
 }
 
-OptTexts opts_of(UOp ast) {
+OptTexts opt_texts_of_ast(UOp ast) {
   OptTexts out;
   for (const Arg& opt : ast.arg()[3].items()) out.push_back(opt.repr());
   return out;
 }
 
-void make(BeamCandidate& out, UOp ast, const CandidateSpec& spec) {
+void lower_candidate(BeamCandidate& out, UOp ast, const CandidateSpec& spec) {
   out.graph = std::make_shared<Graph>(spec.settings);
   UOp root = copy_into(*out.graph, ast);
   auto list = std::move(lower_kernel({.root = root}, spec.target).value_or_throw());
@@ -48,13 +48,13 @@ void make(BeamCandidate& out, UOp ast, const CandidateSpec& spec) {
     out.outcome = CandidateOutcome::TooLarge;
     return;
   }
-  out.num_operations = ops_of(list, spec.variables);
+  out.num_operations = count_operations(list, spec.variables);
   if (!spec.device) {
-    out.code_identity = digest(render_source(spec.target, list).value_or_throw());
+    out.code_identity = digest_text(render_source(spec.target, list).value_or_throw());
     return;
   }
   out.executable.emplace(std::move(Executable::make_for_device(list, spec.target, *spec.device).value_or_throw()));
-  set_identity(out, spec);
+  set_code_identity(out, spec);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ BeamCandidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
   auto made = catch_failures([&] {
     spec.compile_candidate(out, opts_as_text(opts));
     out.num_operations = out.executable->cost(spec.variables).value_or(Executable::Cost{}).num_operations;
-    set_identity(out, spec);
+    set_code_identity(out, spec);
     return Unit{};
   });
   if (!made) out.outcome = CandidateOutcome::Refused, out.failure_reason = made.diag().message;
@@ -72,15 +72,16 @@ BeamCandidate make_candidate(const OptTexts& opts, const CandidateSpec& spec) {
 }
 
 BeamCandidate make_candidate(UOp ast, const CandidateSpec& spec) {
-  if (spec.compile_candidate && spec.code_identity != Identity::None) return make_candidate(opts_of(ast), spec);
+  if (spec.compile_candidate && spec.code_identity != CodeIdentity::None)
+    return make_candidate(opt_texts_of_ast(ast), spec);
   BeamCandidate out;
-  if (spec.code_identity == Identity::None) return out;
-  auto made = catch_failures([&] { return make(out, ast, spec), Unit{}; });
+  if (spec.code_identity == CodeIdentity::None) return out;
+  auto made = catch_failures([&] { return lower_candidate(out, ast, spec), Unit{}; });
   if (!made) out.outcome = CandidateOutcome::Refused, out.failure_reason = made.diag().message;
   return out;
 }
 
-CandidateOutcome CandidateFilter::classify_kernel(const BeamCandidate& candidate) {
+CandidateOutcome CandidateFilter::classify_candidate(const BeamCandidate& candidate) {
   if (candidate.outcome != CandidateOutcome::Timed || candidate.code_identity.empty()) return candidate.outcome;
   if (seen_identities_.contains(candidate.code_identity)) return CandidateOutcome::Duplicate;
   fewest_operations_ = std::min(fewest_operations_, candidate.num_operations);

@@ -34,7 +34,7 @@ struct BeamCandidate {
 };
 
 // How duplicates are found: by a digest of the binary or of the source. None: candidates are not even lowered.
-enum class Identity : uint8_t { Binary, Source, None };
+enum class CodeIdentity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
   // Replaces tgc's own pipeline: sets the candidate's graph and executable. Throws Failure.
@@ -44,10 +44,10 @@ struct CandidateSpec {
   Settings settings;
   VariableValues variables;
   int64_t max_uops = 3000;
-  Identity code_identity = Identity::Binary;
+  CodeIdentity code_identity = CodeIdentity::Binary;
   bool runs_threads_in_turn = false;  // the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
-  Device* device = nullptr;  // null: nothing is compiled, and Identity::Binary acts like Source
+  Device* device = nullptr;  // null: nothing is compiled, and CodeIdentity::Binary acts like Source
 };
 
 // `ast` is the result of Scheduler::make_optimized_ast(). Thread-safe: only reads the graph of `ast`.
@@ -60,7 +60,7 @@ class CandidateFilter {
  public:
   void begin_round() { fewest_operations_ = std::numeric_limits<double>::infinity(); }
   // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
-  CandidateOutcome classify_kernel(const BeamCandidate& candidate);
+  CandidateOutcome classify_candidate(const BeamCandidate& candidate);
   // Later candidates are compared with this candidate of an interrupted search.
   void record_candidate(CandidateOutcome outcome, double ops, const std::string& code_identity);
 

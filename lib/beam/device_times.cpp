@@ -28,7 +28,7 @@ constexpr double kNewWorker = 0.03;
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 constexpr double kMostForRef = 3e7;           // operations; REF is too slow for more
 
-DeviceBuffer buffer_of(const Array& array) {
+DeviceBuffer buffer_of_array(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
 }
 
@@ -36,20 +36,20 @@ DeviceBuffer buffer_of(const Array& array) {
 
 struct DeviceTimes::TimingLimits {
   // TimeSource::time_candidate()'s keep limit, in seconds
-  double kept = INFINITY;
-  int runs = kRuns;        // minimum, unless the candidate is much slower than `kept`
+  double keep_limit = INFINITY;
+  int min_runs = kRuns;        // minimum, unless the candidate is much slower than `keep_limit`
 
-  double limit() const { return kStopFactor * kept * runs + kNewWorker; }
+  double limit() const { return kStopFactor * keep_limit * min_runs + kNewWorker; }
   // `factor` scales the time of a part of the grid.
   template <class Run>
-  double fastest(double factor, Run&& run) const {
+  double fastest_seconds(double factor, Run&& run) const {
     double out = INFINITY, sum = 0;
-    for (int n = 0; n < runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kDelaySeconds); n++) {
+    for (int n = 0; n < min_runs || (sum < kEnoughSeconds && n < kMostRuns) || (n == 1 && sum < kDelaySeconds); n++) {
       double seconds = run();
       out = std::min(out, seconds * factor), sum += seconds;
       // another process may have delayed a short first run, so run again
       bool is_sure = n > 0 || seconds > kDelaySeconds;
-      if (is_sure && out > kept * (sum < kEnoughSeconds ? kSlowFactor : kReliableSlowFactor)) break;
+      if (is_sure && out > keep_limit * (sum < kEnoughSeconds ? kSlowFactor : kReliableSlowFactor)) break;
     }
     return out;
   }
@@ -68,17 +68,17 @@ TimingGrid make_timing_grid(std::array<uint32_t, 3> global, uint64_t most) {
 }
 
 struct DeviceTimes::TimedLaunch {
-  std::vector<int64_t> values;
+  std::vector<int64_t> variable_values;
   std::vector<DeviceBuffer> buffers;
   LaunchSize size;
-  double factor = 1;
+  double time_factor = 1;
 
   TimedLaunch(const DeviceTimes& times, const Executable& e, std::span<const DeviceBuffer> all) {
-    values = std::move(e.arguments(times.variables_).value_or_throw());
+    variable_values = std::move(e.arguments(times.variables_).value_or_throw());
     size = e.launch_size(times.variables_).value_or_throw();
     if (times.options_.shrinks_grids) {
       TimingGrid grid = make_timing_grid(size.global_size);
-      size.global_size = grid.global_size, factor = grid.time_factor;
+      size.global_size = grid.global_size, time_factor = grid.time_factor;
     }
     for (const BufferSpec& b : e.buffers()) {
       auto it = std::ranges::find(times.buffer_specs_, b.argument_number, &BufferSpec::argument_number);
@@ -86,7 +86,7 @@ struct DeviceTimes::TimedLaunch {
       buffers.push_back(all[size_t(it - times.buffer_specs_.begin())]);
     }
   }
-  LaunchArguments arguments() const { return {buffers, values, size}; }
+  LaunchArguments arguments() const { return {buffers, variable_values, size}; }
 };
 
 DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, TimingOptions options)
@@ -104,9 +104,10 @@ DeviceTimes::DeviceTimes(Placement& place, const SearchKernel& kernel, TimingOpt
 
 DeviceTimes::~DeviceTimes() = default;
 
-std::optional<double> DeviceTimes::time_candidate(const OptTexts&, BeamCandidate& candidate, double kept,
+std::optional<double> DeviceTimes::time_candidate(const OptTexts&, BeamCandidate& candidate, double keep_limit,
                                                   CandidateLog& log) {
-  auto seconds = fastest_run_seconds(candidate, {.kept = kept, .runs = may_time_while_compiling() ? kRuns : 1});
+  auto seconds =
+      fastest_run_seconds(candidate, {.keep_limit = keep_limit, .min_runs = may_time_while_compiling() ? kRuns : 1});
   if (seconds) return *seconds;
   log.outcome = is_too_slow_ ? CandidateOutcome::TooSlow : CandidateOutcome::Failed,
   log.failure_reason = seconds.diag().message;
@@ -123,7 +124,7 @@ class DeviceTimes::CandidateHolder {
     Device& device = *times.placement_.device;
     device.open().value_or_throw();
     std::vector<DeviceBuffer> buffers;
-    for (const NamedArray& a : times.input_arrays_) buffers.push_back(buffer_of(a.array));
+    for (const NamedArray& a : times.input_arrays_) buffers.push_back(buffer_of_array(a.array));
     size_t threads = 1;
     for (BeamCandidate* candidate : times.prepared_candidates_) {
       auto loaded = catch_failures([&] {
@@ -132,22 +133,22 @@ class DeviceTimes::CandidateHolder {
         threads = std::max<size_t>(threads, launch.size.global_size[0]);
         return std::pair(std::move(candidate->executable->load(device).value_or_throw()), std::move(launch));
       });
-      held_.push_back(std::move(loaded));
+      loaded_candidates_.push_back(std::move(loaded));
     }
     device.start_threads(threads);
   }
 
-  Result<std::string> time(size_t number, const TimingLimits& limits) {
+  Result<std::string> time_prepared(size_t number, const TimingLimits& limits) {
     return catch_failures([&] {
-      auto& [kernel, launch] = held_.at(number).value_or_throw();
-      double seconds =
-          limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
+      auto& [kernel, launch] = loaded_candidates_.at(number).value_or_throw();
+      double seconds = limits.fastest_seconds(launch.time_factor,
+                                              [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
       return ByteWriter().write_bytes(&seconds, sizeof seconds).take_bytes();
     });
   }
 
  private:
-  std::vector<Result<std::pair<std::unique_ptr<Kernel>, TimedLaunch>>> held_;
+  std::vector<Result<std::pair<std::unique_ptr<Kernel>, TimedLaunch>>> loaded_candidates_;
 };
 
 void DeviceTimes::prepare_candidates(std::span<BeamCandidate* const> candidates) {
@@ -159,14 +160,14 @@ Result<WorkerProcess> DeviceTimes::start_worker() {
   return WorkerProcess::start([&](Worker& self) -> Status {
     return catch_failures([&]() -> Unit {
       CandidateHolder holder(*this);
-      self.confine_process({.rights = Rights::Compute, .memory_bytes = kKernelMemory});
+      self.confine_process({.rights = WorkerRights::Compute, .memory_bytes = kKernelMemory});
       for (;;) {
         std::string message = self.next_message();
         ByteReader in(message);
         size_t number = in.read_number();
         TimingLimits limits;
         in.read_bytes(&limits, sizeof limits);
-        self.send_answer(holder.time(number, limits));
+        self.send_answer(holder.time_prepared(number, limits));
       }
     });
   });
@@ -216,7 +217,8 @@ Result<double> DeviceTimes::run_on_driver(BeamCandidate& candidate, const Timing
     ContainedDevice& device = contained_driver();
     auto kernel = std::move(candidate.executable->load(device).value_or_throw());
     TimedLaunch launch(*this, *candidate.executable, driver_buffers_);
-    return limits.fastest(launch.factor, [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
+    return limits.fastest_seconds(launch.time_factor,
+                                  [&] { return kernel->time_launch(launch.arguments()).value_or_throw(); });
   });
   if (!out) driver_device_.reset();  // the worker may be dead
   return out;
@@ -230,7 +232,8 @@ std::vector<double> DeviceTimes::compare_times(std::span<BeamCandidate* const> c
     for (size_t i = 0; i < candidates.size(); i++) {
       int least = i == 0 ? turns : fastest[i] < kDelaySeconds ? 2 : 1;
       if (turn >= least && !(fastest[i] <= kReliableSlowFactor * best)) continue;
-      if (auto seconds = fastest_run_seconds(*candidates[i], {.runs = 1})) fastest[i] = std::min(fastest[i], *seconds);
+      if (auto seconds = fastest_run_seconds(*candidates[i], {.min_runs = 1}))
+        fastest[i] = std::min(fastest[i], *seconds);
       best = std::min(best, fastest[i]);
     }
   return fastest;
@@ -290,10 +293,10 @@ namespace {
 
 using nlohmann::json;
 
-Identity parse_identity(const std::string& text) {
-  if (text == "binary") return Identity::Binary;
-  if (text == "source") return Identity::Source;
-  if (text == "none") return Identity::None;
+CodeIdentity parse_identity(const std::string& text) {
+  if (text == "binary") return CodeIdentity::Binary;
+  if (text == "source") return CodeIdentity::Source;
+  if (text == "none") return CodeIdentity::None;
   throw Failure(Diag{.message = "the identity '" + text + "'", .expected = "binary, source or none"});
 }
 

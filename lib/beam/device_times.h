@@ -72,7 +72,7 @@ class ReplayTimes : public TimeSource {
  public:
   static Result<ReplayTimes> open(const std::string& path);
 
-  Identity code_identity() const { return code_identity_; }
+  CodeIdentity code_identity() const { return code_identity_; }
   const std::string& target() const { return target_; }
   size_t width() const { return beam_width_; }
   bool has_kernel(const std::string& kernel) const { return kernel_times_.contains(kernel); }
@@ -85,7 +85,7 @@ class ReplayTimes : public TimeSource {
 
  private:
   using Times = std::unordered_map<std::string, double>;
-  Identity code_identity_ = Identity::Source;
+  CodeIdentity code_identity_ = CodeIdentity::Source;
   std::string target_;
   size_t beam_width_ = 2;
   std::unordered_map<std::string, Times> kernel_times_;

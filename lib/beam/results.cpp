@@ -18,9 +18,9 @@ constexpr int64_t kVersion = 1;
 constexpr const char* kColumns =
     "key, kernel, target, device, width, estimate, opts, seconds, before, reference, made";
 
-std::string_view bytes_of(const Sha256& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+std::string_view key_bytes(const Sha256& key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
 
-BeamResult row_of_result(const SqlStatement& row) {
+BeamResult result_of_row(const SqlStatement& row) {
   BeamResult out{.kernel = row.text(1), .target = row.text(2), .device = row.text(3)};
   std::string key = row.text(0);
   std::memcpy(out.graph_key.data(), key.data(), std::min(key.size(), out.graph_key.size()));
@@ -35,12 +35,12 @@ BeamResult row_of_result(const SqlStatement& row) {
 constexpr const char* kSameSearch = "key = ? AND target = ? AND device = ? AND width = ?";
 SqlStatement& bind_search(SqlStatement& s, const Sha256& key, const std::string& target, const std::string& device,
                           int64_t width) {
-  return s.bind_blob(bytes_of(key)).bind_value(target).bind_value(device).bind_value(width);
+  return s.bind_blob(key_bytes(key)).bind_value(target).bind_value(device).bind_value(width);
 }
 
 }  // namespace
 
-BeamResult BeamResult::of(const BeamLog& log) {
+BeamResult BeamResult::from_log(const BeamLog& log) {
   return {.graph_key = log.key,
           .kernel = log.kernel,
           .target = log.target,
@@ -52,7 +52,7 @@ BeamResult BeamResult::of(const BeamLog& log) {
           .hand_coded_seconds = log.hand_coded_seconds,
           .reference_device = log.reference_device,
           .stored_time_utc = "",
-          .measured_json = log.was_interrupted ? std::optional(measured_text(log)) : std::nullopt};
+          .measured_json = log.was_interrupted ? std::optional(measurements_json(log)) : std::nullopt};
 }
 
 std::string BeamResults::default_path() {
@@ -108,7 +108,7 @@ void BeamResults::store_result(const BeamResult& r) {
       "excluded.kernel, estimate = excluded.estimate, opts = excluded.opts, seconds = excluded.seconds, before = "
       "excluded.before, reference = excluded.reference, made = excluded.made WHERE seconds = 0 OR (excluded.seconds > "
       "0 AND excluded.seconds < seconds)");
-  s.bind_blob(bytes_of(r.graph_key))
+  s.bind_blob(key_bytes(r.graph_key))
       .bind_value(r.kernel)
       .bind_value(r.target)
       .bind_value(r.device)
@@ -135,20 +135,20 @@ std::optional<BeamResult> BeamResults::find_result(const Sha256& key, const std:
   SqlStatement s = database_.prepare(select_query("WHERE key = ? AND target = ? AND device = ? AND width >= ? "
                                                   "ORDER BY seconds = 0, seconds, width LIMIT 1"));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
-  return row_of_result(s);
+  return result_of_row(s);
 }
 
 std::optional<BeamResult> BeamResults::result_of_search(const Sha256& key, const std::string& target,
                                                         const std::string& device, int64_t width) {
   SqlStatement s = database_.prepare(select_query((std::string("WHERE ") + kSameSearch).c_str()));
   if (!bind_search(s, key, target, device, width).step()) return std::nullopt;
-  return row_of_result(s);
+  return result_of_row(s);
 }
 
 std::vector<BeamResult> BeamResults::all_results() {
   std::vector<BeamResult> out;
   SqlStatement s = database_.prepare(select_query("ORDER BY target, device, kernel, width"));
-  while (s.step()) out.push_back(row_of_result(s));
+  while (s.step()) out.push_back(result_of_row(s));
   return out;
 }
 
@@ -186,7 +186,7 @@ std::string results_text(const std::vector<BeamResult>& results) {
     out += "  " + seconds + "  x" + faster + "  " + r.stored_time_utc + "  " + r.device;
     out += std::string(r.measured_json ? "  interrupted" : "") + "\n  " + r.opts + "\n";
   }
-  return out + counted(results.size(), "result") + "\n";
+  return out + count_text(results.size(), "result") + "\n";
 }
 
 std::string results_json(const std::vector<BeamResult>& results) {
@@ -209,7 +209,7 @@ namespace {
 
 using nlohmann::json;
 
-CandidateOutcome outcome_of(const std::string& name) {
+CandidateOutcome parse_outcome(const std::string& name) {
   for (size_t i = 0; i < kNumOutcomes; i++)
     if (name_of(CandidateOutcome(i)) == name) return CandidateOutcome(i);
   throw Failure("unknown outcome of a candidate: '" + name + "'");
@@ -217,7 +217,7 @@ CandidateOutcome outcome_of(const std::string& name) {
 
 }  // namespace
 
-std::string measured_text(const BeamLog& log) {
+std::string measurements_json(const BeamLog& log) {
   json out = json::array();
   for (const RoundLog& round : log.rounds)
     for (const CandidateLog& c : round.candidates)
@@ -235,7 +235,7 @@ MeasuredCandidates read_measurements(std::string_view text) {
   MeasuredCandidates out;
   try {
     for (const json& c : json::parse(text)) {
-      CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = outcome_of(c.at("fate").get<std::string>())};
+      CandidateLog log{.opts = c.at("opts").get<OptTexts>(), .outcome = parse_outcome(c.at("fate").get<std::string>())};
       log.fastest_seconds = c.at("seconds").get<double>(), log.failure_reason = c.at("why").get<std::string>();
       log.num_operations = c.at("ops").get<double>(), log.code_digest = c.at("code").get<std::string>();
       out[opts_as_text(log.opts)] = std::move(log);

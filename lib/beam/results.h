@@ -17,9 +17,9 @@ struct BeamResult {
   std::string reference_device;  // device that computed the expected results, or another origin
   // in UTC; store_result() fills in an empty time
   std::string stored_time_utc;
-  std::optional<std::string> measured_json;  // measured_text() of an interrupted search; else nullopt
+  std::optional<std::string> measured_json;  // measurements_json() of an interrupted search; else nullopt
 
-  static BeamResult of(const BeamLog& log);
+  static BeamResult from_log(const BeamLog& log);
 };
 
 class BeamResults {
@@ -58,7 +58,7 @@ std::string results_json(const std::vector<BeamResult>& results);
 // The keys are opts_as_text().
 using MeasuredCandidates = std::map<std::string, CandidateLog>;
 
-std::string measured_text(const BeamLog& log);
-MeasuredCandidates read_measurements(std::string_view text);  // reads measured_text; throws Failure
+std::string measurements_json(const BeamLog& log);
+MeasuredCandidates read_measurements(std::string_view text);  // reads measurements_json; throws Failure
 
 }  // namespace tgc

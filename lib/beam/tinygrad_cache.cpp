@@ -20,33 +20,35 @@ struct CacheDevice {
   friend bool operator==(const CacheDevice&, const CacheDevice&) = default;
 };
 
-CacheDevice device_of(const Target& target) {
+CacheDevice cache_device_of(const Target& target) {
   std::string renderer(name_of(target.renderer));
   return {std::string(target.device), renderer == "PTX" || renderer == "INTEL" ? renderer : ""};
 }
 
-Target parsed(const std::string& text) { return std::move(parse_target(text, Settings()).value_or_throw()); }
+Target parse_valid_target(const std::string& text) {
+  return std::move(parse_target(text, Settings()).value_or_throw());
+}
 
 std::string default_target(const CacheDevice& d) {
   if (d.device == "CPU") return "CPU:CLANG";
   return d.device + (d.suffix.empty() ? "" : ":" + d.suffix);
 }
 
-OptTexts texts_of(const std::string& pickled) {
+OptTexts unpickle_opt_texts(const std::string& pickled) {
   Graph graph{Settings()};
   auto opts = unpickle_opts(graph, pickled);
   return texts_of_opts(graph, opts.value_or_throw());
 }
 
-std::string pickled(const std::string& opts) {
+std::string pickle_opts_text(const std::string& opts) {
   Graph graph{Settings()};
   return pickle_opts(read_opt_list(graph, opts));
 }
 
 void import_row(const SqlStatement& row, BeamResults& results, const std::string& target) {
   CacheDevice device{row.text(3), row.text(4)};
-  Target wanted = parsed(target.empty() ? default_target(device) : target);
-  if (!(device_of(wanted) == device))
+  Target wanted = parse_valid_target(target.empty() ? default_target(device) : target);
+  if (!(cache_device_of(wanted) == device))
     throw Failure("a row is for " + device.device + (device.suffix.empty() ? "" : ":" + device.suffix) + ", not " +
                   wanted.name());
   BeamResult out{.target = wanted.name(), .device = device_name(wanted.name())};
@@ -55,7 +57,7 @@ void import_row(const SqlStatement& row, BeamResults& results, const std::string
     throw Failure("a row's key has " + std::to_string(key.size()) + " bytes, not 32");
   std::memcpy(out.graph_key.data(), key.data(), key.size());
   out.beam_width = row.int_column(1), out.estimate = row.int_column(2);
-  out.opts = opts_as_text(texts_of(row.text(5)));
+  out.opts = opts_as_text(unpickle_opt_texts(row.text(5)));
   out.reference_device = "tinygrad's cache";
   results.store_result(out);
 }
@@ -82,10 +84,10 @@ Result<CacheTransferResult> import_cache(const std::string& cache, BeamResults& 
 Result<CacheTransferResult> export_cache(BeamResults& results, const std::string& cache, const std::string& target) {
   return catch_failures([&] {
     std::vector<BeamResult> list = results.all_results();
-    std::string wanted = target.empty() ? "" : parsed(target).name();
+    std::string wanted = target.empty() ? "" : parse_valid_target(target).name();
     auto is_default = [](const BeamResult& r) {
-      Target t = parsed(r.target);
-      return parsed(default_target(device_of(t))).name() == t.name();
+      Target t = parse_valid_target(r.target);
+      return parse_valid_target(default_target(cache_device_of(t))).name() == t.name();
     };
     std::ranges::stable_sort(list, {}, is_default);  // the default target replaces the others
     CacheTransferResult out;
@@ -95,13 +97,13 @@ Result<CacheTransferResult> export_cache(BeamResults& results, const std::string
            "amt, allow_test_size, device, suffix))");
     for (const BeamResult& r : list) {
       if (!wanted.empty() && r.target != wanted) continue;
-      CacheDevice device = device_of(parsed(r.target));
+      CacheDevice device = cache_device_of(parse_valid_target(r.target));
       SqlStatement put = db.prepare(std::string("REPLACE INTO '") + kTable +
                                     "' (ast, amt, allow_test_size, device, suffix, val) VALUES (?, ?, ?, ?, ?, ?)");
       put.bind_blob({reinterpret_cast<const char*>(r.graph_key.data()), r.graph_key.size()})
           .bind_value(r.beam_width)
           .bind_value(r.estimate);
-      put.bind_value(device.device).bind_value(device.suffix).bind_blob(pickled(r.opts)).step();
+      put.bind_value(device.device).bind_value(device.suffix).bind_blob(pickle_opts_text(r.opts)).step();
       out.num_rows++;
     }
     return out;
@@ -116,11 +118,11 @@ constexpr std::string_view kModule = "tinygrad.codegen.opt";
 constexpr OptOps kByValue[] = {OptOps::TC,    OptOps::UPCAST,   OptOps::UNROLL,   OptOps::LOCAL, OptOps::THREAD,
                                OptOps::GROUP, OptOps::GROUPTOP, OptOps::NOLOCALS, OptOps::PADTO, OptOps::SWAP};
 
-int64_t value_of(OptOps op) { return 1 + std::ranges::find(kByValue, op) - std::begin(kByValue); }
+int64_t opt_op_value(OptOps op) { return 1 + std::ranges::find(kByValue, op) - std::begin(kByValue); }
 
-class Pickler {
+class OptPickler {
  public:
-  std::string list(std::span<const Opt> opts) {
+  std::string pickle_list(std::span<const Opt> opts) {
     out_ = "]";
     memoize();
     if (opts.size() > 1) out_ += '(';
@@ -129,8 +131,8 @@ class Pickler {
         return o.op == opts[i].op && o.axis == opts[i].axis && o.arg == opts[i].arg;
       });
       size_t at = size_t(known - opts.begin());
-      if (at < i) objects_.push_back(objects_[at]), get(objects_[at]);
-      else object(opts[i]);
+      if (at < i) opt_memo_indices_.push_back(opt_memo_indices_[at]), append_memo_get(opt_memo_indices_[at]);
+      else append_opt(opts[i]);
     }
     if (!opts.empty()) out_ += opts.size() > 1 ? 'e' : 'a';
     out_ += '.';
@@ -145,24 +147,26 @@ class Pickler {
     for (size_t i = 0; i < bytes; i++) out += char(value >> 8 * i & 255);
     return out;
   }
-  size_t memoize() { return out_ += '\x94', memo_++; }
-  void get(size_t index) { out_ += index < 256 ? "h" + little_endian(index, 1) : "j" + little_endian(index, 4); }
+  size_t memoize() { return out_ += '\x94', num_memoized_++; }
+  void append_memo_get(size_t index) {
+    out_ += index < 256 ? "h" + little_endian(index, 1) : "j" + little_endian(index, 4);
+  }
 
-  void text(const std::string& s) {
-    auto [it, is_new] = texts_.emplace(s, memo_);
-    if (!is_new) return get(it->second);
+  void append_text(const std::string& s) {
+    auto [it, is_new] = texts_.emplace(s, num_memoized_);
+    if (!is_new) return append_memo_get(it->second);
     out_ += "\x8c" + little_endian(s.size(), 1) + s;
     memoize();
   }
-  void global(const std::string& name) {
+  void append_global(const std::string& name) {
     auto known = globals_.find(name);
-    if (known != globals_.end()) return get(known->second);
-    text(std::string(kModule));
-    text(name);
+    if (known != globals_.end()) return append_memo_get(known->second);
+    append_text(std::string(kModule));
+    append_text(name);
     out_ += '\x93';
     globals_[name] = memoize();
   }
-  void number(int64_t n) {
+  void append_number(int64_t n) {
     if (n >= 0 && n < 256) out_ += "K" + little_endian(uint64_t(n), 1);
     else if (n >= 0 && n < 65536) out_ += "M" + little_endian(uint64_t(n), 2);
     else if (n >= INT32_MIN && n <= INT32_MAX) out_ += "J" + little_endian(uint64_t(n), 4);
@@ -170,100 +174,101 @@ class Pickler {
   }
   void arg(Arg a) {
     if (a.is_none()) out_ += 'N';
-    else if (a.is_integral()) number(a.as_int().int64_or_throw("the arg of an Opt"));
+    else if (a.is_integral()) append_number(a.as_int().int64_or_throw("the arg of an Opt"));
     else if (a.is_tuple() && a.items().size() == 3) {
       for (Arg item : a.items()) arg(item);
       out_ += '\x87';
       memoize();
     } else throw Failure("an opt has the arg " + a.repr());
   }
-  void object(const Opt& opt) {
-    global("Opt");
+  void append_opt(const Opt& opt) {
+    append_global("Opt");
     out_ += ")\x81";
-    objects_.push_back(memoize());
+    opt_memo_indices_.push_back(memoize());
     out_ += '}';
     memoize();
     out_ += '(';
-    text("op");
+    append_text("op");
     if (auto known = ops_.find(opt.op); known != ops_.end()) {
-      get(known->second);
+      append_memo_get(known->second);
     } else {
-      global("OptOps");
-      number(value_of(opt.op));
+      append_global("OptOps");
+      append_number(opt_op_value(opt.op));
       out_ += '\x85';
       memoize();
       out_ += 'R';
       ops_[opt.op] = memoize();
     }
-    text("axis");
-    if (opt.axis) number(*opt.axis);
+    append_text("axis");
+    if (opt.axis) append_number(*opt.axis);
     else out_ += 'N';
-    text("arg");
+    append_text("arg");
     arg(opt.arg);
     out_ += "ub";
   }
 
   std::string out_;
-  size_t memo_ = 0;
+  size_t num_memoized_ = 0;
   std::map<std::string, size_t> texts_, globals_;
   std::map<OptOps, size_t> ops_;
-  std::vector<size_t> objects_;
+  std::vector<size_t> opt_memo_indices_;
 };
 
 bool is_opt_name(std::string_view module, std::string_view name) {
   return module == kModule && (name == "Opt" || name == "OptOps");
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void throw_bad_pickle(const std::string& what) {
   throw Failure(Diag{.message = "a pickle: " + what, .expected = "a list of Opts"});
 }
 
-Arg arg_of(Graph& graph, const PickleValue& v) {
+Arg read_arg(Graph& graph, const PickleValue& v) {
   if (v.is_none()) return {};
   if (v.kind() == Pickle::Number && v.int_value()) return *v.int_value();
-  if (v.kind() != Pickle::Tuple) refuse("an Opt's arg is no number and no tuple");
+  if (v.kind() != Pickle::Tuple) throw_bad_pickle("an Opt's arg is no number and no tuple");
   std::vector<Arg> items;
   for (size_t i = 0; i < v.size(); i++) {
-    if (v[i].kind() != Pickle::Number || !v[i].int_value()) refuse("a tuple of something else than numbers");
+    if (v[i].kind() != Pickle::Number || !v[i].int_value()) throw_bad_pickle("a tuple of something else than numbers");
     items.push_back(*v[i].int_value());
   }
   return graph.tuple(items);
 }
 
-OptOps opt_op(const PickleValue& v) {
-  if (v.class_name() != "OptOps" || v.size() != 1) refuse("an Opt's op is no OptOps");
+OptOps read_opt_op(const PickleValue& v) {
+  if (v.class_name() != "OptOps" || v.size() != 1) throw_bad_pickle("an Opt's op is no OptOps");
   if (v[0].kind() == Pickle::Text) {
     auto op = parse_opt_op(v[0].text());
-    if (!op) refuse("there is no OptOps." + std::string(v[0].text()));
+    if (!op) throw_bad_pickle("there is no OptOps." + std::string(v[0].text()));
     return *op;
   }
-  if (v[0].kind() != Pickle::Number) refuse("an Opt's op is no OptOps");
+  if (v[0].kind() != Pickle::Number) throw_bad_pickle("an Opt's op is no OptOps");
   int64_t n = v[0].int_value().value_or(0);
-  if (n < 1 || n > int64_t(std::size(kByValue))) refuse("no OptOps has the value " + std::to_string(n));
+  if (n < 1 || n > int64_t(std::size(kByValue))) throw_bad_pickle("no OptOps has the value " + std::to_string(n));
   return kByValue[n - 1];
 }
 
 Opt read_opt(Graph& graph, const PickleValue& v) {
-  if (v.class_name() != "Opt") refuse("the list holds something else than Opts");
+  if (v.class_name() != "Opt") throw_bad_pickle("the list holds something else than Opts");
   auto op = v.find("op"), axis = v.find("axis"), arg = v.find("arg");
-  if (!op || !axis || !arg) refuse("an Opt without op, axis and arg");
-  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->int_value())) refuse("an axis that is no number");
-  Opt made{opt_op(*op), {}, arg_of(graph, *arg)};
+  if (!op || !axis || !arg) throw_bad_pickle("an Opt without op, axis and arg");
+  if (!axis->is_none() && (axis->kind() != Pickle::Number || !axis->int_value()))
+    throw_bad_pickle("an axis that is no number");
+  Opt made{read_opt_op(*op), {}, read_arg(graph, *arg)};
   if (!axis->is_none()) made.axis = *axis->int_value();
   return made;
 }
 
 }  // namespace
 
-std::string pickle_opts(std::span<const Opt> opts) { return Pickler().list(opts); }
+std::string pickle_opts(std::span<const Opt> opts) { return OptPickler().pickle_list(opts); }
 
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes) {
   return catch_failures([&] {
     constexpr size_t kMost = 1 << 20;
-    if (bytes.size() > kMost) refuse("it is too long");
+    if (bytes.size() > kMost) throw_bad_pickle("it is too long");
     Pickle pickle = Pickle::read(std::string(bytes), is_opt_name, "a list of Opts").value_or_throw();
     PickleValue list = pickle.root();
-    if (list.kind() != Pickle::List) refuse("it is no list");
+    if (list.kind() != Pickle::List) throw_bad_pickle("it is no list");
     std::vector<Opt> out;
     for (size_t i = 0; i < list.size(); i++) out.push_back(read_opt(graph, list[i]));
     return out;

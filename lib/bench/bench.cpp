@@ -27,7 +27,7 @@ Result<size_t> render_kernels(Compilation& graph) {
   return count;
 }
 
-Result<GraphTime> run_whole(const Session& session, const std::string& spec, RunPurpose what) {
+Result<GraphTime> time_whole_run(const Session& session, const std::string& spec, RunPurpose what) {
   StageTimer run(what, StageTimer::ClockKind::ProcessorTime);
   auto source = GraphSource::open(session, spec);
   if (!source) return source.diag();
@@ -72,14 +72,14 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
 }
 
 // Graphs that tgc compiles and times, and the recorded times of other graphs.
-struct Inputs {
-  std::vector<TimedInput> own;
-  std::vector<TimedGraph> recorded;
+struct BenchInputs {
+  std::vector<TimedInput> timed_inputs;
+  std::vector<TimedGraph> recorded_graphs;
   std::string producer;  // the release that recorded the times
 };
 
-Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
-  Inputs out;
+Result<BenchInputs> read_inputs(const Session& session, const BenchPlan& plan) {
+  BenchInputs out;
   for (const std::string& spec : plan.inputs) {
     auto status = for_each_graph(session, spec, plan.kernel, [&](InputGraph graph) -> Status {
       if (!graph.list.empty())
@@ -90,7 +90,7 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
         if (!(*pipeline)->has_ability(Ability::Recording)) return (*pipeline)->missing_ability_error(Ability::Compile);
         auto timed = recorded_time(**pipeline);
         if (!timed) return timed.diag();
-        out.recorded.push_back(std::move(*timed));
+        out.recorded_graphs.push_back(std::move(*timed));
         out.producer = (*pipeline)->producer();
         return Unit{};
       }
@@ -98,7 +98,7 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
       if (!job) return job.diag();
       auto timed = make_timed_input(graph, *job);
       if (!timed) return timed.diag();
-      out.own.push_back(std::move(*timed));
+      out.timed_inputs.push_back(std::move(*timed));
       return Unit{};
     });
     if (!status) return status.diag();
@@ -107,7 +107,7 @@ Result<Inputs> read_inputs(const Session& session, const BenchPlan& plan) {
 }
 
 // Returns MB. The peak of getrusage() includes memory from before exec().
-double peak_mb() {
+double peak_memory_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
@@ -117,14 +117,14 @@ double peak_mb() {
 }  // namespace
 
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats) {
-  return fastest_time(repeats, [&](RunPurpose what) { return run_whole(session, spec, what); });
+  return fastest_time(repeats, [&](RunPurpose what) { return time_whole_run(session, spec, what); });
 }
 
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
-  auto inputs = plan.should_include_reading ? Result(Inputs()) : read_inputs(session, plan);
+  auto inputs = plan.should_include_reading ? Result(BenchInputs()) : read_inputs(session, plan);
   if (!inputs) return inputs.diag();
   BenchResult out;
-  const size_t count = plan.should_include_reading ? plan.inputs.size() : inputs->own.size();
+  const size_t count = plan.should_include_reading ? plan.inputs.size() : inputs->timed_inputs.size();
   out.graphs.resize(count);
   auto time = [&](size_t i) -> Status {
     if (session.is_cancelled()) return Diag{"cancelled"};
@@ -132,7 +132,7 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
       out.graphs[i] = {plan.inputs[i], "", time_tensor_graph(session, plan.inputs[i], plan.repeats)};
       return Unit{};
     }
-    const TimedInput& in = inputs->own[i];
+    const TimedInput& in = inputs->timed_inputs[i];
     auto target = parse_recorded_target(in.job_spec.target.empty() ? "CPU" : in.job_spec.target, in.settings);
     out.graphs[i] = {in.name, in.is_tensor_graph || !target ? "" : target->name(),
                      time_graph(in, plan.repeats, plan.should_count_rules)};
@@ -144,8 +144,8 @@ Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan) {
   };
   if (auto status = parallel_for(count, session.num_jobs, time, tell); !status) return status.diag();
   out.wall_seconds = seconds_since(start);
-  out.graphs.insert(out.graphs.end(), inputs->recorded.begin(), inputs->recorded.end());
-  out.num_recorded_graphs = inputs->recorded.size(), out.recording_release = inputs->producer;
+  out.graphs.insert(out.graphs.end(), inputs->recorded_graphs.begin(), inputs->recorded_graphs.end());
+  out.num_recorded_graphs = inputs->recorded_graphs.size(), out.recording_release = inputs->producer;
   return out;
 }
 
@@ -178,9 +178,9 @@ StageTimes& BenchReport::times_of_stage(std::string_view name) {
 // with should_count_rules, once to count rules.
 double BenchReport::runs_per_second() const {
   const size_t runs = (bench_plan_.should_count_rules ? 3 : 2) * bench_plan_.repeats + 1;
-  const auto recorded = bench_result_.graphs.end() - ptrdiff_t(bench_result_.num_recorded_graphs);
-  const auto num_timed =
-      std::count_if(bench_result_.graphs.begin(), recorded, [](const TimedGraph& g) { return g.graph_time.ok(); });
+  const auto recorded_graphs = bench_result_.graphs.end() - ptrdiff_t(bench_result_.num_recorded_graphs);
+  const auto num_timed = std::count_if(bench_result_.graphs.begin(), recorded_graphs,
+                                       [](const TimedGraph& g) { return g.graph_time.ok(); });
   return bench_result_.wall_seconds > 0 ? double(size_t(num_timed) * runs) / bench_result_.wall_seconds : 0;
 }
 
@@ -200,11 +200,12 @@ std::string BenchReport::text(bool list) const {
   row("total", total_times_);
   for (auto& [name, times] : stage_times_) row(name, times);
   if (bench_result_.num_recorded_graphs < bench_result_.graphs.size())
-    out += formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
-                     bench_plan_.repeats, counted(num_threads_, "thread").c_str(), runs_per_second(), peak_mb());
+    out +=
+        formatted("the fastest of %d runs each, %s: %.0f runs a second; peak memory of the process %.1f MB\n",
+                  bench_plan_.repeats, count_text(num_threads_, "thread").c_str(), runs_per_second(), peak_memory_mb());
   if (bench_result_.num_recorded_graphs)
     out += "processor time of " + bench_result_.recording_release + " for " +
-           counted(bench_result_.num_recorded_graphs, "graph") + ", in one run each, without the exporter's own\n";
+           count_text(bench_result_.num_recorded_graphs, "graph") + ", in one run each, without the exporter's own\n";
   if (bench_plan_.should_count_rules)
     out += formatted("counting rules makes it %.1f %% slower: mean %.3f ms\n", 100 * counting_slowdown(),
                      counting_runs_ms_ / double(std::max<size_t>(1, total_times_.count())));
@@ -226,7 +227,7 @@ std::string BenchReport::json(bool list) const {
       for (auto& [name, times] : stage_times_) json.key(name), object(times);
     });
     json.member("threads", num_threads_).member("repeats", bench_plan_.repeats);
-    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_mb(), "%.1f");
+    json.key("runs_per_s").number(runs_per_second(), "%.1f").key("peak_mb").number(peak_memory_mb(), "%.1f");
     json.member("refused", num_refused_graphs_);
     if (bench_result_.num_recorded_graphs)
       json.member("recorded", bench_result_.num_recorded_graphs).member("recorded_by", bench_result_.recording_release);

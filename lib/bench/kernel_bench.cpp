@@ -22,7 +22,7 @@ constexpr double kLowShare = 0.1;     // below this share of both peaks, neither
 constexpr double kLaunchShare = 0.5;  // the launch limits a kernel if an empty one takes more than this share of its
                                       // time
 
-void set_bound(BenchedKernel& k, const PeakRates& peaks) {
+void set_limiting_resource(BenchedKernel& k, const PeakRates& peaks) {
   if (k.least_seconds <= 0) return;
   const double rate = peaks.rate_for_bytes(k.kernel_cost.total_bytes());
   const double compute = peaks.operations_per_second > 0
@@ -60,16 +60,16 @@ class KernelBench {
         auto in = source->next_graph();
         if (!in) return in.diag();
         if (!*in) break;
-        if (!(*in)->is_tensor_graph) time(std::move(**in), input);
-        else if (auto status = time_kernels_of(std::move(**in), input); !status) return status.diag();
+        if (!(*in)->is_tensor_graph) time_kernel(std::move(**in), input);
+        else if (auto status = time_kernels(std::move(**in), input); !status) return status.diag();
       }
     }
     if (out_.kernels.empty()) return Diag{.message = "the inputs have no kernel to time"};
     for (BenchedKernel& k : out_.kernels)
       if (PeakRates* peaks = peaks_for(k)) raise_peaks(*peaks, k);
     for (BenchedKernel& k : out_.kernels)
-      if (PeakRates* peaks = peaks_for(k)) set_bound(k, *peaks);
-    for (SlowestKernel& slowest : slowest_) explain(slowest);
+      if (PeakRates* peaks = peaks_for(k)) set_limiting_resource(k, *peaks);
+    for (SlowestKernel& slowest : slowest_kernels_) explain_slowness(slowest);
     return std::move(out_);
   }
 
@@ -80,13 +80,14 @@ class KernelBench {
     double seconds = 0;
   };
 
-  Status time_kernels_of(InputGraph in, const std::string& input) {
+  Status time_kernels(InputGraph in, const std::string& input) {
     auto pipeline = session_.pipeline(std::move(in));
     if (!pipeline) return pipeline.diag();
-    return (*pipeline)->for_each_kernel([&](InputGraph kernel) { return time(std::move(kernel), input), Unit{}; });
+    return (*pipeline)->for_each_kernel(
+        [&](InputGraph kernel) { return time_kernel(std::move(kernel), input), Unit{}; });
   }
 
-  void time(InputGraph in, const std::string& input) {
+  void time_kernel(InputGraph in, const std::string& input) {
     session_.report_progress(in.info.name);
     RunOptions options{
         .input = {.name = input},
@@ -109,30 +110,30 @@ class KernelBench {
     }
     const double seconds = k.least_seconds;
     out_.kernels.push_back(std::move(k));
-    if (seconds > 0) keep(std::move(in), seconds);
+    if (seconds > 0) add_to_slowest(std::move(in), seconds);
   }
 
-  void keep(InputGraph in, double seconds) {
-    auto place = std::ranges::find_if(slowest_, [&](const SlowestKernel& k) { return k.seconds < seconds; });
-    slowest_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
-    if (slowest_.size() > plan_.num_explained_kernels) slowest_.pop_back();
+  void add_to_slowest(InputGraph in, double seconds) {
+    auto place = std::ranges::find_if(slowest_kernels_, [&](const SlowestKernel& k) { return k.seconds < seconds; });
+    slowest_kernels_.insert(place, {out_.kernels.size() - 1, std::move(in), seconds});
+    if (slowest_kernels_.size() > plan_.num_explained_kernels) slowest_kernels_.pop_back();
   }
 
   // Measures the peaks at the first call for a device. Null: not known.
   PeakRates* peaks_for(const BenchedKernel& k) {
     if (k.least_seconds <= 0) return nullptr;
     const std::string device = k.device_option();
-    if (!out_.peaks.contains(device) && !failed_.contains(device)) {
+    if (!out_.peaks.contains(device) && !failed_devices_.contains(device)) {
       session_.report_progress("the peak rates of " + device);
       auto peaks = peaks_of_device(session_, device);
       if (peaks) out_.peaks.emplace(device, std::move(*peaks));
-      else failed_[device] = true, out_.peak_errors.push_back(peaks.diag().text());
+      else failed_devices_[device] = true, out_.peak_errors.push_back(peaks.diag().text());
     }
     auto found = out_.peaks.find(device);
     return found == out_.peaks.end() ? nullptr : &found->second;
   }
 
-  void explain(SlowestKernel& slowest) {
+  void explain_slowness(SlowestKernel& slowest) {
     BenchedKernel& k = out_.kernels[slowest.number];
     session_.report_progress("why " + k.name + " is slow");
     k.is_explained = true;
@@ -146,16 +147,16 @@ class KernelBench {
     if (auto refused = candidate->refusal(place)) throw Failure(*refused);
     Executable kernel = std::move(candidate->prepare_executable(place, {}).value_or_throw());
     auto pipeline = std::move(session_.pipeline(in).value_or_throw());
-    const std::vector<UOp> list = linear_list_of(*pipeline, in, place);
+    const std::vector<UOp> list = make_linear_list(*pipeline, in, place);
     SlowKernel slow{.linear_list = list,
                     .is_cpu = place.target->device == "CPU",
                     .cost = k.kernel_cost,
                     .fastest_seconds = k.least_seconds};
-    slow.num_units = !slow.is_cpu               ? compute_units(place)
+    slow.num_units = !slow.is_cpu               ? num_compute_units(place)
                      : runs_threads_in_turn(in) ? 1
                                                 : uint32_t(Settings().cpu_count());
     if (const PeakRates* peaks = peaks_for(k)) slow.peaks = *peaks;
-    slow.launch_size = kernel.launch_size(variables_at_middle(kernel)).value_or_throw();
+    slow.launch_size = kernel.launch_size(middle_variable_values(kernel)).value_or_throw();
     auto job = compile_job_for(kernel.source());
     if (job)
       if (auto found = resources_of_job(*job); found && !found->empty()) slow.resources = found->front();
@@ -169,7 +170,7 @@ class KernelBench {
       k.unexplained_reason = "no opts: " + searched.diag().text();
       return;
     }
-    std::vector<Opt> applied = applied_to_own(*searched, k);
+    std::vector<Opt> applied = opts_for_own_pipeline(*searched, k);
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.should_measure_opts) return;
     measure_opts(k.reasons, *searched, applied, place, make_live_compile(session_, in, place));
@@ -180,13 +181,13 @@ class KernelBench {
   }
 
   // Returns the linear list in tgc's IR: the recorded list, if there is one.
-  std::vector<UOp> linear_list_of(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
+  std::vector<UOp> make_linear_list(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
     if (pipeline.has_ability(Ability::Recording)) {
       auto rows = pipeline.rows();
       for (const Pipeline::Row& row : rows.value_or_throw())
         if (row.stage->name == "linear") {
-          imported_.push_back(std::move(pipeline.imported_graph(row).value_or_throw()));
-          if (!imported_.back().list.empty()) return imported_.back().list;
+          imported_lists_.push_back(std::move(pipeline.imported_graph(row).value_or_throw()));
+          if (!imported_lists_.back().list.empty()) return imported_lists_.back().list;
         }
     }
     return lower_kernel(make_kernel_graph(session_, in), *place.target).value_or_throw();
@@ -198,7 +199,7 @@ class KernelBench {
   }
 
   // If k.opts do not apply in tgc's own pipeline, returns none and sets k.unexplained_reason.
-  static std::vector<Opt> applied_to_own(const SearchKernel& kernel, BenchedKernel& k) {
+  static std::vector<Opt> opts_for_own_pipeline(const SearchKernel& kernel, BenchedKernel& k) {
     auto read = catch_failures([&] { return read_opt_list(kernel.graph(), k.opts); });
     auto fits = read ? catch_failures([&] {
       Scheduler made = kernel.base_scheduler().copy();
@@ -211,23 +212,23 @@ class KernelBench {
     return {};
   }
 
-  static VariableValues variables_at_middle(const Executable& kernel) {
+  static VariableValues middle_variable_values(const Executable& kernel) {
     VariableValues out;
     for (const VariableSpec& v : kernel.variables()) out[v.name] = v.min + (v.max - v.min) / 2;
     return out;
   }
 
   // An OpenCL device of the CPU has one unit for each thread of the CPU; 16 is an assumption for other devices.
-  static uint32_t compute_units(const Placement& place) {
+  static uint32_t num_compute_units(const Placement& place) {
     return place.target->device == "CL" ? uint32_t(Settings().cpu_count()) : 16;
   }
 
   const Session& session_;
   const KernelBenchPlan& plan_;
   KernelBenchResult out_;
-  std::vector<SlowestKernel> slowest_;
-  std::vector<ImportedGraph> imported_;
-  std::map<std::string, bool> failed_;
+  std::vector<SlowestKernel> slowest_kernels_;
+  std::vector<ImportedGraph> imported_lists_;
+  std::map<std::string, bool> failed_devices_;
 };
 
 }  // namespace

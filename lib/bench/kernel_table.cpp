@@ -19,7 +19,7 @@ std::string rate_text(double per_second) {
   return giga >= 100 ? formatted("%.0f", giga) : giga >= 10 ? formatted("%.1f", giga) : formatted("%.2f", giga);
 }
 
-std::string quotient(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
+std::string quotient_text(double a, double b) { return b > 0 ? formatted("%.2f", a / b) : "-"; }
 
 std::string total_text(const KernelBenchResult& result) {
   double least = 0, median = 0, launches = 0;
@@ -31,7 +31,7 @@ std::string total_text(const KernelBenchResult& result) {
       launches += std::min(peaks->second.launch_seconds, k.least_seconds);
   }
   if (!count) return "";
-  std::string out = "     all " + counted(count, "kernel") + ", each once: " + duration_text(least) + " (median " +
+  std::string out = "     all " + count_text(count, "kernel") + ", each once: " + duration_text(least) + " (median " +
                     duration_text(median) + ")";
   if (launches > 0) out += ", of which launching takes at most " + duration_text(launches);
   return out + "\n";
@@ -39,7 +39,7 @@ std::string total_text(const KernelBenchResult& result) {
 
 // Returns each kernel's opts with the largest measured gain above 1. If nothing was measured, returns those of the
 // kernel's first reason that has any.
-std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measured) {
+std::vector<ProgramOpts> best_opts(const KernelBenchResult& result, bool& is_measured) {
   std::vector<ProgramOpts> out;
   is_measured = false;
   for (const BenchedKernel& k : result.kernels)
@@ -58,13 +58,13 @@ std::vector<ProgramOpts> opts_of(const KernelBenchResult& result, bool& is_measu
 
 std::string program_text(const KernelBenchResult& result) {
   bool is_measured = false;
-  const auto opts = opts_of(result, is_measured);
+  const auto opts = best_opts(result, is_measured);
   if (opts.empty()) return "";
   return "\nthe " + std::string(is_measured ? "fastest" : "first") + " opts in the program, before its first kernel" +
          (is_measured ? "" : "; --try measures them") + ":\n" + opts_for_program(opts);
 }
 
-std::string bound_text(const BenchedKernel& k) {
+std::string limit_text(const BenchedKernel& k) {
   return k.limiting_resource.empty() ? "-"
                                      : formatted("%3.0f%% %s", k.share_of_peak_rate * 100, k.limiting_resource.c_str());
 }
@@ -102,15 +102,15 @@ std::string kernels_text(const KernelBenchResult& result) {
       failed++;
       continue;
     }
-    out += formatted(
-        "%4zu %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", i + 1, int(width), k.name.c_str(), k.device.c_str(),
-        duration_text(k.least_seconds).c_str(), duration_text(k.median_seconds).c_str(),
-        rate_text(k.kernel_cost.num_operations / k.least_seconds).c_str(),
-        rate_text(k.kernel_cost.total_bytes() / k.least_seconds).c_str(),
-        quotient(k.estimated_cost.num_operations, k.kernel_cost.num_operations).c_str(),
-        quotient(std::min(k.estimated_cost.bytes_touched, k.estimated_cost.bytes_moved), k.kernel_cost.total_bytes())
-            .c_str(),
-        bound_text(k).c_str());
+    out += formatted("%4zu %-*s %-11s %11s %11s %8s %8s %9s %9s  %s\n", i + 1, int(width), k.name.c_str(),
+                     k.device.c_str(), duration_text(k.least_seconds).c_str(), duration_text(k.median_seconds).c_str(),
+                     rate_text(k.kernel_cost.num_operations / k.least_seconds).c_str(),
+                     rate_text(k.kernel_cost.total_bytes() / k.least_seconds).c_str(),
+                     quotient_text(k.estimated_cost.num_operations, k.kernel_cost.num_operations).c_str(),
+                     quotient_text(std::min(k.estimated_cost.bytes_touched, k.estimated_cost.bytes_moved),
+                                   k.kernel_cost.total_bytes())
+                         .c_str(),
+                     limit_text(k).c_str());
   }
   out += total_text(result);
   for (const auto& [device, peaks] : result.peaks) out += peaks_text(device, peaks);

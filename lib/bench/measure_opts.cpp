@@ -15,7 +15,7 @@ constexpr size_t kMostLists = 24;  // lists of opts for one reason, divided amon
 constexpr int kTurns = 5;
 constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 
-std::vector<OptOps> ops_for(SlownessKind kind, bool has_locals) {
+std::vector<OptOps> ops_for_reason(SlownessKind kind, bool has_locals) {
   switch (kind) {
     case SlownessKind::FewThreads: return {OptOps::THREAD};
     case SlownessKind::FewGroups: return {OptOps::GROUPTOP, OptOps::GROUP, OptOps::LOCAL};
@@ -36,7 +36,7 @@ std::vector<OptOps> ops_for(SlownessKind kind, bool has_locals) {
 }
 
 // Returns a larger number for opts to try first: for amounts that tinygrad's hand-coded opts often have.
-int preference(const Opt& opt) {
+int opt_preference(const Opt& opt) {
   const int64_t amount = opt.arg.is_integral() ? opt.arg.small_int() : -1;
   switch (opt.op) {
     case OptOps::UPCAST: case OptOps::UNROLL: return amount == 4 ? 3 : amount == 2 ? 2 : amount == 0 ? 1 : 0;
@@ -48,7 +48,7 @@ int preference(const Opt& opt) {
 
 using OptList = std::vector<Opt>;
 
-std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const Opt> opts) {
+std::optional<Scheduler> apply_opts(const SearchKernel& kernel, std::span<const Opt> opts) {
   auto made = catch_failures([&] {
     Scheduler out = kernel.base_scheduler().copy();
     for (const Opt& opt : opts) out.apply_opt(opt);
@@ -58,7 +58,7 @@ std::optional<Scheduler> applied_to(const SearchKernel& kernel, std::span<const 
 }
 
 // Returns the lists of opts that address the reason, the most promising first.
-std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, std::span<const Opt> applied) {
+std::vector<OptList> opt_lists_for_reason(SlownessKind kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
   if (kind == SlownessKind::Spills) {  // try smaller amounts of each opt, and leave it out
     for (size_t i = applied.size(); i-- > 0;) {
@@ -67,20 +67,20 @@ std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, st
       const int64_t amount = applied[i].arg.is_integral() ? applied[i].arg.small_int() : 0;
       for (int64_t part = amount / 2; part > 1; part /= 2) {
         less[i].arg = Arg(part);
-        if (applied_to(kernel, less)) out.push_back(less);
+        if (apply_opts(kernel, less)) out.push_back(less);
       }
       less.erase(less.begin() + std::ptrdiff_t(i));
-      if (applied_to(kernel, less)) out.push_back(std::move(less));
+      if (apply_opts(kernel, less)) out.push_back(std::move(less));
     }
     return out;
   }
-  const auto base = applied_to(kernel, applied);
+  const auto base = apply_opts(kernel, applied);
   if (!base) return out;
   const Settings& settings = kernel.graph().settings();
   const bool has_locals = kernel.target().has_local;
   const bool in_turn = kernel.kernel_origin().runs_threads_in_turn;
   const ActionLimits limits{.should_include_padto = true};
-  const auto ops = ops_for(kind, has_locals);
+  const auto ops = ops_for_reason(kind, has_locals);
   std::vector<Opt> wanted;
   const auto actions = search_actions(kernel.graph(), limits);
   for (const Opt& action : actions) {
@@ -91,7 +91,7 @@ std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, st
   auto is_likelier = [&](const Opt& a, const Opt& b) {
     auto rank = [&](const Opt& o) { return std::ranges::find(ops, o.op) - ops.begin(); };
     if (rank(a) != rank(b)) return rank(a) < rank(b);
-    if (preference(a) != preference(b)) return preference(a) > preference(b);
+    if (opt_preference(a) != opt_preference(b)) return opt_preference(a) > opt_preference(b);
     return a.axis.value_or(0) > b.axis.value_or(0);  // the last axis is mostly the contiguous one
   };
   std::ranges::stable_sort(wanted, is_likelier);
@@ -99,7 +99,7 @@ std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, st
     for (const Opt& action : wanted) {
       OptList more = begin;
       more.push_back(action);
-      if (applied_to(kernel, more)) out.push_back(std::move(more));
+      if (apply_opts(kernel, more)) out.push_back(std::move(more));
     }
   };
   OptList begin(applied.begin(), applied.end());
@@ -109,7 +109,7 @@ std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, st
       if (action.op != OptOps::PADTO) continue;
       OptList padded = begin;
       padded.push_back(action);
-      if (applied_to(kernel, padded)) add_lists(padded);
+      if (apply_opts(kernel, padded)) add_lists(padded);
     }
     std::ranges::stable_sort(out, is_likelier, [](const OptList& list) { return list.back(); });
   }
@@ -122,7 +122,7 @@ std::vector<OptList> lists_for(SlownessKind kind, const SearchKernel& kernel, st
   return chosen;
 }
 
-std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
+std::string opts_text(const SearchKernel& kernel, std::span<const Opt> opts) {
   return opts_as_text(texts_of_opts(kernel.graph(), opts));
 }
 
@@ -130,13 +130,13 @@ std::string text_of(const SearchKernel& kernel, std::span<const Opt> opts) {
 class OptMeter {
  public:
   OptMeter(const SearchKernel& kernel, std::span<const Opt> applied, Placement& place, CandidateSpec::Compile compile)
-      : kernel_(kernel), applied_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrinks_grids = false}),
+      : kernel_(kernel), applied_opts_(applied), times_(place, kernel, {.timeout_seconds = 10, .shrinks_grids = false}),
         spec_{.target = kernel.target(), .settings = kernel.graph().settings(), .variables = kernel.variables(),
               .max_uops = 0, .runs_threads_in_turn = kernel.kernel_origin().runs_threads_in_turn,
               .compile_candidate = std::move(compile), .device = place.device.get()} {}
 
-  void measure(SlownessReason& reason) {
-    const auto lists = lists_for(reason.kind, kernel_, applied_);
+  void measure_reason(SlownessReason& reason) {
+    const auto lists = opt_lists_for_reason(reason.kind, kernel_, applied_opts_);
     if (lists.empty()) {
       reason.measurement_text = "no opt of this kind applies";
       return;
@@ -144,24 +144,26 @@ class OptMeter {
     measure_unmeasured(lists);
     std::vector<std::pair<double, const OptList*>> fastest;
     for (const OptList& list : lists)
-      if (auto gain = gains_.find(text_of(kernel_, list)); gain != gains_.end())
+      if (auto gain = gains_.find(opts_text(kernel_, list)); gain != gains_.end())
         fastest.push_back({gain->second, &list});
     std::ranges::stable_sort(fastest, std::greater(), &std::pair<double, const OptList*>::first);
-    reason.measurement_text = counted(fastest.size(), "list") + " of opts measured";
+    reason.measurement_text = count_text(fastest.size(), "list") + " of opts measured";
     std::string wrong;
     for (const auto& [gain, list] : fastest) {
-      const std::string text = text_of(kernel_, *list);
-      if (!checked_.contains(text)) {
+      const std::string text = opts_text(kernel_, *list);
+      if (!result_errors_.contains(text)) {
         BeamCandidate c = candidate_of_opts(kernel_, *list, spec_);
         CandidateLog log;
-        checked_[text] = !c.executable ? c.failure_reason : times_.check_candidate(c, log) ? "" : log.failure_reason;
+        result_errors_[text] = !c.executable                    ? c.failure_reason
+                               : times_.check_candidate(c, log) ? ""
+                                                                : log.failure_reason;
       }
-      if (checked_[text].empty()) {
+      if (result_errors_[text].empty()) {
         reason.measured_speedup = gain, reason.fastest_seconds = seconds_[text], reason.opts = text;
         reason.measurement_text += ", the result of the fastest confirmed by " + times_.reference_label() + wrong;
         return;
       }
-      wrong = "; a faster list computes a wrong result: " + checked_[text];
+      wrong = "; a faster list computes a wrong result: " + result_errors_[text];
     }
     reason.measurement_text += ", none of which runs and computes the right result" + wrong;
   }
@@ -169,11 +171,11 @@ class OptMeter {
  private:
   // Skips lists that were measured for an earlier reason, so that each list has only one gain.
   void measure_unmeasured(const std::vector<OptList>& lists) {
-    std::vector<BeamCandidate> made{candidate_of_opts(kernel_, applied_, spec_)};
+    std::vector<BeamCandidate> made{candidate_of_opts(kernel_, applied_opts_, spec_)};
     if (!made[0].executable) throw Failure("the kernel with its own opts does not compile: " + made[0].failure_reason);
     std::vector<std::string> texts{""};
     for (const OptList& list : lists) {
-      std::string text = text_of(kernel_, list);
+      std::string text = opts_text(kernel_, list);
       if (gains_.contains(text)) continue;
       if (BeamCandidate c = candidate_of_opts(kernel_, list, spec_); c.executable)
         made.push_back(std::move(c)), texts.push_back(std::move(text));
@@ -187,26 +189,27 @@ class OptMeter {
   }
 
   const SearchKernel& kernel_;
-  std::span<const Opt> applied_;
+  std::span<const Opt> applied_opts_;
   DeviceTimes times_;
   CandidateSpec spec_;
   std::map<std::string, double> gains_, seconds_;  // by the text of the opts
-  std::map<std::string, std::string> checked_;  // what is wrong with the result, or empty, by the text of the opts
+  std::map<std::string, std::string>
+      result_errors_;  // what is wrong with the result, or empty, by the text of the opts
 };
 
 }  // namespace
 
 void suggest_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied) {
   for (SlownessReason& reason : reasons)
-    if (auto lists = lists_for(reason.kind, kernel, applied); !lists.empty())
-      reason.opts = text_of(kernel, lists[0]);
+    if (auto lists = opt_lists_for_reason(reason.kind, kernel, applied); !lists.empty())
+      reason.opts = opts_text(kernel, lists[0]);
 }
 
 void measure_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile, size_t most) {
   OptMeter meter(kernel, applied, place, std::move(compile));
   const size_t count = std::min(most, reasons.size());
-  for (size_t i = 0; i < count; i++) meter.measure(reasons[i]);
+  for (size_t i = 0; i < count; i++) meter.measure_reason(reasons[i]);
   // Reasons whose gains differ by less than the noise keep their order by possible_speedup.
   auto gain = [&](size_t i) { return std::max(1.0, reasons[i].measured_speedup.value_or(1)); };
   for (size_t i = 1; i < count; i++)

@@ -22,12 +22,12 @@ constexpr int kAdds = 100000;                   // additions in a chain; each ne
 constexpr int kGroups = 65536;                  // empty work groups in a launch
 // Cache lines that a kernel loads one after another: their number, the floats from one to the next, and how often all
 // are loaded. The level 2 cache holds the lines of kNear; only a larger cache holds those of kFar.
-struct Lines {
+struct LineLoads {
   int count, gap, rounds;
 };
-constexpr Lines kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
+constexpr LineLoads kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
-std::string repeated(const std::string& text) {  // puts the accumulator's number in place of @
+std::string repeat_per_accumulator(const std::string& text) {  // puts the accumulator's number in place of @
   std::string out;
   for (int i = 0; i < kAccumulators; i++)
     for (char c : text) out += c == '@' ? std::to_string(i) : std::string(1, c);
@@ -35,27 +35,27 @@ std::string repeated(const std::string& text) {  // puts the accumulator's numbe
 }
 
 // The sources of the kernels. Their buffers are `out` and `in`.
-struct PeakKernels {
+struct PeakKernelSource {
   bool is_c = true;
-  uint64_t floats = 0, threads = 1;
+  uint64_t num_floats = 0, threads = 1;
   int rounds = 1;      // repetitions of a memory kernel
   int width = 32;      // bytes of a vector in C
 
-  std::string function(const std::string& body) const {
+  std::string kernel_function(const std::string& body) const {
     if (!is_c) return "kernel void peak(global float* out, global float* in) {\n" + body + "}\n";
     const std::string v = std::to_string(width);
     return "typedef float v __attribute__((vector_size(" + v + "), aligned(4)));\n" +
            "void peak(float* restrict out, float* restrict in, int core_id) {\n" + body + "}\n";
   }
-  std::string type() const { return is_c ? "v" : "float8"; }
+  std::string vector_type() const { return is_c ? "v" : "float8"; }
 
-  std::string empty_kernel() const { return function("  out[0] = 0.0f;\n"); }
-  std::string thread() const { return is_c ? "core_id" : "(int)get_global_id(0)"; }
-  std::string additions() const {
-    return function("  float a = in[" + thread() + "], x = in[64];\n  for (int i = 0; i < " + std::to_string(kAdds) +
-                    "; i++) a = a + x;\n  out[" + thread() + " * 64] = a;\n");
+  std::string empty_kernel() const { return kernel_function("  out[0] = 0.0f;\n"); }
+  std::string thread_index() const { return is_c ? "core_id" : "(int)get_global_id(0)"; }
+  std::string addition_chain() const {
+    return kernel_function("  float a = in[" + thread_index() + "], x = in[64];\n  for (int i = 0; i < " +
+                           std::to_string(kAdds) + "; i++) a = a + x;\n  out[" + thread_index() + " * 64] = a;\n");
   }
-  std::string elements_of(const Lines& lines) const {
+  std::string line_load_kernel(const LineLoads& lines) const {
     std::string body = "  float s0 = 0, s1 = 0, s2 = 0, s3 = 0;\n  for (int r = 0; r < " +
                        std::to_string(lines.rounds) + "; r++)\n" +
                        "    for (int i = 0; i < " + std::to_string(lines.count) + "; i += 4) {\n";
@@ -63,26 +63,26 @@ struct PeakKernels {
       const std::string n = std::to_string(i);
       body += "      s" + n + " += in[(i + " + n + ") * " + std::to_string(lines.gap) + " + r % 16];\n";
     }
-    return function(body + "    }\n  out[" + thread() + " * 64] = s0 + s1 + s2 + s3;\n");
+    return kernel_function(body + "    }\n  out[" + thread_index() + " * 64] = s0 + s1 + s2 + s3;\n");
   }
-  std::string arithmetic() const {
+  std::string arithmetic_kernel() const {
     const std::string loaded = is_c ? "*(v*)(in + @ * 16)" : "vload8(@, in)";
     const std::string index = is_c ? "core_id * 1024" : "get_global_id(0)";
     std::string sum = "a0";
     for (int i = 1; i < kAccumulators; i++) sum += " + a" + std::to_string(i);
-    return function("  " + type() + " x = " + (is_c ? "*(v*)(in + 512)" : "vload8(64, in)") +
-                    ", y = " + (is_c ? "*(v*)(in + 544)" : "vload8(68, in)") + ";\n" +
-                    repeated("  " + type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
-                    std::to_string(is_c ? kRounds : kItemRounds) + "; i++) {\n" +
-                    repeated(is_c ? "    a@ = a@ * x + y;\n" : "    a@ = fma(a@, x, y);\n") + "  }\n  " +
-                    (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") +
-                    ";\n");
+    return kernel_function(
+        "  " + vector_type() + " x = " + (is_c ? "*(v*)(in + 512)" : "vload8(64, in)") +
+        ", y = " + (is_c ? "*(v*)(in + 544)" : "vload8(68, in)") + ";\n" +
+        repeat_per_accumulator("  " + vector_type() + " a@ = " + loaded + ";\n") + "  for (int i = 0; i < " +
+        std::to_string(is_c ? kRounds : kItemRounds) + "; i++) {\n" +
+        repeat_per_accumulator(is_c ? "    a@ = a@ * x + y;\n" : "    a@ = fma(a@, x, y);\n") + "  }\n  " +
+        (is_c ? "*(v*)(out + " + index + ") = " + sum : "vstore8(" + sum + ", " + index + ", out)") + ";\n");
   }
-  std::string memory(bool copies) const {
-    const std::string count = std::to_string(floats), repeat = std::to_string(rounds);
+  std::string memory_kernel(bool copies) const {
+    const std::string count = std::to_string(num_floats), repeat = std::to_string(rounds);
     std::string body = "  float s = 0;\n";
     if (is_c) {
-      const std::string part = std::to_string(floats / threads);
+      const std::string part = std::to_string(num_floats / threads);
       const std::string at = "(v*)(in + core_id * " + part + " + i)";
       body = "  v s0 = {}, s1 = {}, s2 = {}, s3 = {};\n  for (int r = 0; r < " + repeat + "; r++)\n" +
              "    for (long i = 0; i < " + part + "; i += " + std::to_string(width) + ") {\n";
@@ -92,34 +92,34 @@ struct PeakKernels {
             copies ? "      ((v*)(out + core_id * " + part + " + i))[" + n + "] = (" + at + ")[" + n + "] + (float)r;\n"
                    : "      s" + n + " += (" + at + ")[" + n + "] * (float)r;\n";
       }
-      return function(body + "    }\n" + (copies ? "" : "  *(v*)(out + core_id * 64) = s0 + s1 + s2 + s3;\n"));
+      return kernel_function(body + "    }\n" + (copies ? "" : "  *(v*)(out + core_id * 64) = s0 + s1 + s2 + s3;\n"));
     }
     // each work item copies a vector; further rounds are further work items
-    return function("  uint i = get_global_id(0) % " + std::to_string(floats / kItemFloats) +
-                    ";\n  vstore8(vload8(i, in) + 1.0f, i, out);\n");
+    return kernel_function("  uint i = get_global_id(0) % " + std::to_string(num_floats / kItemFloats) +
+                           ";\n  vstore8(vload8(i, in) + 1.0f, i, out);\n");
   }
 };
 
 class PeakMeter {
  public:
   // `units`: threads of the CPU, which are also the compute units of an OpenCL device of the CPU.
-  PeakMeter(Placement place, PeakKernels kernels, double units)
-      : place_(std::move(place)), kernels_(kernels), units_(units) {}
+  PeakMeter(Placement place, PeakKernelSource kernels, double units)
+      : place_(std::move(place)), kernels_(kernels), num_units_(units) {}
 
-  PeakRates measure(bool should_measure_only_rates) {
+  PeakRates measure_peaks(bool should_measure_only_rates) {
     PeakRates out{.source = kMeasuredPeaksSource};
-    kernels_.floats = kItems * 2;
-    if (!should_measure_only_rates) out.launch_seconds = seconds(kernels_.empty_kernel());
+    kernels_.num_floats = kItems * 2;
+    if (!should_measure_only_rates) out.launch_seconds = kernel_seconds(kernels_.empty_kernel());
     const uint64_t all = kernels_.threads;
     for (int width : {32, 64}) {
       if (!kernels_.is_c && width > 32) break;
       kernels_.width = width;
       for (uint64_t threads : {all, uint64_t(1)}) {  // on a busy machine, one thread may beat all together
         kernels_.threads = threads;
-        const double units = kernels_.is_c ? double(threads) : units_;
+        const double units = kernels_.is_c ? double(threads) : num_units_;
         const double each = 2.0 * kAccumulators * (kernels_.is_c ? double(kRounds) * width / 4 * units
                                                                  : double(kItemRounds) * kItems * kItemFloats);
-        const double rate = each / seconds(kernels_.arithmetic()), one = 2.0 * width / 4 * units / rate;
+        const double rate = each / kernel_seconds(kernels_.arithmetic_kernel()), one = 2.0 * width / 4 * units / rate;
         out.operations_per_second = std::max(out.operations_per_second, rate);
         out.instruction_seconds = out.instruction_seconds > 0 ? std::min(out.instruction_seconds, one) : one;
         if (!kernels_.is_c) break;
@@ -130,10 +130,10 @@ class PeakMeter {
     if (!should_measure_only_rates) measure_costs(out);
     for (uint64_t bytes : {uint64_t(24) << 10, uint64_t(512) << 10, uint64_t(8) << 20, kLargestSet}) {
       if (should_measure_only_rates && bytes < kLargestSet) continue;
-      double rate = memory_rate(bytes, true);
-      if (kernels_.is_c) rate = std::max(rate, memory_rate(bytes, false));
+      double rate = measure_memory_rate(bytes, true);
+      if (kernels_.is_c) rate = std::max(rate, measure_memory_rate(bytes, false));
       if (kernels_.threads = 1; kernels_.is_c && all > 1 && bytes < uint64_t(1) << 20)
-        rate = std::max(rate, memory_rate(bytes, false));
+        rate = std::max(rate, measure_memory_rate(bytes, false));
       kernels_.threads = all;
       // a larger cache is never faster, but a busy machine may measure that it is
       if (!out.cache_rates.empty() && rate > out.cache_rates.back().bytes_per_second)
@@ -147,39 +147,40 @@ class PeakMeter {
   }
 
  private:
-  double memory_rate(uint64_t working_set, bool copies) {
+  double measure_memory_rate(uint64_t working_set, bool copies) {
     kernels_.width = 32;
     fills_out_ = copies;
     const uint64_t step = 32 * 4 * std::max<uint64_t>(1, kernels_.threads);
-    kernels_.floats = working_set * (kernels_.is_c ? kernels_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step *
-                      step;
-    const double bytes = double(kernels_.floats) * sizeof(float) * (copies ? 2 : 1);
+    kernels_.num_floats =
+        working_set * (kernels_.is_c ? kernels_.threads : 1) / sizeof(float) / (copies ? 2 : 1) / step * step;
+    const double bytes = double(kernels_.num_floats) * sizeof(float) * (copies ? 2 : 1);
     kernels_.rounds = int(std::max(1.0, kLeastBytes / bytes));
-    const double items = double(kernels_.floats) / kItemFloats * kernels_.rounds;
-    const std::string text = kernels_.memory(copies);
-    const double taken = kernels_.is_c ? seconds(text) : seconds(text, int64_t(items / kGroup), kGroup);
+    const double items = double(kernels_.num_floats) / kItemFloats * kernels_.rounds;
+    const std::string text = kernels_.memory_kernel(copies);
+    const double taken = kernels_.is_c ? kernel_seconds(text) : kernel_seconds(text, int64_t(items / kGroup), kGroup);
     fills_out_ = true;
     return bytes * kernels_.rounds / taken;
   }
 
   void measure_costs(PeakRates& out) {
     kernels_.width = 32;
-    out.addition_latency_seconds = seconds(kernels_.additions(), 1, 1) / kAdds;
-    auto line_seconds = [&](const Lines& lines) {
-      kernels_.floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
-      return seconds(kernels_.elements_of(lines), 1, 1) / (double(lines.count) * lines.rounds);
+    out.addition_latency_seconds = kernel_seconds(kernels_.addition_chain(), 1, 1) / kAdds;
+    auto line_seconds = [&](const LineLoads& lines) {
+      kernels_.num_floats = uint64_t(lines.count) * uint64_t(lines.gap) + 64;
+      return kernel_seconds(kernels_.line_load_kernel(lines), 1, 1) / (double(lines.count) * lines.rounds);
     };
     out.near_load_seconds = line_seconds(kNear),
     out.far_load_seconds = std::max(out.near_load_seconds, line_seconds(kFar));
-    kernels_.floats = kItems * 2;
-    if (!kernels_.is_c) out.group_seconds = seconds(kernels_.empty_kernel(), kGroups, 1) * units_ / kGroups;
+    kernels_.num_floats = kItems * 2;
+    if (!kernels_.is_c) out.group_seconds = kernel_seconds(kernels_.empty_kernel(), kGroups, 1) * num_units_ / kGroups;
   }
 
-  double seconds(const std::string& text) {
-    return kernels_.is_c ? seconds(text, int64_t(kernels_.threads), 1) : seconds(text, kItems / kGroup, kGroup);
+  double kernel_seconds(const std::string& text) {
+    return kernels_.is_c ? kernel_seconds(text, int64_t(kernels_.threads), 1)
+                         : kernel_seconds(text, kItems / kGroup, kGroup);
   }
-  double seconds(const std::string& text, int64_t groups, int64_t items) {
-    const int64_t least = kItems * kItemFloats, size = std::max(int64_t(kernels_.floats), least);
+  double kernel_seconds(const std::string& text, int64_t groups, int64_t items) {
+    const int64_t least = kItems * kItemFloats, size = std::max(int64_t(kernels_.num_floats), least);
     const int64_t written = fills_out_ ? size : least;
     std::vector<BufferSpec> buffers{
         {.argument_number = 0, .dtype = dtypes::float32, .num_elements = written, .is_written = true},
@@ -192,7 +193,7 @@ class PeakMeter {
         Executable::make_for_source(std::move(source), std::move(buffers), {}, std::move(info), *place_.device)
             .value_or_throw());
     Arrays inputs =
-        std::move(make_input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = Floats::Unit})
+        std::move(make_input_arrays(kernel.buffers(), {}, "", InputDistribution{.seed = 0, .floats = FloatKind::Unit})
                   .value_or_throw());
     ExecuteOptions options{.timeout_seconds = 60, .num_repeats = kPeakRuns};
     auto done = std::move(execute_kernel(kernel, *place_.device, inputs, {}, options).value_or_throw());
@@ -201,8 +202,8 @@ class PeakMeter {
   }
 
   Placement place_;
-  PeakKernels kernels_;
-  double units_;
+  PeakKernelSource kernels_;
+  double num_units_;
   bool fills_out_ = true;  // the output buffer is as large as the input buffer
 };
 
@@ -220,8 +221,9 @@ Result<PeakRates> peaks_of_device(const Session& session, const std::string& dev
     const std::string name = device.substr(0, device.find(':'));
     if (name == "CPU" || name == "CL") {
       Placement place = std::move(choose_placement(name == "CPU" ? "CPU:CLANG" : "CL", "", settings).value_or_throw());
-      PeakKernels kernels{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
-      return PeakMeter(std::move(place), kernels, double(settings.cpu_count())).measure(should_measure_only_rates);
+      PeakKernelSource kernels{.is_c = name == "CPU", .threads = name == "CPU" ? uint64_t(settings.cpu_count()) : 1};
+      return PeakMeter(std::move(place), kernels, double(settings.cpu_count()))
+          .measure_peaks(should_measure_only_rates);
     }
     const std::string arch = device.substr(device.rfind(':') + 1);
     const profile::DevicePeakRates* peak = profile::find_device_peak(arch);

@@ -23,7 +23,7 @@ constexpr double kGateInstructions = 8;  // instructions of a load that depends 
 constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason explains
 constexpr double kLeastWeight = 1.05;    // minimum possible_speedup of a reported reason
 
-struct Access {
+struct BufferAccess {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
   double times = 1;      // executions in a launch; on a CPU, in one thread
   double bytes = 0;      // of one execution
@@ -32,9 +32,9 @@ struct Access {
 };
 
 // On a CPU, the linear list is that of one thread.
-class ListFacts {
+class LinearListFacts {
  public:
-  explicit ListFacts(std::span<const UOp> list) {
+  explicit LinearListFacts(std::span<const UOp> list) {
     std::vector<std::pair<UOp, double>> open;  // with the executions of the code around each loop
     for (UOp u : list) {
       if (u.is(Op::SPECIAL)) times_ *= extent_of(u);
@@ -42,7 +42,8 @@ class ListFacts {
         open.push_back({u, times_});
         times_ *= extent_of(u);
         if (is_reduction(u))
-          longest_reduction = std::max(longest_reduction, extent_of(u)), steps = std::max(steps, times_);
+          longest_reduction = std::max(longest_reduction, extent_of(u)),
+          reduction_steps = std::max(reduction_steps, times_);
       } else if (u.is(Op::END) && !open.empty()) {
         times_ = open.back().second, open.pop_back();
       } else if (u.in({Op::LOAD, Op::STORE})) {
@@ -50,30 +51,31 @@ class ListFacts {
       } else if (u.is(Op::DEFINE_REG)) {
         accumulators += double(std::max<int64_t>(1, u.dtype().size()));
       } else if (u.is(Op::WHERE) && compares_indices(u.src(0))) {
-        gates += times_;
+        num_gated_values += times_;
       } else if (u.is(Op::WMMA)) {
         has_tensor_core = true;
       }
-      if (ops::ALU.contains(u.op()) && dtypes::is_float(u.dtype().scalar())) work += times_ * u.dtype().vcount();
+      if (ops::ALU.contains(u.op()) && dtypes::is_float(u.dtype().scalar()))
+        num_instructions += times_ * u.dtype().vcount();
     }
   }
 
-  std::vector<Access> loads, stores;
+  std::vector<BufferAccess> loads, stores;
   double longest_reduction = 0;  // iterations of the longest reduction
-  double steps = 0;              // executions of the body of the most executed reduction
+  double reduction_steps = 0;              // executions of the body of the most executed reduction
   double accumulators = 0;       // elements in the accumulators of reductions
-  double gates = 0;              // executed values and loads that depend on a comparison of indices
-  double work = 0;               // instructions of scalar code: operations on floats, loads and stores
+  double num_gated_values = 0;              // executed values and loads that depend on a comparison of indices
+  double num_instructions = 0;               // instructions of scalar code: operations on floats, loads and stores
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
     double out = 0;
-    for (const Access& a : loads) out += a.times * a.bytes;
+    for (const BufferAccess& a : loads) out += a.times * a.bytes;
     return out;
   }
-  double most_times() const {
+  double max_load_executions() const {
     double out = 0;
-    for (const Access& a : loads) out = std::max(out, a.times);
+    for (const BufferAccess& a : loads) out = std::max(out, a.times);
     return out;
   }
 
@@ -100,8 +102,8 @@ class ListFacts {
     const DType buffer = index.src(0).dtype();
     const double all = buffer.size() > 0 ? double(buffer.size()) * double(buffer.base().itemsize()) : INFINITY;
     (u.is(Op::LOAD) ? loads : stores).push_back({u, loop, times_, double(dtype.itemsize()), is_gated, all});
-    work += times_ * dtype.vcount();
-    if (u.is(Op::LOAD) && is_gated) gates += times_;
+    num_instructions += times_ * dtype.vcount();
+    if (u.is(Op::LOAD) && is_gated) num_gated_values += times_;
   }
   double times_ = 1;
 };
@@ -111,7 +113,7 @@ struct LoopAccess {
   UOp buffer, loop;
   int64_t stride = 0;
   bool is_load = true;
-  double times = 1, bytes = 0;   // Access::times of one of the accesses; bytes of all of them in one iteration
+  double times = 1, bytes = 0;   // BufferAccess::times of one of the accesses; bytes of all of them in one iteration
   std::set<int64_t> lines = {};  // cache lines that an iteration touches
 };
 
@@ -120,10 +122,10 @@ uint64_t product(const std::array<uint32_t, 3>& sizes) { return uint64_t(sizes[0
 // Estimates the seconds that each reason costs a launch.
 class ReasonFinder {
  public:
-  explicit ReasonFinder(const SlowKernel& kernel) : k_(kernel), costs_(kernel.peaks), facts_(kernel.linear_list) {
-    const double busy = std::max(1.0, std::min(double(groups()), double(k_.num_units)));
-    wall_ = k_.is_cpu ? 1 : 1 / busy;
-    launch_ = k_.is_cpu ? double(groups()) : 1;
+  explicit ReasonFinder(const SlowKernel& kernel) : kernel_(kernel), peaks_(kernel.peaks), facts_(kernel.linear_list) {
+    const double busy = std::max(1.0, std::min(double(num_groups()), double(kernel_.num_units)));
+    time_scale_ = kernel_.is_cpu ? 1 : 1 / busy;
+    launch_scale_ = kernel_.is_cpu ? double(num_groups()) : 1;
   }
 
   std::vector<SlownessReason> find() {
@@ -139,59 +141,61 @@ class ReasonFinder {
 
  private:
   // Adds a reason that costs `lost` seconds of a launch. Returns `lost`, limited to kMostShare of the fastest run.
-  double add(SlownessKind kind, double lost, std::string text) {
-    const double share = k_.fastest_seconds > 0 ? std::clamp(lost / k_.fastest_seconds, 0.0, kMostShare) : 0;
+  double add_reason(SlownessKind kind, double lost, std::string text) {
+    const double share = kernel_.fastest_seconds > 0 ? std::clamp(lost / kernel_.fastest_seconds, 0.0, kMostShare) : 0;
     out_.push_back({.kind = kind, .text = std::move(text), .possible_speedup = 1 / (1 - share)});
-    return share * k_.fastest_seconds;
+    return share * kernel_.fastest_seconds;
   }
   // An OpenCL device of the CPU runs the items of a group one after another, and runs a loop of an item as a CPU kernel
   // does. Its compiler makes vectors only of kernels without loops.
-  bool runs_loops() const { return k_.is_cpu || (has_measured_groups() && facts_.steps > 0); }
+  bool runs_loops() const { return kernel_.is_cpu || (has_measured_groups() && facts_.reduction_steps > 0); }
   bool is_scalar() const {
-    return runs_loops() && k_.resources && k_.resources->vector_bits && *k_.resources->vector_bits == 0;
+    return runs_loops() && kernel_.resources && kernel_.resources->vector_bits && *kernel_.resources->vector_bits == 0;
   }
-  uint64_t groups() const { return std::max<uint64_t>(1, product(k_.launch_size.global_size)); }
-  uint64_t threads() const { return k_.launch_size.local_size ? product(*k_.launch_size.local_size) : kWave; }
-  bool has_measured_groups() const { return costs_.group_seconds > 0; }  // true for an OpenCL device of the CPU
+  uint64_t num_groups() const { return std::max<uint64_t>(1, product(kernel_.launch_size.global_size)); }
+  uint64_t num_threads() const {
+    return kernel_.launch_size.local_size ? product(*kernel_.launch_size.local_size) : kWave;
+  }
+  bool has_measured_groups() const { return peaks_.group_seconds > 0; }  // true for an OpenCL device of the CPU
   // The seconds of the instructions as scalar code, and how many of them vectors would save.
-  double scalar_seconds() const { return facts_.work * costs_.instruction_seconds * wall_; }
-  double without_vectors() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
+  double scalar_seconds() const { return facts_.num_instructions * peaks_.instruction_seconds * time_scale_; }
+  double vector_saving_seconds() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
   void add_parallelism() {
-    const double idle = 1 - double(groups()) / double(k_.num_units);
-    if (k_.is_cpu) {
-      if (idle > 0 && k_.fastest_seconds > kShortSeconds)
-        add(SlownessKind::FewThreads, k_.fastest_seconds * idle,
-            formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
-                      static_cast<unsigned long long>(groups()), k_.num_units));
+    const double idle = 1 - double(num_groups()) / double(kernel_.num_units);
+    if (kernel_.is_cpu) {
+      if (idle > 0 && kernel_.fastest_seconds > kShortSeconds)
+        add_reason(SlownessKind::FewThreads, kernel_.fastest_seconds * idle,
+                   formatted("runs on %llu of %u threads of the CPU: THREAD divides a loop among them",
+                             static_cast<unsigned long long>(num_groups()), kernel_.num_units));
       return;
     }
-    if (facts_.longest_reduction >= kWave && groups() < k_.num_units * 4ULL && threads() < kWave &&
+    if (facts_.longest_reduction >= kWave && num_groups() < kernel_.num_units * 4ULL && num_threads() < kWave &&
         !has_measured_groups())
-      add(SlownessKind::OneThreadReduces, k_.fastest_seconds * (1 - double(threads()) / kWave / 2),
-          formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
-                    "reduction among the threads of a group",
-                    static_cast<unsigned long long>(groups() * threads()), facts_.longest_reduction));
+      add_reason(SlownessKind::OneThreadReduces, kernel_.fastest_seconds * (1 - double(num_threads()) / kWave / 2),
+                 formatted("%llu threads make reductions of %.0f iterations, each alone: GROUP and GROUPTOP divide a "
+                           "reduction among the threads of a group",
+                           static_cast<unsigned long long>(num_groups() * num_threads()), facts_.longest_reduction));
     if (idle > 0)
-      add(SlownessKind::FewGroups, k_.fastest_seconds * idle,
-          formatted("%s for %u compute units: smaller work groups (LOCAL), less UPCAST, or GROUPTOP make more",
-                    counted(groups(), "work group").c_str(), k_.num_units));
-    if (threads() >= kWave) return;
-    const double lost = has_measured_groups() ? double(groups()) * costs_.group_seconds * wall_
-                                              : k_.fastest_seconds * (1 - double(threads()) / kWave);
-    add(SlownessKind::SmallGroups, lost,
-        formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger and fewer groups",
-                  counted(threads(), "thread").c_str(), kWave));
+      add_reason(SlownessKind::FewGroups, kernel_.fastest_seconds * idle,
+                 formatted("%s for %u compute units: smaller work groups (LOCAL), less UPCAST, or GROUPTOP make more",
+                           count_text(num_groups(), "work group").c_str(), kernel_.num_units));
+    if (num_threads() >= kWave) return;
+    const double lost = has_measured_groups() ? double(num_groups()) * peaks_.group_seconds * time_scale_
+                                              : kernel_.fastest_seconds * (1 - double(num_threads()) / kWave);
+    add_reason(SlownessKind::SmallGroups, lost,
+               formatted("a work group has %s, and a wave has %u lanes: LOCAL makes larger and fewer groups",
+                         count_text(num_threads(), "thread").c_str(), kWave));
   }
 
   // An UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
   void add_not_unrolled(double together) {
-    if (k_.num_unrolling_opts || facts_.has_tensor_core || facts_.most_times() < 2) return;
-    const bool reuses = repeats() >= kUpcastReuses;
+    if (kernel_.num_unrolling_opts || facts_.has_tensor_core || facts_.max_load_executions() < 2) return;
+    const bool reuses = num_repeats() >= kUpcastReuses;
     if (!reuses && !is_scalar()) return;
-    const double lost = std::max(reuses ? together : 0, without_vectors());
-    add(SlownessKind::NotUnrolled, lost,
-        std::string("no UPCAST and no UNROLL: each iteration computes one element") +
+    const double lost = std::max(reuses ? together : 0, vector_saving_seconds());
+    add_reason(SlownessKind::NotUnrolled, lost,
+               std::string("no UPCAST and no UNROLL: each iteration computes one element") +
             (reuses ? ", so that nothing is reused in registers" : "") + (is_scalar() ? ", without vectors" : ""));
     std::rotate(out_.begin(), out_.end() - 1, out_.end());  // puts this reason before the reasons that it
                                                             // contains, if their speedups are equal
@@ -200,14 +204,15 @@ class ReasonFinder {
   double add_serial_reduction() {
     if (facts_.longest_reduction < kVector || facts_.accumulators == 0 || facts_.has_tensor_core) return 0;
     // the items of a GPU's work group are independent, too
-    const double items = runs_loops() ? 1 : double(threads());
+    const double items = runs_loops() ? 1 : double(num_threads());
     const double chains = facts_.accumulators * std::max(1.0, items / kVector);
     if (chains >= kIndependent) return 0;
-    return add(SlownessKind::SerialReduction,
-               facts_.steps / items * costs_.addition_latency_seconds * wall_ * (1 - chains / kIndependent),
-               formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
-                         "outputs at a time) or UNROLL make independent additions",
-                         counted(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
+    return add_reason(
+        SlownessKind::SerialReduction,
+        facts_.reduction_steps / items * peaks_.addition_latency_seconds * time_scale_ * (1 - chains / kIndependent),
+        formatted("%s of a reduction of %.0f iterations: each addition waits for the one before. UPCAST (more "
+                  "outputs at a time) or UNROLL make independent additions",
+                  count_text(uint64_t(facts_.accumulators), "accumulator").c_str(), facts_.longest_reduction));
   }
 
   double add_strides() { return runs_loops() ? add_loop_strides() : add_lane_strides(); }
@@ -215,7 +220,7 @@ class ReasonFinder {
   std::vector<LoopAccess> loop_accesses() const {
     std::vector<LoopAccess> out;
     for (const auto* list : {&facts_.loads, &facts_.stores})
-      for (const Access& a : *list) {
+      for (const BufferAccess& a : *list) {
         if (!a.loop) continue;
         const auto stride = profile::loop_stride(a.node, a.loop), address = profile::first_address(a.node);
         if (!stride || !address) continue;
@@ -241,7 +246,7 @@ class ReasonFinder {
     const double lines = double(l.lines.size()) * std::max(1.0, l.loop.src(0).vmax().to_double());
     const int64_t gap = std::max<int64_t>(1, std::llabs(l.stride) / kLine);
     auto holds = [&](int64_t sets) { return lines <= double(sets / std::gcd(gap, sets) * kWays); };
-    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? costs_.near_load_seconds : costs_.far_load_seconds;
+    return holds(kSmallSets) ? 0 : holds(kLargeSets) ? peaks_.near_load_seconds : peaks_.far_load_seconds;
   }
 
   double add_loop_strides() {
@@ -252,25 +257,27 @@ class ReasonFinder {
       const int64_t stride = std::llabs(l.stride);
       if (stride <= int64_t(l.bytes) || (stride >= kLine && l.bytes >= kLine * lines)) continue;
       const double share = std::min(1.0, double(stride) / kLine);  // part of a cache line that is new in each iteration
-      const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * wall_;
+      const double each = l.times * std::max(0.0, lines * share - l.bytes / kLine) * line_seconds(l) * time_scale_;
       lost += each;
       if (each <= worst_lost) continue;
       worst_lost = each;
-      worst = formatted("each iteration of the innermost loop %s %.0f bytes of %s, %lld bytes after those before",
-                        l.is_load ? "loads" : "stores", l.bytes,
-                        counted(uint64_t(std::max(needed, lines)), "line").c_str(), static_cast<long long>(l.stride));
+      worst =
+          formatted("each iteration of the innermost loop %s %.0f bytes of %s, %lld bytes after those before",
+                    l.is_load ? "loads" : "stores", l.bytes,
+                    count_text(uint64_t(std::max(needed, lines)), "line").c_str(), static_cast<long long>(l.stride));
     }
     if (worst.empty()) return 0;
-    return add(SlownessKind::StridedLoads, lost + without_vectors(),
-               worst + ", so that they are no vectors. UPCAST of the contiguous axis loads vectors and whole lines");
+    return add_reason(
+        SlownessKind::StridedLoads, lost + vector_saving_seconds(),
+        worst + ", so that they are no vectors. UPCAST of the contiguous axis loads vectors and whole lines");
   }
 
   double add_lane_strides() {
     double lines = 0, fewest = 0, lost = 0, gap = 0;
     std::string worst;
     for (const auto* list : {&facts_.loads, &facts_.stores})
-      for (const Access& a : *list) {
-        const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(k_.linear_list));
+      for (const BufferAccess& a : *list) {
+        const auto lanes = profile::lane_access(a.node, kWave, profile::group_sizes(kernel_.linear_list));
         if (!lanes) continue;
         const double waves = a.times / lanes->num_lanes;
         lines += waves * lanes->num_lines, fewest += waves * lanes->fewest_lines_needed;
@@ -282,73 +289,77 @@ class ReasonFinder {
       }
     if (worst.empty()) return 0;
     // an OpenCL device of the CPU runs the threads one after another; a GPU transfers each cache line
-    const double rate = costs_.rate_for_bytes(k_.cost.total_bytes());
-    if (has_measured_groups()) lost = (lines - fewest) * costs_.far_load_seconds * wall_;
+    const double rate = peaks_.rate_for_bytes(kernel_.cost.total_bytes());
+    if (has_measured_groups()) lost = (lines - fewest) * peaks_.far_load_seconds * time_scale_;
     else if (rate > 0) lost = (lines - fewest) * profile::kCacheLineSize / rate;
-    return add(SlownessKind::StridedLoads, lost,
-               worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
+    return add_reason(SlownessKind::StridedLoads, lost,
+                      worst + ". LOCAL of the contiguous axis lets neighbouring threads access neighbouring addresses");
   }
 
-  double repeats() const { return facts_.loaded_bytes() * launch_ / std::max(1.0, k_.cost.bytes_read); }
+  double num_repeats() const { return facts_.loaded_bytes() * launch_scale_ / std::max(1.0, kernel_.cost.bytes_read); }
 
   double add_repeated_loads() {
-    if (repeats() < 2 * kUpcastReuses) return 0;
-    const double bytes = facts_.loaded_bytes() * launch_;
+    if (num_repeats() < 2 * kUpcastReuses) return 0;
+    const double bytes = facts_.loaded_bytes() * launch_scale_;
     double moving = 0;  // in seconds; repeated loads of a buffer come from a cache that holds the buffer
-    for (const Access& a : facts_.loads)
-      if (const double rate = costs_.rate_for_bytes(std::min(k_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
-        moving += a.times * a.bytes * launch_ / rate;
+    for (const BufferAccess& a : facts_.loads)
+      if (const double rate = peaks_.rate_for_bytes(std::min(kernel_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
+        moving += a.times * a.bytes * launch_scale_ / rate;
     double loads = 0;  // number of instructions; one instruction loads neighbouring elements
     if (!runs_loops() || is_scalar()) {
-      for (const Access& a : facts_.loads) loads += a.times;
+      for (const BufferAccess& a : facts_.loads) loads += a.times;
     } else {
       for (const LoopAccess& l : loop_accesses())
         if (l.is_load) loads += l.times * std::max(double(l.lines.size()), l.bytes / kVector / 4);
     }
     loads /= 2;  // a core starts two loads at a time
-    const double seconds = std::max(moving, loads * costs_.instruction_seconds * wall_);
-    return add(SlownessKind::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
-               formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
-                         "operand does not have reuses it in registers",
-                         repeats(), bytes / 4 / std::max(1.0, k_.cost.num_operations)));
+    const double seconds = std::max(moving, loads * peaks_.instruction_seconds * time_scale_);
+    return add_reason(
+        SlownessKind::RepeatedLoads, seconds * (1 - 1 / kUpcastReuses),
+        formatted("loads each byte %.0f times, %.2f loaded words for an operation: UPCAST of an axis that an "
+                  "operand does not have reuses it in registers",
+                  num_repeats(), bytes / 4 / std::max(1.0, kernel_.cost.num_operations)));
   }
 
   void add_spills() {
-    if (!k_.resources || !k_.resources->num_spills) return;
-    const KernelResources& r = *k_.resources;
+    if (!kernel_.resources || !kernel_.resources->num_spills) return;
+    const KernelResources& r = *kernel_.resources;
     const double count = double(*r.num_spills) + double(r.num_spill_loads.value_or(0));
     if (count < 1) return;
     // for a GPU, it is not known how often the spills are executed
-    double lost = k_.fastest_seconds * std::min(0.8, count / 64);
+    double lost = kernel_.fastest_seconds * std::min(0.8, count / 64);
     if (r.spill_unit == "instructions") {
       // accumulators without a register are stored and loaded in each iteration
       const double width = std::max(1u, r.vector_bits.value_or(0) / 32), kept = 28;
       const double outside = std::max(0.0, facts_.accumulators / width - kept);
-      lost = std::min(outside * 2, count) * facts_.steps * costs_.instruction_seconds * wall_;
+      lost = std::min(outside * 2, count) * facts_.reduction_steps * peaks_.instruction_seconds * time_scale_;
     }
-    add(SlownessKind::Spills, lost,
+    add_reason(
+        SlownessKind::Spills, lost,
         formatted("the compiler spills registers: %u stored and %u loaded (%s). Less UPCAST or UNROLL needs fewer",
                   *r.num_spills, r.num_spill_loads.value_or(0), std::string(r.spill_unit).c_str()));
   }
 
   void add_bounds_checks() {
     double all = 0;
-    for (const Access& a : facts_.loads) all += a.times;
-    if (all == 0 || facts_.gates == 0) return;
-    const double lost = costs_.instruction_seconds > 0
-                            ? facts_.gates * kGateInstructions * costs_.instruction_seconds * wall_
-                            : k_.fastest_seconds * facts_.gates / (facts_.work + facts_.gates);
-    add(SlownessKind::BoundsChecks, lost,
+    for (const BufferAccess& a : facts_.loads) all += a.times;
+    if (all == 0 || facts_.num_gated_values == 0) return;
+    const double lost =
+        peaks_.instruction_seconds > 0
+            ? facts_.num_gated_values * kGateInstructions * peaks_.instruction_seconds * time_scale_
+            : kernel_.fastest_seconds * facts_.num_gated_values / (facts_.num_instructions + facts_.num_gated_values);
+    add_reason(
+        SlownessKind::BoundsChecks, lost,
         formatted("%.0f%% of the loads and values depend on a comparison of indices (a pad, or a size that no opt "
                   "divides): pad the tensors before, or let UPCAST and UNROLL divide the axis that is compared",
-                  std::min(1.0, facts_.gates / all) * 100));
+                  std::min(1.0, facts_.num_gated_values / all) * 100));
   }
 
-  const SlowKernel& k_;
-  const PeakRates& costs_;
-  const ListFacts facts_;
-  double wall_ = 1;    // seconds of a launch, divided by the seconds of all executions that `facts_` counts
-  double launch_ = 1;  // number of executions in a launch, divided by the number that `facts_` counts
+  const SlowKernel& kernel_;
+  const PeakRates& peaks_;
+  const LinearListFacts facts_;
+  double time_scale_ = 1;    // seconds of a launch, divided by the seconds of all executions that `facts_` counts
+  double launch_scale_ = 1;  // number of executions in a launch, divided by the number that `facts_` counts
   std::vector<SlownessReason> out_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 using Kind = Verdict::Kind;
 
 // Returns the target of this computer's CPU with the other renderer; "" if `target` is no CPU target.
-std::string other_renderer(const Target& target) {
+std::string other_renderer_target(const Target& target) {
   if (target.device != "CPU") return "";
   return target.renderer == RendererKind::Clang ? "CPU:LLVM" : "CPU:CLANG";
 }
@@ -40,71 +40,74 @@ class BackendBisection {
         target_(*repro.placement.target),
         kernel_(std::move(executor.make_executable(list_).value_or_throw())) {}
 
-  Verdict find() {
+  Verdict find_culprit() {
     const bool dies = executor_.observed_run().outcome.kind == KernelOutcome::Kind::Dies;
     std::string notes;
     if (repro_.is_small && Executable::make_for_ref(list_)) {
       auto in_ref = executor_.run_in_ref(list_);
       if (in_ref) notes = in_ref->notes;
       if (!executor_.compare_execution(in_ref).passes())
-        return verdict(Kind::Unresolved, "the linear list is wrong in REF, but the graph is right after every stage");
+        return make_verdict(Kind::Unresolved,
+                            "the linear list is wrong in REF, but the graph is right after every stage");
     }
     if (dies && notes.find(RefNotes::kNegativeSizeText) != notes.npos)
-      return verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
+      return make_verdict(Kind::Unresolved, "REF notes " + notes + ": devices may differ");
     // A device whose target is CPU can be a plugin (lib/runtime), so check that the kernel runs on the CPU itself.
     if (target_.device != "CPU" || !repro_.placement.label.starts_with("CPU")) {
       const UOp node = repro_.placement.is_ref
                            ? UOp()
                            : first_wrong_node(executor_, list_, target_.renderer == RendererKind::WGSL);
       if (!node)
-        return verdict(Kind::Device, "the linear list is right in REF: the renderer, the compiler or the device of " +
-                                         target_.name() + " is wrong");
-      name_node(node);
-      out_.proof = "the results are right if the users of this node read its right value, but the compiler of " +
+        return make_verdict(Kind::Device,
+                            "the linear list is right in REF: the renderer, the compiler or the device of " +
+                                target_.name() + " is wrong");
+      blame_node(node);
+      verdict_.proof = "the results are right if the users of this node read its right value, but the compiler of " +
                    target_.name() + " or the device may be wrong in place of the renderer";
-      return verdict(Kind::Renderer, "the linear list is right in REF");
+      return make_verdict(Kind::Renderer, "the linear list is right in REF");
     }
     if (dies && find_vector_access(is_misaligned_vector))
-      return verdict(Kind::Renderer, "it passes if vectors are accessed element by element: compilers assume that a "
-                                     "vector is aligned to its size, and that one of three has the size of four in C");
+      return make_verdict(Kind::Renderer,
+                          "it passes if vectors are accessed element by element: compilers assume that a "
+                          "vector is aligned to its size, and that one of three has the size of four in C");
     job_ = std::move(compile_job_for(kernel_.source()).value_or_throw());
     job_.max_passes = kAllPasses;
-    const bool fails_with_passes = fails();
+    const bool fails_with_passes = kernel_fails();
     job_.max_passes = 0;
-    if (fails_with_passes && !fails()) return find_pass();
+    if (fails_with_passes && !kernel_fails()) return find_pass();
     job_.max_passes = -1, job_.uses_other_compiler = true;
-    if (!fails()) {
-      out_.is_confirmed = true;
-      return verdict(Kind::Compiler, fails_with_passes
+    if (!kernel_fails()) {
+      verdict_.is_confirmed = true;
+      return make_verdict(Kind::Compiler, fails_with_passes
                                          ? "the source is wrong even without LLVM's optional passes, and right if "
                                            "the other compiler (clang's LLVM, or LLVM after clang) compiles it"
                                          : "the source is right if clang and LLVM compile it in two steps");
     }
-    const std::string other = other_renderer(target_);
+    const std::string other = other_renderer_target(target_);
     if (!executor_.passes_on_target(other)) {
       if (find_vector_access())
-        return verdict(Kind::Renderer, "it passes if vectors are accessed element by element; the kernel of " + other +
-                                           " fails, too");
-      return verdict(dies ? Kind::Crash : repro_.is_small ? Kind::Device : Kind::Unresolved,
-                     "the kernel of " + other + " does the same: something that both share is wrong, or REF");
+        return make_verdict(Kind::Renderer, "it passes if vectors are accessed element by element; the kernel of " +
+                                                other + " fails, too");
+      return make_verdict(dies ? Kind::Crash : repro_.is_small ? Kind::Device : Kind::Unresolved,
+                          "the kernel of " + other + " does the same: something that both share is wrong, or REF");
     }
-    out_.is_confirmed = true;
-    if (UOp node = first_wrong_node(executor_, list_)) name_node(node);
-    else out_.proof = "the kernel of " + other + " passes; no misprinted node was found";
-    return verdict(Kind::Renderer, "the source is wrong with every compiler, that of " + other + " is right");
+    verdict_.is_confirmed = true;
+    if (UOp node = first_wrong_node(executor_, list_)) blame_node(node);
+    else verdict_.proof = "the kernel of " + other + " passes; no misprinted node was found";
+    return make_verdict(Kind::Renderer, "the source is wrong with every compiler, that of " + other + " is right");
   }
 
  private:
   // The value of job_.max_passes that compiles C to LLVM IR and then runs all passes one by one.
   static constexpr int64_t kAllPasses = INT64_MAX;
 
-  Verdict verdict(Kind kind, const std::string& detail) {
-    out_.kind = kind, out_.detail = detail;
-    return std::move(out_);
+  Verdict make_verdict(Kind kind, const std::string& detail) {
+    verdict_.kind = kind, verdict_.detail = detail;
+    return std::move(verdict_);
   }
 
   // A kernel that is not compiled fails, too.
-  bool fails() {
+  bool kernel_fails() {
     auto code = compile_without_cache(job_, Artifact::Binary);
     if (!code) return true;
     kernel_.set_code(std::move(*code));
@@ -116,13 +119,13 @@ class BackendBisection {
     const std::string text = std::move(compile_without_cache(job_, Artifact::Passes).value_or_throw());
     const std::vector<std::string_view> passes = lines_of(text);
     const size_t wrong =
-        *find_first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), fails(); });
+        *find_first_wrong(0, passes.size(), [&](size_t n) { return job_.max_passes = int64_t(n), kernel_fails(); });
     std::string_view line = passes.at(wrong - 1);
-    out_.pass_name = line.substr(0, line.find('\t'));
-    out_.pass_number = wrong;
-    out_.function = line.substr(std::min(line.size(), line.find('\t') + 1));
-    out_.is_confirmed = true;
-    return verdict(Kind::Compiler, "with the first " + std::to_string(wrong) + " of LLVM's " +
+    verdict_.pass_name = line.substr(0, line.find('\t'));
+    verdict_.pass_number = wrong;
+    verdict_.function = line.substr(std::min(line.size(), line.find('\t') + 1));
+    verdict_.is_confirmed = true;
+    return make_verdict(Kind::Compiler, "with the first " + std::to_string(wrong) + " of LLVM's " +
                                        std::to_string(passes.size()) + " optional passes it fails, with " +
                                        std::to_string(wrong - 1) + " it passes");
   }
@@ -140,23 +143,23 @@ class BackendBisection {
       tried = list;
       auto kernel = executor_.make_executable(list);
       if (!kernel || !executor_.run_kernel(*kernel, *repro_.placement.device).passes()) continue;
-      out_.is_confirmed = true;
-      name_node(*first);
+      verdict_.is_confirmed = true;
+      blame_node(*first);
       return true;
     }
     return false;
   }
 
-  void name_node(UOp node) {
-    out_.before = tree_text(node, 1);
+  void blame_node(UOp node) {
+    verdict_.before = tree_text(node, 1);
     auto map = make_source_map(target_, list_);
-    SourceLineRange where = map ? lines_with(*map, node) : SourceLineRange();
-    for (size_t k = 0; k < where.num_lines; k++) out_.after += map->source_lines[where.first_line - 1 + k] + "\n";
-    if (where.num_lines) out_.location = "line " + std::to_string(where.first_line) + " of the source";
+    SourceLineRange where = map ? source_lines_of_node(*map, node) : SourceLineRange();
+    for (size_t k = 0; k < where.num_lines; k++) verdict_.after += map->source_lines[where.first_line - 1 + k] + "\n";
+    if (where.num_lines) verdict_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
   // If `node` is printed within the expression of a user, returns the lines of the first such user.
-  SourceLineRange lines_with(const SourceMap& map, UOp node) const {
+  SourceLineRange source_lines_of_node(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {
       bool has_it = list_[i] == node || std::ranges::any_of(list_[i].src(), [&](UOp s) { return within.contains(s); });
@@ -172,14 +175,14 @@ class BackendBisection {
   const Target& target_;
   Executable kernel_;
   CompileJob job_;
-  Verdict out_;
+  Verdict verdict_;
 };
 
 }  // namespace
 
 std::optional<Verdict> bisect_backend(const FailureRepro& repro, BisectExecutor& executor) {
   if (first_wrong_stage(repro, executor)) return std::nullopt;
-  return BackendBisection(repro, executor).find();
+  return BackendBisection(repro, executor).find_culprit();
 }
 
 std::optional<Verdict> find_refusal(const FailureRepro& repro, BisectExecutor& executor) {
@@ -202,7 +205,7 @@ std::optional<Verdict> find_refusal(const FailureRepro& repro, BisectExecutor& e
   if (source && !compiler_fails && !is_invalid) throw Failure(watched.outcome.diag);
   const bool is_valid = source && (compiler_fails || other_compiler_accepts(target, *source));
   out.kind = is_valid ? Kind::Compiler : Kind::Renderer;
-  const std::string other = other_renderer(target);
+  const std::string other = other_renderer_target(target);
   out.is_confirmed = !other.empty() && executor.passes_on_target(other);
   if (out.is_confirmed) out.proof = "the kernel of " + other + " passes";
   return out;

@@ -7,12 +7,12 @@ namespace {
 
 // Returns the first rewrite whose sides differ only by rounding or in the sign of a zero, and without whose rule the
 // kernel passes. A small difference can grow: 1 / -0.0 is -infinity.
-const Application* nearly_same_culprit(RewriteProver& prover, const ObservedRun& watched) {
-  auto is_near = [&](const Application& a) {
+const AppliedRewrite* nearly_same_culprit(RewriteProver& prover, const ObservedRun& watched) {
+  auto is_near = [&](const AppliedRewrite& a) {
     const EquivalenceResult s = watched.side_equivalence(a);
     return s.kind == EquivalenceResult::Kind::Same && !s.is_exact;
   };
-  auto is_culprit = [&](const Application& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
+  auto is_culprit = [&](const AppliedRewrite& a) { return prover.prove_by_rule_veto(a) == Proof::ByRule; };
   return find_first_by_rule(watched.application_log.all_rewrites(), 0, watched.compared_sides.size(), is_near,
                             is_culprit);
 }
@@ -50,9 +50,9 @@ std::optional<Verdict> search_rewrites(const FailureRepro& repro, BisectExecutor
     const bool is_refused = prover.run_partial_graph(r, i + 1).is_refused();
     // inconclusive if REF cannot run the graph after this rewrite, but can run that after the last rewrite
     if (is_refused && !prover.run_partial_graph(r, n).is_refused()) continue;
-    const Application& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
+    const AppliedRewrite& culprit = watched.application_log.all_rewrites()[r.application_indices[i]];
     if (!is_refused && watched.is_exactly_same(culprit))  // equal sides: the rewrite only exposes an earlier error
-      if (const Application* earlier = nearly_same_culprit(prover, watched))
+      if (const AppliedRewrite* earlier = nearly_same_culprit(prover, watched))
         return prover.verdict(*earlier, Proof::ByRule);
     const Proof proof = executor.does_ref_agree() ? Proof::ByGraph : prover.prove_by_veto(culprit);
     if (proof == Proof::None) return std::nullopt;

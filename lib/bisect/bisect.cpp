@@ -119,7 +119,7 @@ Result<std::shared_ptr<const GoldenRecord>> record_against(const Session& sessio
 }
 
 // Returns true if tgc should reproduce the record's texts of stages exactly.
-bool is_as_recorded(const Session& session, const InputGraph& in) {
+bool should_match_recording(const Session& session, const InputGraph& in) {
   const char* fault = std::getenv("TGC_FAULT");
   return in.record && detect_input_kind(in.record->ast) != InputKind::Json &&
          !session.overrides.changes_compilation() && !(fault && *fault);
@@ -175,7 +175,7 @@ void check_recorded(const Session& session, const InputGraph& in, const RunOptio
 // Calls work(session, report) in a session with a time limit of `seconds` (0: no limit). Catches what `work` throws:
 // the report then has the error or, if the session was cancelled, the verdict Unresolved.
 template <class Work>
-BisectReport reported(const Session& whole, double seconds, const std::string& name, Work work) {
+BisectReport run_with_report(const Session& whole, double seconds, const std::string& name, Work work) {
   BisectReport report{.kernel = name};
   Session session = whole;
   CancelRequest limit(whole.cancel, seconds);
@@ -229,7 +229,7 @@ void bisect_kernels(const InputGraph& whole, ModelRepro repro, BisectReport& rep
 
 BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& options, const BisectPlan& plan) {
   const std::string name = in.info.name.empty() ? "kernel" : in.info.name;
-  return reported(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
+  return run_with_report(whole, plan.limit_seconds, name, [&](const Session& session, BisectReport& report) {
     report.is_strict = plan.is_strict, report.origin_text = in.user_operation;
     if (auto& refused = import_facts_of_input(in).import_error) throw Failure(*refused);
     if (is_imported(in) && !session.overrides.uses_native_pipeline) {
@@ -272,14 +272,14 @@ BisectReport bisect(const Session& whole, InputGraph& in, const RunOptions& opti
     // If the kernel is right at a sample of its elements, bisect again with all elements. If all are right, compare the
     // kernel's stages with those of its golden record.
     if (auto complete = add_all_expected_elements(std::move(repro))) bisect_kernel(*complete, false, report);
-    if (report.verdict.kind == Kind::Same && is_as_recorded(session, in))
+    if (report.verdict.kind == Kind::Same && should_match_recording(session, in))
       if (auto verdict = find_divergence(session, in, *in.record)) report.verdict = std::move(*verdict);
   });
 }
 
 BisectReport bisect_model(const Session& whole, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan) {
-  return reported(whole, plan.limit_seconds, path, [&](const Session& session, BisectReport& report) {
+  return run_with_report(whole, plan.limit_seconds, path, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, InputGraph(), "the model '" + path + "'", kOneKernel);
     auto run = [&](const RunOptions& o) { return run_model(session, path, o); };
     bisect_kernels(InputGraph(), {session, options, run}, report);
@@ -288,7 +288,7 @@ BisectReport bisect_model(const Session& whole, const std::string& path, const R
 
 BisectReport bisect_tensor_graph(const Session& whole, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan) {
-  return reported(whole, plan.limit_seconds, in.info.name, [&](const Session& session, BisectReport& report) {
+  return run_with_report(whole, plan.limit_seconds, in.info.name, [&](const Session& session, BisectReport& report) {
     check_plan(plan, session, in, "the tensor graph '" + in.info.name + "'", kOneKernel);
     report.is_schedule = in.record != nullptr;
     if (in.graph->is_foreign()) return bisect_recorded_schedule(session, in, options, report);

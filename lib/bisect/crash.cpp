@@ -8,13 +8,14 @@ namespace tgc {
 namespace {
 
 // The stage and the last rewrite of the worker that compiles, in memory that the worker shares with this process.
-struct Progress {
+struct CompilationProgress {
   char stage[64], rule[128], location[192];
-  uint64_t number, in_stage;  // number of the rewrite in the compilation, and among those of its rule in the stage
+  uint64_t number,
+      number_in_stage;  // number of the rewrite in the compilation, and among those of its rule in the stage
 };
 
 template <size_t N>
-void put(char (&to)[N], std::string_view text) {
+void copy_text(char (&to)[N], std::string_view text) {
   size_t n = std::min(text.size(), N - 1);
   std::memcpy(to, text.data(), n);
   to[n] = 0;
@@ -23,30 +24,31 @@ void put(char (&to)[N], std::string_view text) {
 // Sets `progress`, and suppresses the rewrite with the number `left_out`; 0 suppresses none.
 class ProgressWatcher : public ApplicationObserver {
  public:
-  ProgressWatcher(Progress& progress, uint64_t left_out) : progress_(progress), left_out_(left_out) {}
+  ProgressWatcher(CompilationProgress& progress, uint64_t left_out)
+      : progress_(progress), suppressed_number_(left_out) {}
   void begin_stage(const StageRow& row, UOp input) override {
     ApplicationObserver::begin_stage(row, input);
-    in_stage_.clear();
-    put(progress_.stage, row.name), put(progress_.rule, ""), progress_.in_stage = 0;
+    numbers_in_stage_.clear();
+    copy_text(progress_.stage, row.name), copy_text(progress_.rule, ""), progress_.number_in_stage = 0;
   }
 
  protected:
   UOp decide_result(const RuleHit& hit, UOp, UOp after) override {
-    if (rewrite_number() == left_out_) return {};
-    put(progress_.rule, hit.rule->name);
-    put(progress_.location, location_of_rule(*hit.rule));
-    progress_.number = rewrite_number(), progress_.in_stage = ++in_stage_[hit.rule->name];
+    if (rewrite_number() == suppressed_number_) return {};
+    copy_text(progress_.rule, hit.rule->name);
+    copy_text(progress_.location, location_of_rule(*hit.rule));
+    progress_.number = rewrite_number(), progress_.number_in_stage = ++numbers_in_stage_[hit.rule->name];
     return after;
   }
 
  private:
-  Progress& progress_;
-  uint64_t left_out_;
-  std::map<std::string_view, uint64_t> in_stage_;
+  CompilationProgress& progress_;
+  uint64_t suppressed_number_;
+  std::map<std::string_view, uint64_t> numbers_in_stage_;
 };
 
 // Returns an error if the worker crashed or timed out.
-std::optional<Diag> compile_in_worker(const BisectExecutor& executor, Progress& progress, uint64_t left_out,
+std::optional<Diag> compile_in_worker(const BisectExecutor& executor, CompilationProgress& progress, uint64_t left_out,
                                       double seconds) {
   WorkerExit worker_exit;
   auto answer = run_in_sandbox(
@@ -72,8 +74,8 @@ std::optional<Verdict> find_kernel_fault(const FailureRepro& repro, BisectExecut
 
 std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, BisectExecutor& executor) {
   const double seconds = repro.execute_options().timeout_seconds;
-  Array shared = Array::allocate_shared(dtypes::uint8, {int64_t(sizeof(Progress))});
-  auto& progress = *new (shared.data()) Progress{};
+  Array shared = Array::allocate_shared(dtypes::uint8, {int64_t(sizeof(CompilationProgress))});
+  auto& progress = *new (shared.data()) CompilationProgress{};
   auto died = compile_in_worker(executor, progress, 0, seconds);
   if (!died) return std::nullopt;
   Verdict out{.kind = Verdict::Kind::Crash,
@@ -81,7 +83,7 @@ std::optional<Verdict> find_compiler_crash(const FailureRepro& repro, BisectExec
               .stage = progress.stage,
               .rule = progress.rule,
               .location = progress.rule[0] ? progress.location : "",
-              .rewrite_number = progress.in_stage};
+              .rewrite_number = progress.number_in_stage};
   if (progress.number) out.is_confirmed = !compile_in_worker(executor, progress, uint64_t(progress.number), seconds);
   return out;
 }

@@ -55,7 +55,7 @@ GoldenRecord recorded(const std::string& stage, std::string_view without = "") {
   std::string nodes, list;
   for (const StageRun& run : log.stage_runs()) {
     if (run.row->name == stage)
-      for (const Application& a : log.all_rewrites()) {
+      for (const AppliedRewrite& a : log.all_rewrites()) {
         if (a.stage != run.row) continue;
         int64_t before = writer.append_lines(a.before, nodes), after = writer.append_lines(a.after, nodes);
         list += (list.empty() ? "[" : ",[") + std::to_string(out.stages.size()) + ",\"uop/symbolic.py:1\"," +

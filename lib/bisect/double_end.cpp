@@ -7,10 +7,10 @@
 namespace tgc {
 namespace {
 
-using Ends = std::unordered_map<UOp, std::vector<UOp>>;  // by RANGE: the ENDs that end it
+using EndsByRange = std::unordered_map<UOp, std::vector<UOp>>;  // by RANGE: the ENDs that end it
 
-Ends ends_of(UOp root) {
-  Ends out;
+EndsByRange ends_of(UOp root) {
+  EndsByRange out;
   for (UOp u : toposort(root))
     if (u.is(Op::END))
       for (UOp range : u.src().subspan(1)) out[range].push_back(u);
@@ -18,7 +18,7 @@ Ends ends_of(UOp root) {
 }
 
 UOp range_that_ends_twice(UOp root) {
-  const Ends ends = ends_of(root);
+  const EndsByRange ends = ends_of(root);
   auto it = std::ranges::find_if(ends, [](auto& e) { return e.second.size() > 1; });
   return it == ends.end() ? UOp() : it->first;
 }
@@ -36,10 +36,10 @@ std::optional<Verdict> find_double_end(const FailureRepro&, BisectExecutor& exec
     if (!range) continue;
     Verdict out{.kind = Verdict::Kind::Unresolved};
     size_t made = 0;  // number of rewrites so far that made an END of the loop
-    for (const Application& a : watched.application_log.all_rewrites()) {
+    for (const AppliedRewrite& a : watched.application_log.all_rewrites()) {
       if (a.stage != stage.row || !a.after || a.depth != 0) continue;
-      const Ends before = ends_of(a.before), after = ends_of(a.after);
-      auto ends = [&](const Ends& e) { return e.contains(range) ? e.at(range).size() : 0; };
+      const EndsByRange before = ends_of(a.before), after = ends_of(a.after);
+      auto ends = [&](const EndsByRange& e) { return e.contains(range) ? e.at(range).size() : 0; };
       if (ends(after) <= ends(before)) continue;
       if (made++ == 0) continue;
       describe_rewrite(a, out);

@@ -33,31 +33,32 @@ class WaitCycleLog : public ApplicationLog {
   using ApplicationLog::begin_compilation, ApplicationLog::end_compilation;
   void begin_rewrite(std::string_view name, UOp input, const RuleSet& rules, bool bottom_up) override {
     ApplicationLog::begin_rewrite(name, input, rules, bottom_up);
-    open_.emplace_back();
+    open_replacements_.emplace_back();
   }
   void end_rewrite(std::string_view name, UOp result) override {
     ApplicationLog::end_rewrite(name, result);
-    if (!result && unfinished_.empty()) unfinished_ = std::move(open_.back());
-    open_.pop_back();
+    if (!result && unfinished_replacements_.empty()) unfinished_replacements_ = std::move(open_replacements_.back());
+    open_replacements_.pop_back();
   }
   void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     ApplicationLog::apply_rule(hit, before, after, cost);
-    open_.back().try_emplace(before, after, all_rewrites().size());
+    open_replacements_.back().try_emplace(before, after, all_rewrites().size());
   }
-  void rebuild_node(UOp before, UOp after) override { open_.back().try_emplace(before, after, size_t(0)); }
+  void rebuild_node(UOp before, UOp after) override { open_replacements_.back().try_emplace(before, after, size_t(0)); }
 
   // Searches for a path from a node back to itself. A node's successor on a path is its replacement or, if the node was
   // not rewritten, one of its sources. Returns the path's applications in the order of the log; none if there is no
   // path.
-  std::vector<Application> cycle() const {
-    enum State : uint8_t { kNew, kOnPath, kDone };
-    std::unordered_map<UOp, State> states;
+  std::vector<AppliedRewrite> find_cycle() const {
+    enum VisitState : uint8_t { kNew, kOnPath, kDone };
+    std::unordered_map<UOp, VisitState> states;
     std::vector<std::pair<UOp, size_t>> path;
     auto successor = [&](UOp u, size_t i) {
-      if (auto it = unfinished_.find(u); it != unfinished_.end()) return i == 0 ? it->second.node : UOp();
+      if (auto it = unfinished_replacements_.find(u); it != unfinished_replacements_.end())
+        return i == 0 ? it->second.node : UOp();
       return i < u.num_src() ? u.src(i) : UOp();
     };
-    for (auto& [start, became] : unfinished_) {
+    for (auto& [start, became] : unfinished_replacements_) {
       if (states[start] == kNew) path = {{start, 0}}, states[start] = kOnPath;
       while (!path.empty()) {
         auto& [at, visited] = path.back();
@@ -65,15 +66,16 @@ class WaitCycleLog : public ApplicationLog {
         if (!next) {
           states[at] = kDone;
           path.pop_back();
-        } else if (State& state = states[next]; state == kNew) {
+        } else if (VisitState& state = states[next]; state == kNew) {
           state = kOnPath;
           path.emplace_back(next, 0);
         } else if (state == kOnPath) {
-          std::vector<Application> out;
+          std::vector<AppliedRewrite> out;
           for (auto it = std::ranges::find(path, next, &std::pair<UOp, size_t>::first); it != path.end(); ++it)
-            if (auto change = unfinished_.find(it->first); change != unfinished_.end() && change->second.position)
-              out.push_back(all_rewrites()[change->second.position - 1]);
-          std::ranges::sort(out, {}, &Application::rewrite_number);
+            if (auto change = unfinished_replacements_.find(it->first);
+                change != unfinished_replacements_.end() && change->second.application_number)
+              out.push_back(all_rewrites()[change->second.application_number - 1]);
+          std::ranges::sort(out, {}, &AppliedRewrite::rewrite_number);
           return out;
         }
       }
@@ -82,21 +84,22 @@ class WaitCycleLog : public ApplicationLog {
   }
 
  private:
-  struct Became {
+  struct Replacement {
     UOp node;
-    size_t position;  // number of the application in the log, from 1; 0 if only the node's sources changed
+    size_t application_number;  // number of the application in the log, from 1; 0 if only the node's sources changed
   };
-  using Changes = std::unordered_map<UOp, Became>;
-  std::vector<Changes> open_;  // the changes by each graph rewrite in progress, the innermost one last
-  Changes unfinished_;         // the changes by the innermost graph rewrite that ended without a result
+  using ReplacementMap = std::unordered_map<UOp, Replacement>;
+  std::vector<ReplacementMap>
+      open_replacements_;  // the changes by each graph rewrite in progress, the innermost one last
+  ReplacementMap unfinished_replacements_;  // the changes by the innermost graph rewrite that ended without a result
 };
 
-bool repeats_node(std::span<const Application> cycle, std::span<const Application> all) {
+bool repeats_node(std::span<const AppliedRewrite> cycle, std::span<const AppliedRewrite> all) {
   return cycle.size() < all.size() && all[all.size() - 1 - cycle.size()].before == cycle.back().before;
 }
 
-const Application& first_like(const Application& a, std::span<const Application> all) {
-  return *std::ranges::find_if(all, [&](const Application& b) { return b.before == a.before && b.rule == a.rule; });
+const AppliedRewrite& first_same_application(const AppliedRewrite& a, std::span<const AppliedRewrite> all) {
+  return *std::ranges::find_if(all, [&](const AppliedRewrite& b) { return b.before == a.before && b.rule == a.rule; });
 }
 
 std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecutor& executor) {
@@ -104,11 +107,11 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecu
   constexpr size_t kMostCompared = 4000, kMostProven = 16;
   executor.compare_sides(kMostCompared);
   const ObservedRun& watched = executor.observed_run();
-  std::vector<const Application*> suspect_rewrites = watched.suspect_rewrites();
+  std::vector<const AppliedRewrite*> suspect_rewrites = watched.suspect_rewrites();
   std::erase_if(suspect_rewrites, [&](auto* a) { return !watched.side_equivalence(*a).has_one_difference_in(2); });
   suspect_rewrites.resize(std::min(suspect_rewrites.size(), kMostProven));
   RewriteProver prover(repro, executor);
-  for (const Application* a : suspect_rewrites) {
+  for (const AppliedRewrite* a : suspect_rewrites) {
     const Proof proof = prover.prove_culprit(*a);
     if (proof == Proof::None) continue;
     Verdict out = prover.verdict(*a, proof);
@@ -121,13 +124,13 @@ std::optional<Verdict> find_wrong_rewrite(const FailureRepro& repro, BisectExecu
 
 }  // namespace
 
-std::span<const Application> last_rewrite_cycle(std::span<const Application> all) {
+std::span<const AppliedRewrite> last_rewrite_cycle(std::span<const AppliedRewrite> all) {
   if (all.empty()) return {};
   constexpr size_t kMostRules = 64;
   for (size_t n = 1; n <= std::min(kMostRules, all.size() - 1); n++)
     if (all[all.size() - 1 - n].before == all.back().before) return all.last(n);
   for (size_t n = 1; n <= kMostRules && 3 * n <= all.size(); n++) {
-    std::span<const Application> end = all.last(3 * n);
+    std::span<const AppliedRewrite> end = all.last(3 * n);
     bool repeats = true;
     for (size_t i = 0; repeats && i + n < end.size(); i++) repeats = end[i].rule == end[i + n].rule;
     if (repeats) return all.last(n);
@@ -147,14 +150,14 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExe
               // the part of the message about the innermost stage
               .detail = message.substr(std::min(message.rfind("stage '"), message.size())),
               .stage = std::string(stage->row->name)};
-  std::span<const Application> all = watched.application_log.all_rewrites();
+  std::span<const AppliedRewrite> all = watched.application_log.all_rewrites();
   WaitCycleLog log;
   Compilation c = executor.begin_compilation();
   c.set_stage_observer(&log);
   (void)c.list();
   c.set_stage_observer(nullptr);
-  const std::vector<Application> waiting = log.cycle();
-  std::span<const Application> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
+  const std::vector<AppliedRewrite> waiting = log.find_cycle();
+  std::span<const AppliedRewrite> cycle = waiting.empty() ? last_rewrite_cycle(all) : waiting;
   const int64_t limit = repro.input_graph.graph->settings().REWRITE_STACK_LIMIT;
   if (waiting.empty() && !repeats_node(cycle, all) && executor.fits_stack_limit(limit * kHigherLimit)) {
     out.kind = Verdict::Kind::Deep;
@@ -166,12 +169,13 @@ std::optional<Verdict> find_endless_rewrite(const FailureRepro& repro, BisectExe
     if (wrong->detail.empty()) wrong->detail = out.detail;
     return wrong;
   }
-  for (const Application& a : cycle) {
+  for (const AppliedRewrite& a : cycle) {
     describe_rewrite(a, out);
     if (out.before == out.after) out.after += "  (with another tag)";
     out.rule_cycle.push_back({out.rule, out.branch, out.location, out.before, out.after});
   }
-  if (!cycle.empty()) describe_rewrite(waiting.empty() ? first_like(cycle.front(), all) : cycle.front(), out);
+  if (!cycle.empty())
+    describe_rewrite(waiting.empty() ? first_same_application(cycle.front(), all) : cycle.front(), out);
   return out;
 }
 

@@ -16,7 +16,7 @@ std::vector<std::string> cycle_of(const RuleSet& rules) {
   set_observer(g, &log);
   CHECK_FALSE(catch_failures([&] { return graph_rewrite(a + b, rules); }));
   std::vector<std::string> out;
-  for (const Application& t : last_rewrite_cycle(log.all_rewrites())) out.emplace_back(t.rule->name);
+  for (const AppliedRewrite& t : last_rewrite_cycle(log.all_rewrites())) out.emplace_back(t.rule->name);
   set_observer(g, nullptr);
   return out;
 }

@@ -23,11 +23,12 @@ struct ObservedRun {
   std::string comparison_error = {};  // why compare_sides() failed; empty if it did not
   std::map<uint32_t, KernelOutcome> graph_outcomes = {};
 
-  size_t index_of_rewrite(const Application& a) const { return size_t(&a - application_log.all_rewrites().data()); }
-  EquivalenceResult side_equivalence(const Application& a) const;  // Kind::Open if the sides of `a` were not compared
-  bool is_exactly_same(const Application& a) const;
+  size_t index_of_rewrite(const AppliedRewrite& a) const { return size_t(&a - application_log.all_rewrites().data()); }
+  EquivalenceResult side_equivalence(
+      const AppliedRewrite& a) const;  // Kind::Open if the sides of `a` were not compared
+  bool is_exactly_same(const AppliedRewrite& a) const;
   // Returns the applications whose sides differ, the most suspicious first.
-  std::vector<const Application*> suspect_rewrites() const;
+  std::vector<const AppliedRewrite*> suspect_rewrites() const;
 };
 
 class BisectExecutor {

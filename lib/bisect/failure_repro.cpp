@@ -9,12 +9,12 @@ namespace tgc {
 namespace {
 
 // Returns true if the kernel itself is at fault for the error, and not the environment.
-bool dies(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
+bool is_kernel_death(const Diag& d) { return d.kernel_fault || d.message.starts_with("killed by "); }
 
 // Sets the expected results to those that REF computes; if the kernel dies in REF, sets `kernel_fault` instead.
-void expect_by_ref(FailureRepro& repro, Executable& kernel) {
+void set_expected_by_ref(FailureRepro& repro, Executable& kernel) {
   auto done = repro.run_in_ref(kernel, repro.arrays.inputs);
-  if (!done && dies(done.diag())) return void(repro.kernel_fault = done.diag().text());
+  if (!done && is_kernel_death(done.diag())) return void(repro.kernel_fault = done.diag().text());
   repro.arrays.expected = std::move(done.value_or_throw().outputs);
 }
 
@@ -108,10 +108,10 @@ FailureRepro add_expected_results(FailureRepro repro) {
         execute_kernel(same, *other.device, repro.inputs_for_kernel(same), o.input.variables, repro.execute_options());
     repro.arrays.expected = std::move(done.value_or_throw().outputs);
   } else if (repro.is_expected_by_ref && repro.is_small) {
-    expect_by_ref(repro, kernel);
+    set_expected_by_ref(repro, kernel);
   } else if (repro.is_expected_by_ref) {
     auto sample = make_reference_sample(in.root, repro.arrays.inputs, o.input.variables, kSample);
-    if (!sample && dies(sample.diag())) repro.kernel_fault = sample.diag().text();
+    if (!sample && is_kernel_death(sample.diag())) repro.kernel_fault = sample.diag().text();
     else sample.value_or_throw();
     if (sample)
       repro.arrays.expected = std::move(sample->values), repro.arrays.known_elements = std::move(sample->flat_indices);
@@ -125,7 +125,7 @@ std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro) {
   if (repro.arrays.known_elements.empty()) return std::nullopt;
   repro.arrays.known_elements.clear(), repro.arrays.expected.clear();
   Executable kernel = executable_for_ref(repro.input_graph);
-  expect_by_ref(repro, kernel);
+  set_expected_by_ref(repro, kernel);
   if (!repro.kernel_fault.empty()) return std::nullopt;
   return repro;
 }
@@ -145,7 +145,8 @@ std::string write_bundle(const FailureRepro& repro, const KernelOutcome& failure
                          const Verdict& verdict) {
   using Kind = FailureSignature::Kind;
   Kind kind = failure.kind == KernelOutcome::Kind::Dies ? Kind::Crash : Kind::Wrong;
-  if (failure.is_refused()) kind = symptom_of(repro.session, repro.input_graph, repro.options).value_or_throw().kind;
+  if (failure.is_refused())
+    kind = failure_signature_of(repro.session, repro.input_graph, repro.options).value_or_throw().kind;
   Repro bundle{.symptom = std::string(name_of(kind)), .description = failure_text};
   for (auto& [name, value] : {std::pair("verdict", std::string(name_of(verdict.kind))), {"stage", verdict.stage},
                               {"rule", verdict.rule}, {"branch", verdict.branch}})

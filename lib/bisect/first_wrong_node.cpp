@@ -6,22 +6,22 @@
 namespace tgc {
 namespace {
 
-class FirstWrongNode {
+class FirstWrongNodeFinder {
  public:
-  FirstWrongNode(BisectExecutor& executor, std::span<const UOp> list, bool stores_words)
-      : executor_(executor), list_(list), observed_(list, stores_words) {}
+  FirstWrongNodeFinder(BisectExecutor& executor, std::span<const UOp> list, bool stores_words)
+      : executor_(executor), list_(list), observed_list_(list, stores_words) {}
 
   UOp find() {
-    if (!observed_.is_short_list() || executor_.is_same_in_ref(observed_.make_variant({}))) return {};
+    if (!observed_list_.is_short_list() || executor_.is_same_in_ref(observed_list_.make_variant({}))) return {};
     constexpr size_t kMostAlone = 60;
-    std::vector<size_t> values = observed_.storable_nodes();
-    compare_all(values, kMostArrays);
+    std::vector<size_t> values = observed_list_.storable_nodes();
+    compare_values(values, kMostArrays);
     // Storing a value can hide an error, because the value then gets a source line of its own. So store only one value
     // in each run if no value differs, or if the kernel died.
     if (suspects_.empty() || has_died_) {
       suspects_.clear();
       if (values.size() > kMostAlone) return {};
-      compare_all(values, 1);
+      compare_values(values, 1);
     }
     if (has_died_) return find_among_sources();
     std::ranges::sort(suspects_, {}, &Suspect::run_point_key);
@@ -69,58 +69,59 @@ class FirstWrongNode {
 
   // Compares the values of `nodes` in REF and on the device. Each run stores the values of at least one node, and of
   // more nodes if they need at most `arrays` added arrays together. Adds the nodes whose values differ to suspects_.
-  void compare_all(const std::vector<size_t>& nodes, size_t arrays) {
+  void compare_values(const std::vector<size_t>& nodes, size_t arrays) {
     for (size_t i = 0; i < nodes.size();) {
       std::vector<size_t> some;
       size_t n = 0;
-      do n += observed_.num_arrays_of_node(nodes[i]), some.push_back(nodes[i++]);
-      while (i < nodes.size() && n + observed_.num_arrays_of_node(nodes[i]) <= arrays);
-      compare(some);
+      do n += observed_list_.num_arrays_of_node(nodes[i]), some.push_back(nodes[i++]);
+      while (i < nodes.size() && n + observed_list_.num_arrays_of_node(nodes[i]) <= arrays);
+      compare_in_one_run(some);
     }
   }
 
-  void compare(const std::vector<size_t>& nodes) {
+  void compare_in_one_run(const std::vector<size_t>& nodes) {
     auto list = [&] {
-      return observed_.make_variant({.watched_nodes = nodes, .first_element_only = needs_first_element_});
+      return observed_list_.make_variant({.watched_nodes = nodes, .first_element_only = needs_first_element_});
     };
     auto actual = executor_.run_on_device(list());
     if (!actual && !std::exchange(needs_first_element_, true)) actual = executor_.run_on_device(list());
     if (!actual) {
       has_died_ = true;
-      if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_.run_point_key(nodes[0], 0)});
+      if (nodes.size() == 1) suspects_.push_back({nodes[0], observed_list_.run_point_key(nodes[0], 0)});
       return;
     }
     auto expected = executor_.run_in_ref(list());
     if (!expected) return;
     for (size_t node : nodes) {
       std::optional<int64_t> first;
-      for (size_t e = 0; e < observed_.num_arrays_of_node(node); e++) {
-        std::string name = observed_.array_name(node, e);
+      for (size_t e = 0; e < observed_list_.num_arrays_of_node(node); e++) {
+        std::string name = observed_list_.array_name(node, e);
         const Array& right = *find_array(expected->outputs, name);
         auto c = compare_arrays(name, *find_array(actual->outputs, name), right, executor_.tolerance_for_array(right));
         if (c && c->first_difference && (!first || c->first_difference->flat_index < *first))
           first = c->first_difference->flat_index;
       }
-      if (first) suspects_.push_back({node, observed_.run_point_key(node, *first)});
+      if (first) suspects_.push_back({node, observed_list_.run_point_key(node, *first)});
     }
   }
 
   // Returns true if the kernel's results, and the values of `others`, are right once the users of `node` read its right
   // value from an array.
   bool is_culprit(size_t node, const std::vector<size_t>& others = {}) {
-    auto right = executor_.run_in_ref(observed_.make_variant({.watched_nodes = {node}}));
+    auto right = executor_.run_in_ref(observed_list_.make_variant({.watched_nodes = {node}}));
     if (!right) return false;
     Arrays values;
-    for (size_t e = 0; e < observed_.num_arrays_of_node(node); e++) {
-      std::string name = observed_.array_name(node, e);
+    for (size_t e = 0; e < observed_list_.num_arrays_of_node(node); e++) {
+      std::string name = observed_list_.array_name(node, e);
       values.push_back({name, find_array(right->outputs, name)->copy()});
     }
-    return executor_.is_same_in_ref(observed_.make_variant({.watched_nodes = others, .replaced_node = node}), values);
+    return executor_.is_same_in_ref(observed_list_.make_variant({.watched_nodes = others, .replaced_node = node}),
+                                    values);
   }
 
   BisectExecutor& executor_;
   std::span<const UOp> list_;
-  ObservedList observed_;
+  ObservedList observed_list_;
   std::vector<Suspect> suspects_;
   bool needs_first_element_ = false;  // the kernel died, so later runs set ListVariant::first_element_only
   bool has_died_ = false;             // the kernel died although ListVariant::first_element_only was set
@@ -129,7 +130,7 @@ class FirstWrongNode {
 }  // namespace
 
 UOp first_wrong_node(BisectExecutor& executor, std::span<const UOp> list, bool stores_words) {
-  return FirstWrongNode(executor, list, stores_words).find();
+  return FirstWrongNodeFinder(executor, list, stores_words).find();
 }
 
 }  // namespace tgc

@@ -26,7 +26,7 @@ using Trial = RecordedTrial;
 
 struct KnownRewrite {
   const Row* row = nullptr;
-  size_t count = 0;
+  size_t num_replayed = 0;
   UOp before, after;
 };
 
@@ -37,17 +37,17 @@ class RecordedBisection {
   RecordedBisection(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                     const RecordedBisectPlan& plan, FailingInputs* failing)
       : session_(session),
-        in_(in),
+        input_graph_(in),
         options_(options),
         report_(report),
         plan_(plan),
-        failing_(failing),
+        failing_inputs_(failing),
         pipeline_(std::move(session.pipeline(in).value_or_throw())),
         rows_(pipeline_->rows().value_or_throw()),
         comparer_(session, in, options, report, plan),
         backend_(session, in, options, report, comparer_) {}
 
-  Verdict find() {
+  Verdict find_verdict() {
     report_.pipeline_kind = pipeline_->kind();
     Verdict out = first_difference();
     if (out.kind != Kind::Same && reads_other_stored_elements())
@@ -67,10 +67,10 @@ class RecordedBisection {
     }
     std::optional<Verdict> known;
     for (Trial& t : comparer_.trials())
-      if (auto verdict = search(t, rows, known)) return *verdict;
+      if (auto verdict = search_trial(t, rows, known)) return *verdict;
     if (auto verdict = find_dropped_barrier()) return *verdict;
     if (auto verdict = plan_.should_skip_source ? std::nullopt : backend_.check_source()) {
-      if (verdict->kind != Kind::Same && backend_.failing_trial()) shown_by(*backend_.failing_trial());
+      if (verdict->kind != Kind::Same && backend_.failing_trial()) store_failing_inputs(*backend_.failing_trial());
       if (verdict->kind != Kind::Same || comparer_.compared_rows().empty()) return *verdict;
     }
     if (known) return *known;
@@ -80,7 +80,7 @@ class RecordedBisection {
       throw Failure("nothing was compared: no recorded stage can be run in REF (" + comparer_.unknown_reason() +
                     "), and the recorded source was not run: " + backend_.not_run_reason());
     const size_t compared = comparer_.compared_rows().size();
-    const std::string stages = "each of " + counted(compared, "recorded stage") + " computes what the AST does";
+    const std::string stages = "each of " + count_text(compared, "recorded stage") + " computes what the AST does";
     const std::string source = source_note();
     const std::string up_to = source.empty() ? "" : "up to the recorded source: ";
     return {.kind = Kind::Same, .detail = up_to + stages + left_out_note(rows.size() - compared) + note_ + source};
@@ -117,26 +117,27 @@ class RecordedBisection {
 
   std::string left_out_note(size_t count) const {
     if (!count || comparer_.unknown_reason().empty()) return "";
-    return "; " + counted(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
+    return "; " + count_text(count, "other stage") + " cannot be run in REF: " + comparer_.unknown_reason();
   }
 
   std::string source_note() const {
-    const std::string& target = in_.info.target;
-    if (plan_.should_skip_source || backend_.has_compared() || target.empty() || !in_.record->source) return "";
+    const std::string& target = input_graph_.info.target;
+    if (plan_.should_skip_source || backend_.has_compared() || target.empty() || !input_graph_.record->source)
+      return "";
     return "; nothing is known about the recorded source, which was not run: " + backend_.not_run_reason();
   }
 
   // Looks for the first stage that differs for the inputs of `t`, and returns the verdict on its culprit. If a known
   // fault explains the culprit, continues the search after it, and sets `known` to the verdict on the first one.
-  std::optional<Verdict> search(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
+  std::optional<Verdict> search_trial(Trial& t, const std::vector<const Row*>& rows, std::optional<Verdict>& known) {
     constexpr int kMostKnown = 8;
     first_row_ = nullptr, first_rewrite_ = 0;
-    for (const KnownRewrite& k : known_) skip_known(t, k);
+    for (const KnownRewrite& k : known_rewrites_) skip_known_rewrite(t, k);
     for (int tries = 0; tries < kMostKnown; tries++) {
       throw_if_cancelled();
       if (!options_.compare.should_run_each_stage && last_outcome(t, rows) == StageResult::Same) {
         const bool is_usual = &t == &comparer_.trials().front();
-        if (is_usual && !comparer_.is_large()) compare_between(t, rows);
+        if (is_usual && !comparer_.is_large()) compare_intermediate_stages(t, rows);
         return std::nullopt;
       }
       const Row *right = nullptr, *wrong = nullptr;
@@ -149,15 +150,15 @@ class RecordedBisection {
       }
       if (!wrong) return std::nullopt;
       if (wrong_stages_are_unlikely(t, rows)) return std::nullopt;
-      Verdict found = culprit(shown_by(t), *wrong, right);
-      if (found.kind != Kind::Known || !found_.after) return found;
+      Verdict found = find_culprit(store_failing_inputs(t), *wrong, right);
+      if (found.kind != Kind::Known || !found_rewrite_.after) return found;
       if (!known) known = found;
-      known_.push_back(found_);
-      skip_known(t, found_);
+      known_rewrites_.push_back(found_rewrite_);
+      skip_known_rewrite(t, found_rewrite_);
     }
     return std::nullopt;
   }
-  void compare_between(const Trial& t, const std::vector<const Row*>& rows) {
+  void compare_intermediate_stages(const Trial& t, const std::vector<const Row*>& rows) {
     for (const Row* row : rows)
       if (comparer_.outcome(t, *row) == StageResult::Differs && note_.empty())
         note_ = "; '" + stage_name(*row) +
@@ -165,11 +166,11 @@ class RecordedBisection {
     report_.failure_text.clear();
   }
   // If the known rewrite `k` changes the results of `t`, makes the search begin after `k`, with new expected results.
-  void skip_known(Trial& t, const KnownRewrite& k) {
+  void skip_known_rewrite(Trial& t, const KnownRewrite& k) {
     if (comparer_.outcome(t, k.before) != StageResult::Same || comparer_.outcome(t, k.after) != StageResult::Differs)
       return;
     comparer_.set_expected_graph(t, k.after);
-    first_row_ = k.row, first_rewrite_ = k.count;
+    first_row_ = k.row, first_rewrite_ = k.num_replayed;
   }
   // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
@@ -183,7 +184,7 @@ class RecordedBisection {
 
   // Returns true if the AST stores to an element a value that depends on another element of the same array.
   bool reads_other_stored_elements() const {
-    for (UOp store : toposort(in_.root)) {
+    for (UOp store : toposort(input_graph_.root)) {
       if (!store.is(Op::STORE) || !store.src(0).is(Op::INDEX)) continue;
       UOp target = store.src(0);
       if (!target.src(0).is(Op::DEFINE_GLOBAL)) continue;
@@ -192,12 +193,13 @@ class RecordedBisection {
     }
     return false;
   }
-  const Trial& shown_by(const Trial& t) const {
-    if (!failing_) return t;
-    *failing_ = {.variables = t.variables};
-    for (const BufferSpec& b : buffers_of_nodes(toposort(in_.root))) {
+  const Trial& store_failing_inputs(const Trial& t) const {
+    if (!failing_inputs_) return t;
+    *failing_inputs_ = {.variables = t.variables};
+    for (const BufferSpec& b : buffers_of_nodes(toposort(input_graph_.root))) {
       const Array *a = find_array(t.inputs, b.name()), *end = find_array(t.expected, b.name());
-      if (a && (b.is_read || (end && may_keep_element(*a, *end)))) failing_->inputs.push_back({b.name(), a->copy()});
+      if (a && (b.is_read || (end && may_keep_element(*a, *end))))
+        failing_inputs_->inputs.push_back({b.name(), a->copy()});
     }
     return t;
   }
@@ -217,7 +219,7 @@ class RecordedBisection {
     std::set<const Row*> suspicious;
     const Trial &usual = comparer_.trials().front(), &t = comparer_.trials().back();
     for (const Row* row : rows) {
-      evaluate(t, *row);
+      compare_row_sides(t, *row);
       for (const Rewrite& m : row->rewrites)
         if (is_inexact_cast(m)) suspicious.insert(row);
     }
@@ -233,10 +235,10 @@ class RecordedBisection {
         const StageResult result = comparer_.outcome(trial, *row);
         if (result == StageResult::Same) right = row;
         if (result != StageResult::Differs) continue;
-        if (must_be_exact) evaluate(trial, *row);
+        if (must_be_exact) compare_row_sides(trial, *row);
         if (!suspicious.contains(row) && !must_be_exact) return std::nullopt;
-        const Rewrite* m = by_replay(shown_by(trial), *row, right, false);
-        if (m && (must_be_exact || is_inexact_cast(*m))) return verdict(trial, *row, *m);
+        const Rewrite* m = find_by_replay(store_failing_inputs(trial), *row, right, false);
+        if (m && (must_be_exact || is_inexact_cast(*m))) return make_verdict(trial, *row, *m);
         if (note_.empty()) note_ = ", but '" + stage_name(*row) + "' rounds otherwise than IEEE 754's casts do";
         break;
       }
@@ -246,18 +248,19 @@ class RecordedBisection {
   // Returns true if `m` rewrites a CAST and its sides differ. If both have the same dtype, they must be equal to the
   // last bit; else tinygrad emulates a float dtype, and rounds later, when the value is stored.
   bool is_inexact_cast(const Rewrite& m) const {
-    auto found = sides_.find(&m);
-    if (!m.before.is(Op::CAST) || found == sides_.end()) return false;
+    auto found = side_results_.find(&m);
+    if (!m.before.is(Op::CAST) || found == side_results_.end()) return false;
     return found->second.kind == EquivalenceResult::Kind::Differ ||
            (m.before.dtype() == m.after.dtype() && !found->second.is_exact);
   }
 
   // Returns true if the sides of `m` must be equal to the last bit, and are not.
-  bool is_inexact(const Rewrite& m) const {
+  bool is_inexact_rewrite(const Rewrite& m) const {
     if (!comparer_.must_be_exact() || m.before.is(Op::CAST)) return is_inexact_cast(m);
-    auto found = sides_.find(&m);
+    auto found = side_results_.find(&m);
     if (!(m.before.dtype() == m.after.dtype())) return false;
-    return found != sides_.end() && (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.is_exact);
+    return found != side_results_.end() &&
+           (found->second.kind == EquivalenceResult::Kind::Differ || !found->second.is_exact);
   }
 
   StageResult last_outcome(const Trial& t, const std::vector<const Row*>& rows) {
@@ -267,7 +270,7 @@ class RecordedBisection {
   }
 
   // Names the culprit among the rewrites of the rows after `right` up to `wrong`. A null `right` is the AST.
-  Verdict culprit(const Trial& t, const Row& wrong, const Row* right) {
+  Verdict find_culprit(const Trial& t, const Row& wrong, const Row* right) {
     Verdict out{.kind = Kind::Unresolved, .stage = stage_name(wrong)};
     if (!pipeline_->has_ability(Ability::Rewrites)) {
       out.detail = "this is the first recorded stage that computes something else; a recording of "
@@ -276,45 +279,45 @@ class RecordedBisection {
     }
     const Row* first = rows_.data();
     if (right) first = right + 1;
-    for (const Row* row = first; row <= &wrong; row++) evaluate(t, *row);
-    found_ = {}, proof_.clear();
+    for (const Row* row = first; row <= &wrong; row++) compare_row_sides(t, *row);
+    found_rewrite_ = {}, proof_.clear();
     for (bool only_whole : {true, false})
-      if (const Rewrite* m = by_replay(t, wrong, right, only_whole)) return verdict(t, wrong, *m);
+      if (const Rewrite* m = find_by_replay(t, wrong, right, only_whole)) return make_verdict(t, wrong, *m);
     for (const Row* row = first; row <= &wrong; row++)
       if (const Rewrite* m = rewrite_that_opens_loop(row->rewrites)) {
         proof_ = "its result uses a loop outside of this loop, and all stages before it are right";
-        return verdict(t, *row, *m);
+        return make_verdict(t, *row, *m);
       }
     for (const Row* row = first; row <= &wrong; row++) {
       if (row != &wrong && row->changes_graph()) {  // a row between `right` and `wrong` that REF cannot run
         out.stage = stage_name(*row);
         out.detail = "this recorded stage cannot be run in REF (" + comparer_.unknown_reason() + "), and '" +
                      stage_name(wrong) + "' after it computes something else";
-        const Rewrite* m = by_sides(t, *row);
-        return m ? verdict(t, *row, *m) : out;
+        const Rewrite* m = find_by_sides(t, *row);
+        return m ? make_verdict(t, *row, *m) : out;
       }
-      if (const Rewrite* m = by_sides(t, *row)) return verdict(t, *row, *m);
+      if (const Rewrite* m = find_by_sides(t, *row)) return make_verdict(t, *row, *m);
     }
     const bool is_opts = wrong.recorded_stage && stage_name(wrong) == "apply opts";
-    if (is_opts && has_right_input(wrong, right)) return opts_stage(wrong);
+    if (is_opts && has_right_input(wrong, right)) return opts_stage_verdict(wrong);
     out.detail = "this is the first recorded stage that computes something else, but no single rewrite is the cause";
     return out;
   }
-  Verdict opts_stage(const Row& row) {
+  Verdict opts_stage_verdict(const Row& row) {
     Verdict out{.kind = Kind::Rewrite, .stage = stage_name(row)};
     const GoldenStage& stage = *row.recorded_stage;
     out.rule = out.location = out.tinygrad_location = stage.function;
     out.function_location = stage.function;
     out.stage_location = stage.first_call_place();
     out.is_confirmed = true, out.proof = "in REF the graph is right before the stage, and wrong after it";
-    const auto& program = in_.record->program;
+    const auto& program = input_graph_.record->program;
     if (program && !program->applied_opts.empty())
       out.detail = "the opts of the kernel are the cause: " + program->applied_opts;
     return out;
   }
-  // Compares both sides of each rewrite of `row` in REF, at sample points. Sets sides_.
-  void evaluate(const Trial& t, const Row& row) {
-    SidesImporter importer(in_.graph->settings());
+  // Compares both sides of each rewrite of `row` in REF, at sample points. Sets side_results_.
+  void compare_row_sides(const Trial& t, const Row& row) {
+    SidesImporter importer(input_graph_.graph->settings());
     std::vector<RewriteSides> sides;
     std::vector<const Rewrite*> of;
     for (const Rewrite& m : row.rewrites) {
@@ -328,7 +331,7 @@ class RecordedBisection {
     auto results = compare_in_batches(sides, t.inputs, t.variables);
     if (!results) return;
     for (size_t i = 0; i < sides.size(); i++) {
-      EquivalenceResult& known = sides_[of[i]];
+      EquivalenceResult& known = side_results_[of[i]];
       const EquivalenceResult& next = (*results)[i];
       const bool is_exact = known.is_exact && next.is_exact;
       if (known.kind != EquivalenceResult::Kind::Differ ||
@@ -339,15 +342,15 @@ class RecordedBisection {
   }
 
   bool is_suspect(const Rewrite& m, int one_in) const {
-    auto found = sides_.find(&m);
-    return found != sides_.end() && found->second.has_one_difference_in(one_in);
+    auto found = side_results_.find(&m);
+    return found != side_results_.end() && found->second.has_one_difference_in(one_in);
   }
   bool has_right_input(const Row& row, const Row* right_row) const {
     return row.input == (right_row ? right_row->result : pipeline_->ast());
   }
   // Returns the first rewrite before which the graph is right and after which it is wrong, or the culprit nested in it.
   // With `only_whole`, graphs in which only some uses of a loop are rewritten count as unknown.
-  const Rewrite* by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
+  const Rewrite* find_by_replay(const Trial& t, const Row& row, const Row* right_row, bool only_whole) {
     const std::vector<const Rewrite*> own = row.own_rewrites();
     const size_t n = own.size();
     if (!row.result || n == 0) return nullptr;
@@ -368,7 +371,7 @@ class RecordedBisection {
       const size_t first = first_row_ == &row ? first_rewrite_ : 0;
       const auto wrong = is_wrong(n) == true ? find_first_wrong(first, n, is_wrong) : std::nullopt;
       if (!wrong || is_wrong(*wrong - 1) != false) return nullptr;
-      found_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
+      found_rewrite_ = {&row, *wrong, graph_after(*wrong - 1), graph_after(*wrong)};
       const Rewrite& whole = *own[*wrong - 1];
       proof_ = "in REF the graph is right before it, and wrong after it";
       const Rewrite* nested = nested_culprit(row, whole);
@@ -384,7 +387,7 @@ class RecordedBisection {
     while (first > row.rewrites.data() && first[-1].depth > whole.depth) first--;
     for (int one_in : {4, 32}) {
       for (const Rewrite* m = first; m < &whole; m++)
-        if ((comparer_.is_exact() ? is_inexact(*m) : is_suspect(*m, one_in)) && !is_substitution(*m)) return m;
+        if ((comparer_.is_exact() ? is_inexact_rewrite(*m) : is_suspect(*m, one_in)) && !is_substitution(*m)) return m;
     }
     return nullptr;
   }
@@ -394,7 +397,7 @@ class RecordedBisection {
   bool is_substitution(const Rewrite& m) const { return m.source_location.starts_with("uop/ops.py:"); }
 
   // Returns a rewrite whose sides differ: one without which the graph is right or, if all are of one rule, a clear one.
-  const Rewrite* by_sides(const Trial& t, const Row& row) {
+  const Rewrite* find_by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)
       if (is_suspect(m, 32) && !is_substitution(m)) suspects.push_back(&m);
@@ -411,7 +414,7 @@ class RecordedBisection {
     return clear == suspects.end() ? nullptr : *clear;
   }
 
-  Verdict verdict(const Trial& t, const Row& row, const Rewrite& m) {
+  Verdict make_verdict(const Trial& t, const Row& row, const Rewrite& m) {
     Verdict out{
         .kind = Kind::Rewrite, .stage = stage_name(row), .rule = m.source_location, .location = m.source_location};
     for (const Rewrite& other : row.rewrites) {
@@ -430,7 +433,8 @@ class RecordedBisection {
     }
     out.tinygrad_location = out.location;
     out.before = side_text(m.before), out.after = side_text(m.after);
-    if (auto found = sides_.find(&m); found != sides_.end() && found->second.kind == EquivalenceResult::Kind::Differ) {
+    if (auto found = side_results_.find(&m);
+        found != side_results_.end() && found->second.kind == EquivalenceResult::Kind::Differ) {
       out.witness = found->second.witness;
       out.witness["before"] = found->second.before, out.witness["after"] = found->second.after;
     }
@@ -457,20 +461,20 @@ class RecordedBisection {
   }
 
   const Session& session_;
-  InputGraph& in_;
+  InputGraph& input_graph_;
   const RunOptions& options_;
   BisectReport& report_;
   const RecordedBisectPlan plan_;
-  FailingInputs* const failing_;
+  FailingInputs* const failing_inputs_;
   const std::unique_ptr<Pipeline> pipeline_;
   const std::span<const Row> rows_;
   StageComparer comparer_;
   RecordedBackend backend_;
-  std::vector<KnownRewrite> known_;
+  std::vector<KnownRewrite> known_rewrites_;
   size_t first_rewrite_ = 0;
   const Row* first_row_ = nullptr;
-  KnownRewrite found_;
-  std::map<const Rewrite*, EquivalenceResult> sides_;
+  KnownRewrite found_rewrite_;
+  std::map<const Rewrite*, EquivalenceResult> side_results_;
   std::string proof_, note_;
 };
 
@@ -478,7 +482,7 @@ class RecordedBisection {
 
 Verdict bisect_recorded(const Session& session, InputGraph& in, const RunOptions& options, BisectReport& report,
                         const RecordedBisectPlan& plan, FailingInputs* failing) {
-  return RecordedBisection(session, in, options, report, plan, failing).find();
+  return RecordedBisection(session, in, options, report, plan, failing).find_verdict();
 }
 
 }  // namespace tgc

@@ -23,9 +23,10 @@ using Kind = Verdict::Kind;
 constexpr double kSearchSeconds = 2;
 
 // `row` is the stage that gives the graph loops. Compares the values before and after the stage, and returns the first
-// rewrite of the first node whose value differs; null if there is none. If the values cannot be compared, sets `why`.
-const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& variables,
-                           BisectReport& report, RangedDifference& difference, std::string& why) {
+// rewrite of the first node whose value differs; null if there is none. If the values cannot be compared, sets
+// `unknown_reason`.
+const Rewrite* find_wrong_loop_rewrite(const Pipeline::Row& row, const TensorVariables& variables, BisectReport& report,
+                                       RangedDifference& difference, std::string& unknown_reason) {
   std::vector<UOp> stages;
   for (const Rewrite& m : row.rewrites)
     for (UOp u : m.after.src())
@@ -33,7 +34,7 @@ const Rewrite* wrong_loops(const Pipeline::Row& row, const TensorVariables& vari
         if (s.is(Op::STAGE)) stages.push_back(s);
   auto compared = compare_tensor_pairs(row.input, row.result, stages, variables, 1);
   if (!compared) {
-    why = compared.diag().message;
+    unknown_reason = compared.diag().message;
     return nullptr;
   }
   difference = std::move(*compared);
@@ -71,7 +72,7 @@ EquivalenceResult compare_sides(const Rewrite& m, const TensorParameters& parame
 
 // `m` is a rewrite of the stage that adds loops to a graph; `nodes` are the nodes of the graph before this stage.
 // Returns true if `m` rewrites an index or a condition that the stage made: its sides can be compared by themselves.
-bool is_of_index(const Rewrite& m, const UOpSet& nodes) {
+bool is_index_rewrite(const Rewrite& m, const UOpSet& nodes) {
   const DType dtype = m.before.dtype();
   return !nodes.contains(m.before) && !m.before.in(ops::Movement) && !m.is_discarded && !dtypes::is_float(dtype) &&
          !(dtype == dtypes::void_);
@@ -116,7 +117,7 @@ void set_refused_verdict(const GoldenRecord& record, const InputGraph& in, Verdi
       v.rule_cycle.push_back({place, "", place, tree_text(use.second->before, 3), tree_text(use.second->after, 3)});
 }
 
-std::string why_not_compared(const ModelReport& run) {
+std::string not_compared_text(const ModelReport& run) {
   std::string out;
   if (!run.comparisons.empty()) out = ": " + std::string(kLeftOutReason) + " every element";
   for (const std::string& note : run.notes) out += (out.empty() ? ": " : "; ") + note;
@@ -170,70 +171,75 @@ class RewriteSearch {
   // magnitudes.
   RewriteSearch(const InputGraph& in, const RunOptions& options, const TensorParameters& parameters,
                 Clock::time_point begin, bool is_out_of_bounds, bool of_all_sizes, BisectReport& report)
-      : parameters_(parameters), report_(report), begin_(begin), cpu_begin_(thread_seconds()),
-        is_out_of_bounds_(is_out_of_bounds), of_all_sizes_(of_all_sizes),
-        limit_(options.device.timeout_seconds.value_or(kSearchSeconds)), is_wall_(options.device.timeout_seconds) {
+      : parameters_(parameters), report_(report), begin_time_(begin), begin_cpu_seconds_(thread_seconds()),
+        is_out_of_bounds_(is_out_of_bounds), uses_all_sizes_(of_all_sizes),
+        limit_seconds_(options.device.timeout_seconds.value_or(kSearchSeconds)),
+        is_wall_limit_(options.device.timeout_seconds) {
     if (!options.input.arrays_file.empty())
-      given_ = std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
+      given_arrays_ =
+          std::move(read_arrays(fill_in_name(options.input.arrays_file, options.input, in)).value_or_throw());
   }
 
-  std::string why;
+  std::string unknown_reason;
   const Rewrite* culprit = nullptr;
 
   // Returns true if the search ends in the stage `row`, because a rewrite is wrong or there is no time left.
-  bool ends_in(const Pipeline::Row& row) {
+  bool search_stage(const Pipeline::Row& row) {
     report_.counts.num_rewrites += row.rewrites.size();
     const bool makes_loops = has_loops(row.result) && !has_loops(row.input);
-    if (!makes_loops) return ends_among(row, [](const Rewrite&) { return true; });
+    if (!makes_loops) return search_among_rewrites(row, [](const Rewrite&) { return true; });
     UOpSet nodes(row.input.graph());
     for (UOp u : toposort(row.input)) nodes.insert(u);
-    if (ends_among(row, [&](const Rewrite& m) { return is_of_index(m, nodes); })) return true;
+    if (search_among_rewrites(row, [&](const Rewrite& m) { return is_index_rewrite(m, nodes); })) return true;
     RangedDifference loops;
-    const Rewrite* wrong = wrong_loops(row, parameters_.variables, report_, loops, why);
+    const Rewrite* wrong = find_wrong_loop_rewrite(row, parameters_.variables, report_, loops, unknown_reason);
     if (wrong && (is_out_of_bounds_ || loops.value_comparison.kind == EquivalenceResult::Kind::Differ))
-      return accuse(row, *wrong, loops.value_comparison), true;
-    // Leaves out nodes of the input graph, which wrong_loops() has compared: their indices depend on their users, which
-    // the sides of a rewrite do not contain.
-    return ends_among(row, [&](const Rewrite& m) {
-      return !is_of_index(m, nodes) && !m.before.in(ops::Movement) && !(loops.num_compared && nodes.contains(m.before));
+      return set_culprit(row, *wrong, loops.value_comparison), true;
+    // Leaves out nodes of the input graph, which find_wrong_loop_rewrite() has compared: their indices depend on their
+    // users, which the sides of a rewrite do not contain.
+    return search_among_rewrites(row, [&](const Rewrite& m) {
+      return !is_index_rewrite(m, nodes) && !m.before.in(ops::Movement) &&
+             !(loops.num_compared && nodes.contains(m.before));
     });
   }
 
  private:
-  void accuse(const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
+  void set_culprit(const Pipeline::Row& row, const Rewrite& m, const EquivalenceResult& sides) {
     culprit = &m;
     set_rewrite_verdict(report_.verdict, row, m, sides);
   }
 
   template <class IsMeant>
-  bool ends_among(const Pipeline::Row& row, IsMeant is_meant) {
+  bool search_among_rewrites(const Pipeline::Row& row, IsMeant is_meant) {
     for (const Rewrite& m : row.rewrites) {
       if (!is_meant(m) || is_substitution(m)) continue;
-      if ((is_wall_ ? seconds_since(begin_) : thread_seconds() - cpu_begin_) > limit_) {
+      if ((is_wall_limit_ ? seconds_since(begin_time_) : thread_seconds() - begin_cpu_seconds_) > limit_seconds_) {
         report_.verdict.detail =
-            formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit_);
+            formatted("the rewrites were not all compared within %g s: --timeout=S allows more", limit_seconds_);
         return true;
       }
-      const EquivalenceResult sides = compare_sides(m, parameters_, given_, of_all_sizes_);
+      const EquivalenceResult sides = compare_sides(m, parameters_, given_arrays_, uses_all_sizes_);
       const bool differ = sides.kind == EquivalenceResult::Kind::Differ || (is_out_of_bounds_ && !sides.after.empty());
       report_.counts.num_compared += differ || sides.kind == EquivalenceResult::Kind::Same;
       if (differ) {
         EquivalenceResult inner_sides;
-        const Rewrite* inner = out_of_bounds_inside(row, m, inner_sides);
-        return accuse(row, inner ? *inner : m, inner ? inner_sides : sides), true;
+        const Rewrite* inner = find_out_of_bounds_rewrite(row, m, inner_sides);
+        return set_culprit(row, inner ? *inner : m, inner ? inner_sides : sides), true;
       }
-      if (sides.kind == EquivalenceResult::Kind::Open && why.empty()) why = import_error_of(m, parameters_.variables);
+      if (sides.kind == EquivalenceResult::Kind::Open && unknown_reason.empty())
+        unknown_reason = import_error_of(m, parameters_.variables);
     }
     return false;
   }
 
   // Returns the first rewrite nested in `m` that makes an index out of bounds.
-  const Rewrite* out_of_bounds_inside(const Pipeline::Row& row, const Rewrite& m, EquivalenceResult& sides) const {
+  const Rewrite* find_out_of_bounds_rewrite(const Pipeline::Row& row, const Rewrite& m,
+                                            EquivalenceResult& sides) const {
     const Rewrite* first = &m;
     while (first > row.rewrites.data() && first[-1].depth > m.depth) first--;
     for (; first < &m; first++) {
       if (is_substitution(*first)) continue;
-      sides = compare_sides(*first, parameters_, given_, of_all_sizes_);
+      sides = compare_sides(*first, parameters_, given_arrays_, uses_all_sizes_);
       if (sides.before.empty() && !sides.after.empty()) return first;
     }
     return nullptr;
@@ -241,12 +247,13 @@ class RewriteSearch {
 
   const TensorParameters& parameters_;
   BisectReport& report_;
-  const Clock::time_point begin_;
-  const double cpu_begin_;
-  const bool is_out_of_bounds_, of_all_sizes_;
-  const double limit_;
-  const bool is_wall_;  // limit_ is wall time (--timeout); else CPU time, so that other programs change no verdict
-  Arrays given_;
+  const Clock::time_point begin_time_;
+  const double begin_cpu_seconds_;
+  const bool is_out_of_bounds_, uses_all_sizes_;
+  const double limit_seconds_;
+  // limit_seconds_ is wall time (--timeout); else CPU time, so that other programs change no verdict
+  const bool is_wall_limit_;
+  Arrays given_arrays_;
 };
 
 }  // namespace
@@ -268,7 +275,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
     return set_order_verdict(v, run.order_report.order_faults[0], run, report);
   if (!run.error.empty() && !run.is_kernel_fault) throw Failure(run.error);
   if (run.result() == RunReport::Result::NotCompared)
-    throw Failure("not decided: nothing was compared" + why_not_compared(run));
+    throw Failure("not decided: nothing was compared" + not_compared_text(run));
   if (run.result() != RunReport::Result::Failed) {
     v.kind = run.order_report.stale_reads.empty() ? Kind::Same : Kind::Known;
     report.counts.count_elements(run.comparisons);
@@ -319,7 +326,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   bool is_candidate = run.stage_difference->last_right_stage.empty();
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows) {
-    if (is_candidate && search.ends_in(row)) {
+    if (is_candidate && search.search_stage(row)) {
       const std::string user_operation = search.culprit ? methods_of_rewrite(*pipeline, in, *search.culprit) : "";
       if (!user_operation.empty()) report.origin_text = user_operation;
       return;
@@ -329,7 +336,7 @@ void bisect_recorded_schedule(const Session& session, const InputGraph& in, cons
   }
   v.detail = pipeline->has_ability(Ability::Rewrites) ? "no recorded rewrite between the stages has sides that differ"
                                     : "the rewrites were not recorded (--rewrites)";
-  if (!search.why.empty()) v.detail += "; not compared, for one: " + search.why;
+  if (!search.unknown_reason.empty()) v.detail += "; not compared, for one: " + search.unknown_reason;
 }
 
 }  // namespace tgc

@@ -76,7 +76,7 @@ TEST_CASE("bundle: failure signatures distinguish refusals and wrong values") {
   Session session;
   auto symptom = [&](const std::string& text, const char* device) {
     InputGraph in = loaded(InputKind::Pyrender, text);
-    return std::move(symptom_of(session, in, {.device = {.name = device}}).value_or_throw());
+    return std::move(failure_signature_of(session, in, {.device = {.name = device}}).value_or_throw());
   };
   CHECK(symptom(kDivision, "CPU:LLVM").kind == FailureSignature::Kind::None);
   std::string by_zero = kDivision;

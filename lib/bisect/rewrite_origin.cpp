@@ -24,12 +24,12 @@ class OriginTracer : public TraceConsumer {
       if (!methods_.contains(u)) methods_[u] = {};
   }
   void apply_rule(int, const TraceRule& rule, UOp before, UOp after, TraceCost) override {
-    if (!is_discarded(rule)) pass_on(before, after);
+    if (!is_discarded(rule)) inherit_methods(before, after);
   }
-  void rebuild_node(int, UOp before, UOp after) override { pass_on(before, after); }
+  void rebuild_node(int, UOp before, UOp after) override { inherit_methods(before, after); }
 
  private:
-  void pass_on(UOp before, UOp after) {
+  void inherit_methods(UOp before, UOp after) {
     const Methods* known = methods_.find(before);
     if (!known || !after) return;
     const Methods methods = *known;

@@ -15,78 +15,80 @@ namespace tgc {
 namespace {
 
 using Kind = Verdict::Kind;
-using IsRight = std::function<bool(const RunOptions&)>;
+using IsRightTest = std::function<bool(const RunOptions&)>;
 
 constexpr double kRuleSeconds = 30;
 constexpr size_t kMostSuspects = 8;
 
-// A copy of an Application without its nodes, because the graph is freed as soon as the schedule is made.
+// A copy of an AppliedRewrite without its nodes, because the graph is freed as soon as the schedule is made.
 struct Suspect {
-  uint64_t number, in_stage;
+  uint64_t number, number_in_stage;
   const StageRow* stage;
   const Rule* rule;
   int points = 0;                      // number of sample points where the sides differ; 0 if less than a quarter
   // true if the sides of an application nested in this one differ at as many points
   bool nested_differs_as_much = false;
   std::vector<size_t> nested = {};     // indices in SidesWatcher::applications of the nested ones whose sides differ
-  Verdict named = {};                  // stage, rule and sides of the application; set if its sides differ
+  Verdict named_verdict = {};                  // stage, rule and sides of the application; set if its sides differ
 };
 
 // Compares both sides of every application when the schedule is complete, and then ends the run. Suppresses the
 // application with the number `left_out`; 0 suppresses none.
 class SidesWatcher : public ApplicationLog {
  public:
-  explicit SidesWatcher(uint64_t left_out = 0) : left_out_(left_out) {}
+  explicit SidesWatcher(uint64_t left_out = 0) : suppressed_number_(left_out) {}
   std::vector<Suspect> applications;
-  size_t compared = 0;
+  size_t num_compared = 0;
 
   void end_compilation(Compilation& c) override {
     ApplicationLog::end_compilation(c);
-    for (const Application& a : all_rewrites())
+    for (const AppliedRewrite& a : all_rewrites())
       applications.push_back({a.rewrite_number, a.number_in_stage, a.stage, a.rule});
     auto sides = evaluate_sides(c, all_rewrites(), {}, {});
     for (size_t i = 0; sides && i < applications.size(); i++) {
       if ((*sides)[i].has_one_difference_in(4)) add_difference(i, (*sides)[i].num_differing_points);
-      compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
+      num_compared += (*sides)[i].kind != EquivalenceResult::Kind::Open;
     }
     throw Failure("the schedule is made");
   }
 
  protected:
-  UOp decide_result(const RuleHit&, UOp, UOp after) override { return rewrite_number() == left_out_ ? UOp() : after; }
+  UOp decide_result(const RuleHit&, UOp, UOp after) override {
+    return rewrite_number() == suppressed_number_ ? UOp() : after;
+  }
 
  private:
   void add_difference(size_t i, int points) {
     Suspect& a = applications[i];
     a.points = points;
-    describe_rewrite(all_rewrites()[i], a.named);
+    describe_rewrite(all_rewrites()[i], a.named_verdict);
     for (size_t k = first_nested_rewrite(all_rewrites(), i); k < i; k++) {
       if (applications[k].points) a.nested.push_back(k);
       a.nested_differs_as_much |= applications[k].points >= points;
     }
   }
 
-  const uint64_t left_out_;
+  const uint64_t suppressed_number_;
 };
 
 // Finds the rewrite that gives a new buffer a number that a buffer of the graph already has: the number seems free if
 // an earlier rewrite folded every reader of that buffer. Ends the run when the schedule is made.
 class ReuseWatcher : public ApplicationLog {
  public:
-  Verdict reuse, folding;
-  uint64_t folding_number = 0;  // number of the rewrite that `folding` names; 0 if none was found
+  Verdict reuse_verdict, folding_verdict;
+  uint64_t folding_number = 0;  // number of the rewrite that `folding_verdict` names; 0 if none was found
 
   void end_compilation(Compilation& c) override {
     ApplicationLog::end_compilation(c);
     UOpSet numbered(c.graph());
     for (auto& input : c.tensor_job().input_buffers) numbered.insert(input.second);
-    std::unordered_map<UOp, const Application*> folded;
-    for (const Application& a : all_rewrites()) {
+    std::unordered_map<UOp, const AppliedRewrite*> folded;
+    for (const AppliedRewrite& a : all_rewrites()) {
       const std::vector<UOp> before = buffers(a.before), after = buffers(a.after);
       for (UOp b : before)
         if (numbered.contains(b) && !std::ranges::count(after, b)) folded[b] = &a;
       for (UOp b : after)
-        if (folded.contains(b) && !std::ranges::count(before, b)) return found(a, *folded[b]);
+        if (folded.contains(b) && !std::ranges::count(before, b)) return record_reuse(a, *folded[b]);
     }
     throw Failure("the schedule is made");
   }
@@ -97,8 +99,8 @@ class ReuseWatcher : public ApplicationLog {
     std::erase_if(out, [](UOp x) { return !x.is(Op::BUFFER); });
     return out;
   }
-  void found(const Application& again, const Application& folds) {
-    describe_rewrite(again, reuse), describe_rewrite(folds, folding);
+  void record_reuse(const AppliedRewrite& again, const AppliedRewrite& folds) {
+    describe_rewrite(again, reuse_verdict), describe_rewrite(folds, folding_verdict);
     folding_number = folds.rewrite_number;
     throw Failure("a number is taken again");
   }
@@ -113,12 +115,12 @@ class OrderWatcher : public StageObserver {
     if (row.name == "remove all tags") kernels_ = result;
   }
   void end_compilation(Compilation& c) override {
-    if (auto& schedule = c.schedule(); schedule && kernels_) find(*schedule, c.tensor_job());
+    if (auto& schedule = c.schedule(); schedule && kernels_) find_missing_edge(*schedule, c.tensor_job());
     throw Failure("the schedule is made");
   }
 
  private:
-  void find(const Schedule& schedule, const TensorJob& job) {
+  void find_missing_edge(const Schedule& schedule, const TensorJob& job) {
     auto item_of = [&](UOp kernel) {
       const UOp buffer = job.original_buffer(buf_uop(kernel.src(0)));
       return std::ranges::find_if(schedule.items, [&](const ScheduleItem& item) {
@@ -146,7 +148,7 @@ class OrderWatcher : public StageObserver {
   UOp kernels_;
 };
 
-bool failed(const ModelReport& m) { return !m.error.empty() || m.result() == RunReport::Result::Failed; }
+bool has_failed(const ModelReport& m) { return !m.error.empty() || m.result() == RunReport::Result::Failed; }
 
 class ScheduleBisection {
  public:
@@ -156,53 +158,54 @@ class ScheduleBisection {
   }
 
   // Returns the verdict for a run in which every one of the `kernels` kernels was right.
-  Verdict check(const ModelReport& model, size_t kernels) {
-    out_.detail = counted(kernels, "kernel") + ", each right";
-    if (kernels == 0 || (is_expected() && !failed(model)) || !run_unscheduled()) return out_;
+  Verdict check_results(const ModelReport& model, size_t kernels) {
+    verdict_.detail = count_text(kernels, "kernel") + ", each right";
+    if (kernels == 0 || (has_expected_results() && !has_failed(model)) || !run_unscheduled()) return verdict_;
     std::string difference;
-    if (!is_expected() && is_as_unscheduled(model, options_, difference)) return out_;
+    if (!has_expected_results() && matches_unscheduled(model, options_, difference)) return verdict_;
     for (const Comparison& c : model.comparisons)
       if (difference.empty() && !c.has_passed()) difference = c.text();
     if (std::string wrong = wrong_kernel(unscheduled_options()); !wrong.empty()) {
-      out_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
-      return out_;
+      verdict_.detail += "; the schedule was not checked: without fusion, kernel " + wrong + " is wrong itself";
+      return verdict_;
     }
     difference = difference.substr(0, difference.find('\n'));
-    if (unscheduled_.is_computed_in_ref)
-      out_.detail += "; the graph itself, in REF, has other results than its schedule: " + difference;
+    if (unscheduled_report_.is_computed_in_ref)
+      verdict_.detail += "; the graph itself, in REF, has other results than its schedule: " + difference;
     else
-      out_.detail += "; the results are right without fusion (" +
-                     std::to_string(unscheduled_.schedule_result.num_kernels) + " kernels in place of " +
+      verdict_.detail += "; the results are right without fusion (" +
+                     std::to_string(unscheduled_report_.schedule_result.num_kernels) + " kernels in place of " +
                      std::to_string(model.schedule_result.num_kernels) + "): " + difference;
-    out_.kind = Kind::Schedule;
+    verdict_.kind = Kind::Schedule;
     if (!name_missing_edge()) (void)find_rewrite(true);
-    return out_;
+    return verdict_;
   }
 
   // Returns the verdict for a schedule with a kernel whose AST itself fails with the error `fault`.
   Verdict check_kernel_fault(const std::string& fault) {
-    out_.detail = fault, out_.kind = Kind::Schedule;
+    verdict_.detail = fault, verdict_.kind = Kind::Schedule;
     // The results without fusion can serve as the reference only if each kernel computes what REF computes.
     const bool has_reference = run_unscheduled() && wrong_kernel(unscheduled_options()).empty();
-    if (out_.kind == Kind::Schedule) (void)find_rewrite(has_reference);
-    return out_;
+    if (verdict_.kind == Kind::Schedule) (void)find_rewrite(has_reference);
+    return verdict_;
   }
 
   // Returns nullopt if the schedule did not cause the error.
   std::optional<Verdict> check_error(const std::string& error) {
-    out_.detail = error;
-    unscheduled_ = repro_.run(unscheduled_options());
-    const bool has_reference = unscheduled_.error.empty() && !(is_expected() && failed(unscheduled_)) &&
+    verdict_.detail = error;
+    unscheduled_report_ = repro_.run(unscheduled_options());
+    const bool has_reference = unscheduled_report_.error.empty() &&
+                               !(has_expected_results() && has_failed(unscheduled_report_)) &&
                                wrong_kernel(unscheduled_options()).empty();
-    if (has_reference) out_.detail += unscheduled_.is_computed_in_ref ? "" : "; without fusion it runs";
-    if (has_reference && name_reuse()) return out_;
+    if (has_reference) verdict_.detail += unscheduled_report_.is_computed_in_ref ? "" : "; without fusion it runs";
+    if (has_reference && name_reuse()) return verdict_;
     if (!find_rewrite(has_reference) && !has_reference) return std::nullopt;
-    out_.kind = Kind::Schedule;
-    return out_;
+    verdict_.kind = Kind::Schedule;
+    return verdict_;
   }
 
  private:
-  bool is_expected() const { return !options_.compare.expected_file.empty(); }
+  bool has_expected_results() const { return !options_.compare.expected_file.empty(); }
 
   RunOptions unscheduled_options() const {
     RunOptions out = options_;
@@ -210,39 +213,40 @@ class ScheduleBisection {
     return out;
   }
 
-  RunOptions watched(StageObserver* stage_observer) const {
+  RunOptions watched_options(StageObserver* stage_observer) const {
     RunOptions out = options_;
     out.model.stage_observer = stage_observer;
-    if (unscheduled_.is_computed_in_ref) out.compare.expected_file = "";
+    if (unscheduled_report_.is_computed_in_ref) out.compare.expected_file = "";
     return out;
   }
 
   // Runs the graph in REF or without fusion. Returns true if the results can serve as the reference.
   bool run_unscheduled() {
-    unscheduled_ = repro_.run(unscheduled_options());
-    if (is_expected() && failed(unscheduled_)) {
-      out_.kind = Kind::Unresolved;
+    unscheduled_report_ = repro_.run(unscheduled_options());
+    if (has_expected_results() && has_failed(unscheduled_report_)) {
+      verdict_.kind = Kind::Unresolved;
       const std::string how =
-          unscheduled_.is_computed_in_ref ? "computed from the graph itself in REF" : "without fusion";
-      out_.detail += "; even " + how + " the results are not those of " + options_.compare.expected_file +
+          unscheduled_report_.is_computed_in_ref ? "computed from the graph itself in REF" : "without fusion";
+      verdict_.detail += "; even " + how + " the results are not those of " + options_.compare.expected_file +
                      ": the graph or that file is wrong";
       return false;
     }
-    return unscheduled_.error.empty();
+    return unscheduled_report_.error.empty();
   }
 
-  bool is_as_unscheduled(const ModelReport& model, const RunOptions& options, std::string& difference) const {
+  bool matches_unscheduled(const ModelReport& model, const RunOptions& options, std::string& difference) const {
     if (!model.error.empty()) return false;
     std::optional<ModelReport> in_ref;
-    if (size_t n = model.schedule_result.values.size(); n != unscheduled_.schedule_result.values.size()) {
-      difference = std::to_string(n) + " results, not " + std::to_string(unscheduled_.schedule_result.values.size());
+    if (size_t n = model.schedule_result.values.size(); n != unscheduled_report_.schedule_result.values.size()) {
+      difference =
+          std::to_string(n) + " results, not " + std::to_string(unscheduled_report_.schedule_result.values.size());
       return false;
     }
     for (size_t i = 0; i < model.result_names.size(); i++) {
-      const Array& e = unscheduled_.schedule_result.values[i];
+      const Array& e = unscheduled_report_.schedule_result.values[i];
       const ToleranceOptions tolerance = tolerance_between_devices(e, e.dtype(), true);
       auto c = compare_arrays(model.result_names[i], model.schedule_result.values[i], e, tolerance);
-      if (c && !c->has_passed() && unscheduled_.is_computed_in_ref) {
+      if (c && !c->has_passed() && unscheduled_report_.is_computed_in_ref) {
         if (!in_ref) in_ref = run_in_ref(options);  // where C leaves a result undefined, devices may differ from REF
         if (!in_ref->error.empty() || in_ref->schedule_result.values.size() <= i)
           return difference = in_ref->error, false;
@@ -264,15 +268,15 @@ class ScheduleBisection {
 
   // Copies, from the reference to `to`, the elements of result `i` that depend on how REF rounds.
   void leave_out_sensitive_elements(Array& to, size_t i, const ToleranceOptions& tolerance) const {
-    const Array& expected = unscheduled_.schedule_result.values[i];
+    const Array& expected = unscheduled_report_.schedule_result.values[i];
     const auto bytes = size_t(to.dtype().itemsize());
     for (int way = 0; way <= kWideSumsWay; way++) {
-      if (perturbed_.size() <= size_t(way)) {
+      if (perturbed_reports_.size() <= size_t(way)) {
         RunOptions options = unscheduled_options();
         options.model.perturbation = kRoundingWayOffset + way, options.compare.expected_file = "";
-        perturbed_.push_back(repro_.run(options));
+        perturbed_reports_.push_back(repro_.run(options));
       }
-      const auto& values = perturbed_[size_t(way)].schedule_result.values;
+      const auto& values = perturbed_reports_[size_t(way)].schedule_result.values;
       if (values.size() <= i) continue;
       const bool is_wide = way == kWideSumsWay;
       auto differs = differing_elements(is_wide ? to : expected, values[i], tolerance);
@@ -297,11 +301,13 @@ class ScheduleBisection {
       if (!has_reference) return wrong_kernel(options).empty();
       std::string ignored;
       ModelReport m = repro_.run(options);
-      return is_expected() && !unscheduled_.is_computed_in_ref ? !failed(m) : is_as_unscheduled(m, options, ignored);
+      return has_expected_results() && !unscheduled_report_.is_computed_in_ref
+                 ? !has_failed(m)
+                 : matches_unscheduled(m, options, ignored);
     };
     SidesWatcher sides;
-    (void)repro_.run(watched(&sides));
-    bisect_counts_.num_rewrites = sides.applications.size(), bisect_counts_.num_compared = sides.compared;
+    (void)repro_.run(watched_options(&sides));
+    bisect_counts_.num_rewrites = sides.applications.size(), bisect_counts_.num_compared = sides.num_compared;
     if (name_suspect(sides.applications)) return true;
     suppress_rules(sides.applications);
     return false;
@@ -309,45 +315,46 @@ class ScheduleBisection {
 
   bool name_missing_edge() {
     OrderWatcher order;
-    (void)repro_.run(watched(&order));
+    (void)repro_.run(watched_options(&order));
     if (order.missing_edge.empty()) return false;
-    out_.stage = "fix_assign", out_.detail += "; " + order.missing_edge;
+    verdict_.stage = "fix_assign", verdict_.detail += "; " + order.missing_edge;
     return true;
   }
 
   bool name_reuse() {
     ReuseWatcher stage_observer;
-    (void)repro_.run(watched(&stage_observer));
+    (void)repro_.run(watched_options(&stage_observer));
     if (!stage_observer.folding_number) return false;
-    const std::string detail = out_.detail;
-    out_ = stage_observer.reuse;
-    const Verdict& folds = stage_observer.folding;
-    out_.kind = Kind::Schedule;
-    out_.detail = detail + "; " + folds.rule + ", " + folds.location + ", folds the last reader of this buffer in '" +
-                  folds.stage + "', and the new buffer takes its number again";
+    const std::string detail = verdict_.detail;
+    verdict_ = stage_observer.reuse_verdict;
+    const Verdict& folds = stage_observer.folding_verdict;
+    verdict_.kind = Kind::Schedule;
+    verdict_.detail = detail + "; " + folds.rule + ", " + folds.location +
+                      ", folds the last reader of this buffer in '" + folds.stage +
+                      "', and the new buffer takes its number again";
     bisect_counts_.num_runs++;
     RewriteVeto veto([&](uint64_t n, const RuleHit&, UOp) { return n == stage_observer.folding_number; });
     std::string ignored;
-    const RunOptions options = watched(&veto);
-    out_.is_confirmed = is_as_unscheduled(repro_.run(options), options, ignored);
-    out_.proof = "it is right without the application of " + folds.rule;
+    const RunOptions options = watched_options(&veto);
+    verdict_.is_confirmed = matches_unscheduled(repro_.run(options), options, ignored);
+    verdict_.proof = "it is right without the application of " + folds.rule;
     return true;
   }
 
-  bool is_right_without(const RewriteVeto::Test& leaves_out) {
+  bool is_right_without(const RewriteVeto::VetoPredicate& leaves_out) {
     RewriteVeto veto(leaves_out);
     bisect_counts_.num_runs++;
-    return is_right_(watched(&veto));
+    return is_right_(watched_options(&veto));
   }
   bool is_right_without(uint64_t number) {
     return is_right_without([=](uint64_t n, const RuleHit&, UOp) { return n == number; });
   }
 
-  void name(const Suspect& culprit, bool confirmed) {
-    Verdict named = culprit.named;
-    named.kind = out_.kind, named.detail = out_.detail, named.is_confirmed = confirmed;
-    if (!confirmed) named.proof = "no other rewrite has sides that differ so, but no run without it is right";
-    out_ = std::move(named);
+  void name_culprit(const Suspect& culprit, bool confirmed) {
+    Verdict named_verdict = culprit.named_verdict;
+    named_verdict.kind = verdict_.kind, named_verdict.detail = verdict_.detail, named_verdict.is_confirmed = confirmed;
+    if (!confirmed) named_verdict.proof = "no other rewrite has sides that differ so, but no run without it is right";
+    verdict_ = std::move(named_verdict);
   }
 
   bool name_suspect(const std::vector<Suspect>& applications) {
@@ -357,24 +364,24 @@ class ScheduleBisection {
     suspects.resize(std::min(suspects.size(), kMostSuspects));
     auto it = std::ranges::find_if(suspects, [&](const Suspect& s) { return is_right_without(s.number); });
     if (it != suspects.end()) {
-      const Suspect& culprit = narrowed(*it, applications);
-      return name(culprit, culprit.number == it->number || is_right_without(culprit.number)), true;
+      const Suspect& culprit = narrowest_culprit(*it, applications);
+      return name_culprit(culprit, culprit.number == it->number || is_right_without(culprit.number)), true;
     }
     constexpr int kAll = ExprIsolator::kPointsPerRun;
     std::erase_if(suspects, [](const Suspect& s) { return s.nested_differs_as_much; });
     const bool is_alone = suspects.size() == 1 ||
                           (suspects.size() > 1 && suspects[0].points == kAll && suspects[1].points < kAll);
-    return is_alone && (name(narrowed(suspects[0], applications), false), true);
+    return is_alone && (name_culprit(narrowest_culprit(suspects[0], applications), false), true);
   }
 
   // Returns an application nested in `whole` without which the sides of `whole` do not differ; else `whole`.
-  const Suspect& narrowed(const Suspect& whole, const std::vector<Suspect>& applications) {
+  const Suspect& narrowest_culprit(const Suspect& whole, const std::vector<Suspect>& applications) {
     for (size_t i = 0; i < std::min(whole.nested.size(), kMostSuspects); i++) {
       const Suspect& nested = applications[whole.nested[i]];
       SidesWatcher sides(nested.number);
-      (void)repro_.run(watched(&sides));
+      (void)repro_.run(watched_options(&sides));
       bool differs = std::ranges::any_of(sides.applications, [&](const Suspect& s) {
-        return s.points && s.stage == whole.stage && s.rule == whole.rule && s.in_stage == whole.in_stage;
+        return s.points && s.stage == whole.stage && s.rule == whole.rule && s.number_in_stage == whole.number_in_stage;
       });
       if (!differs) return nested;
     }
@@ -388,26 +395,27 @@ class ScheduleBisection {
     auto begin = Clock::now();
     for (size_t i = 0; i < rules.size(); i++) {
       if (seconds_since(begin) > kRuleSeconds) {
-        out_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were suppressed";
+        verdict_.detail += "; " + std::to_string(i) + " of " + std::to_string(rules.size()) + " rules were suppressed";
         return;
       }
       repro_.session.report_progress("suppressing rule " + std::to_string(i + 1) + " of " +
                                      std::to_string(rules.size()));
       const Rule* rule = rules[i];
       if (!is_right_without([=](uint64_t, const RuleHit& hit, UOp) { return hit.rule == rule; })) continue;
-      out_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of_rule(*rule) + ")";
+      verdict_.detail += "; it is right without rule " + std::string(rule->name) + " (" + location_of_rule(*rule) + ")";
       return;
     }
-    out_.detail += "; it is wrong without any single rule";
+    verdict_.detail += "; it is wrong without any single rule";
   }
 
   const ModelRepro& repro_;
   BisectCounts& bisect_counts_;
   RunOptions options_;  // the options of the run, except that nothing is compared with a reference
-  ModelReport unscheduled_;
-  mutable std::vector<ModelReport> perturbed_;  // runs of the graph in REF, each with its own perturbation of roundings
-  IsRight is_right_;
-  Verdict out_;
+  ModelReport unscheduled_report_;
+  mutable std::vector<ModelReport>
+      perturbed_reports_;  // runs of the graph in REF, each with its own perturbation of roundings
+  IsRightTest is_right_;
+  Verdict verdict_;
 };
 
 }  // namespace
@@ -416,7 +424,7 @@ std::optional<Verdict> check_schedule(const ModelRepro& repro, const ModelOutcom
   ScheduleBisection schedule(repro, counts);
   if (!outcome.kernel_fault.empty()) return schedule.check_kernel_fault(outcome.kernel_fault);
   if (!outcome.report.error.empty()) return schedule.check_error(outcome.report.error);
-  return schedule.check(outcome.report, outcome.num_compared_kernels);
+  return schedule.check_results(outcome.report, outcome.num_compared_kernels);
 }
 
 }  // namespace tgc

@@ -8,21 +8,23 @@ namespace {
 class FaithfulShortcut : public ShortcutTrial {
  public:
   FaithfulShortcut(const Shortcut& shortcut, Graph& graph)
-      : shortcut_(shortcut), graph_(graph), inner_(trial_of(graph)) {
+      : shortcut_(shortcut), graph_(graph), previous_trial_(trial_of(graph)) {
     set_trial(graph, this);
   }
-  ~FaithfulShortcut() override { set_trial(graph_, inner_); }
+  ~FaithfulShortcut() override { set_trial(graph_, previous_trial_); }
   ShortcutWay choose_way(const Shortcut& shortcut, ShortcutWay usual) override {
-    return &shortcut == &shortcut_ ? ShortcutWay::Faithful : inner_ ? inner_->choose_way(shortcut, usual) : usual;
+    return &shortcut == &shortcut_ ? ShortcutWay::Faithful
+           : previous_trial_       ? previous_trial_->choose_way(shortcut, usual)
+                                   : usual;
   }
   void report_made_nodes(const Shortcut& shortcut, ShortcutWay way, std::span<UOp> result) override {
-    if (inner_) inner_->report_made_nodes(shortcut, way, result);
+    if (previous_trial_) previous_trial_->report_made_nodes(shortcut, way, result);
   }
 
  private:
   const Shortcut& shortcut_;
   Graph& graph_;
-  ShortcutTrial* inner_;
+  ShortcutTrial* previous_trial_;
 };
 
 }  // namespace

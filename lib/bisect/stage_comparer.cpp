@@ -47,7 +47,7 @@ bool only_casts_floats(UOp root) {
 // a product, the product of the operands' magnitudes, where those below 1 count as 1. If a bound is far from overflow,
 // no order of the operations overflows. Returns the empty UOp for a graph that stores no floats, or that has AFTERs and
 // so may read what it stores.
-UOp with_magnitudes(UOp root) {
+UOp magnitude_bound_graph(UOp root) {
   std::unordered_map<UOp, UOp> bounds;
   Substitution stored;
   auto absolute = [](UOp x) { return x.alu(Op::MAX, x.alu(Op::NEG)); };
@@ -129,7 +129,7 @@ std::vector<double> edge_numbers(UOp root) {
 
 // Returns numbers of all magnitudes from 1 up to 2 to the power of the dtype's largest exponent / `part`: with part 2,
 // products of two numbers do not overflow. `most_bits` limits the exponents.
-std::vector<double> large_numbers(DType d, int part, int most_bits, Floats floats) {
+std::vector<double> large_numbers(DType d, int part, int most_bits, FloatKind floats) {
   constexpr int kCount = 24;
   const bool is_float = dtypes::is_float(d);
   const int most = is_float ? (1 << (dtypes::finfo(d).exponent_bits - 1)) - 3 : std::min(8 * d.itemsize(), 53) - 2;
@@ -137,14 +137,14 @@ std::vector<double> large_numbers(DType d, int part, int most_bits, Floats float
   std::vector<double> out;
   for (int i = 0; i < kCount; i++) {
     const double number = std::ldexp(1 + (i * 5 % 8) / 8.0, exponents * i / (kCount - 1));
-    out.push_back((i % 3 == 1 && floats == Floats::Normal ? -1 : 1) * (is_float ? number : std::trunc(number)));
+    out.push_back((i % 3 == 1 && floats == FloatKind::Normal ? -1 : 1) * (is_float ? number : std::trunc(number)));
   }
   return out;
 }
 
 // Returns the largest exponent of inputs. It is small where large ones show nothing: C leaves a cast to an integer that
 // cannot represent the number undefined, and tinygrad's sine of a double is wrong for very large numbers.
-int most_exponent(UOp root) {
+int max_input_exponent(UOp root) {
   for (UOp u : toposort(root))
     if (u.is(Op::SIN) || (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && dtypes::is_int(u.dtype().base())))
       return 24;
@@ -163,7 +163,7 @@ void flush_denormals(Arrays& arrays) {
   }
 }
 
-VariableValues at_end(const Executable& kernel, VariableValues given, bool at_max) {
+VariableValues variables_at_bound(const Executable& kernel, VariableValues given, bool at_max) {
   for (const VariableSpec& v : kernel.variables()) given.try_emplace(v.name, at_max ? v.max : v.min);
   return given;
 }
@@ -246,7 +246,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
   const Arrays& kept = plan_.should_redraw_inputs ? none : trial.file_arrays();
   const InputDistribution& draw = *trial.distribution();
   const std::vector<double> edges = edge_numbers(input_.root);
-  const int most_bits = most_exponent(input_.root);
+  const int most_bits = max_input_exponent(input_.root);
   std::vector<InputSet> sets(kWide + kLarge + kEdges, InputSet::AllSizes);
   for (InputSet set : further_input_sets(input_.root, draw))
     if (set != InputSet::AllSizes) sets.push_back(set);
@@ -255,7 +255,7 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     wide.has_large_values = i >= kWide && i < kWide + kLarge;
     wide.has_edge_cases = i >= kWide + kLarge && sets[i] == InputSet::AllSizes;
     const VariableSources drawn{.option_values = options_.input.variables, .seed = draw.seed + i};
-    wide.variables = i < 2   ? at_end(kernel, options_.input.variables, i == 0)
+    wide.variables = i < 2   ? variables_at_bound(kernel, options_.input.variables, i == 0)
                      : i % 2 ? chosen_values_of(choose_variables(kernel, drawn).value_or_throw())
                              : trial.variables();
     InputDistribution values = draw;
@@ -263,8 +263,8 @@ void StageComparer::add_wide_trials(const Executable& kernel, const KernelTrial&
     const auto widened = redraw_inputs(input_.root, sets[i], values, kept, wide.inputs);
     for (NamedArray& a : wide.inputs) {
       const bool is_float = dtypes::is_float(a.array.dtype()), is_wide = widened.contains(a.name);
-      const Floats floats = draw.float_kind_of(a.name);
-      if (i < 2 && floats == Floats::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
+      const FloatKind floats = draw.float_kind_of(a.name);
+      if (i < 2 && floats == FloatKind::Normal && is_wide) set_signs(a.array, i == 0 ? -1 : 1);
       const uint64_t turn = i - kWide;
       if (wide.has_large_values && is_wide)
         fill_from_pool(a.array, a.name, large_numbers(a.array.dtype(), 1 << turn, most_bits, floats), 0);
@@ -362,7 +362,7 @@ void StageComparer::count_elements(const Trial& t, const std::vector<Comparison>
 const Arrays& StageComparer::magnitude_bounds(const Trial& t) {
   auto [known, is_new] = magnitude_bounds_.try_emplace(&t);
   if (!is_new) return known->second;
-  const UOp graph = with_magnitudes(input_.root);
+  const UOp graph = magnitude_bound_graph(input_.root);
   auto done = graph ? run_graph(t, graph, true) : Result<Arrays>(Diag{"unknown"});
   if (done) known->second = std::move(*done);
   return known->second;

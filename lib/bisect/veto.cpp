@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-Proof RewriteProver::prove_culprit(const Application& a) {
+Proof RewriteProver::prove_culprit(const AppliedRewrite& a) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   if (are_sides_unlike(sides)) {
     if (Proof proof = prove_by_veto(a); proof != Proof::None) return proof;
@@ -38,11 +38,11 @@ Proof RewriteProver::prove_culprit(const Application& a) {
   return prove_by_veto(a);
 }
 
-Proof RewriteProver::prove_by_veto(const Application& a) {
+Proof RewriteProver::prove_by_veto(const AppliedRewrite& a) {
   return run_without_rewrite(a).passes() ? Proof::ByRun : prove_by_rule_veto(a);
 }
 
-Proof RewriteProver::prove_by_rule_veto(const Application& a) {
+Proof RewriteProver::prove_by_rule_veto(const AppliedRewrite& a) {
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return hit.rule == a.rule && hit.branch == a.branch; });
   return executor_.compile_and_run(&veto).passes() ? Proof::ByRule : Proof::None;
 }
@@ -55,7 +55,7 @@ bool RewriteProver::is_wrong_after_stage(const StageRow* stage) {
   });
 }
 
-KernelOutcome RewriteProver::run_without_rewrite(const Application& a, const Application* second) {
+KernelOutcome RewriteProver::run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second) {
   const std::string node = second ? describe(second->before) : "";
   RewriteVeto veto([&](uint64_t number, const RuleHit& hit, UOp before) {
     return number == a.rewrite_number || (second && hit.rule == second->rule && describe(before) == node);
@@ -64,7 +64,7 @@ KernelOutcome RewriteProver::run_without_rewrite(const Application& a, const App
 }
 
 // Runs the graph after the stage of `a` in REF, without `a`: later stages might make the same error again.
-KernelOutcome RewriteProver::run_stage_without_rewrite(const Application& a) {
+KernelOutcome RewriteProver::run_stage_without_rewrite(const AppliedRewrite& a) {
   RewriteVeto veto([&](uint64_t number, const RuleHit&, UOp) { return number == a.rewrite_number; });
   Compilation c = executor_.begin_compilation();
   ScopedObserver watched(c, veto);
@@ -77,14 +77,14 @@ KernelOutcome RewriteProver::run_stage_without_rewrite(const Application& a) {
 KernelOutcome RewriteProver::run_partial_graph(const TopLevelRewrite& r, size_t count) {
   std::vector<std::pair<UOp, UOp>> first;
   for (size_t i = 0; i < count; i++) {
-    const Application& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
+    const AppliedRewrite& a = observed_run_.application_log.all_rewrites()[r.application_indices[i]];
     first.emplace_back(a.before, a.after);
   }
   auto graph = catch_failures([&] { return apply_rewrites(r.input, r.bottom_up, first, r.gated_nodes); });
   return graph ? executor_.run_watched_graph(*graph) : refused_outcome(graph.diag());
 }
 
-Verdict RewriteProver::verdict(const Application& a, Proof proof) {
+Verdict RewriteProver::verdict(const AppliedRewrite& a, Proof proof) {
   const EquivalenceResult sides = observed_run_.side_equivalence(a);
   Verdict out{.kind = Verdict::Kind::Rewrite};
   describe_rewrite(a, out);
@@ -103,7 +103,7 @@ Verdict RewriteProver::verdict(const Application& a, Proof proof) {
   return out;
 }
 
-Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second) {
+Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& first, const AppliedRewrite& second) {
   Verdict out = prover.verdict(first, Proof::ByRun);
   out.detail = "it is one of two culprits; the other is " + rewrite_text(second);
   out.proof = "it fails without this rewrite alone, and passes without both";
@@ -114,11 +114,11 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first,
 // variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel passes
 // without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some nested
 // rewrites cannot be compared, the verdict is unresolved.
-Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
+Verdict RewriteProver::narrowed_verdict(const AppliedRewrite& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = observed_run_.application_log.all_rewrites();
   const size_t end = observed_run_.index_of_rewrite(whole), first = first_nested_rewrite(list, end);
-  for (const Application* a : observed_run_.suspect_rewrites()) {
+  for (const AppliedRewrite* a : observed_run_.suspect_rewrites()) {
     const EquivalenceResult sides = observed_run_.side_equivalence(*a);
     if (a->rewrite_number >= list[first].rewrite_number && a->rewrite_number < whole.rewrite_number &&
         sides.has_one_difference_in(2) && (sides.witness.empty() || run_without_rewrite(*a).is_refused()))
@@ -126,13 +126,13 @@ Verdict RewriteProver::narrowed_verdict(const Application& whole, Proof proof) {
   }
   // the search of --cmd has not compared the sides
   if (observed_run_.compared_sides.empty()) executor_.compare_sides();
-  std::vector<const Application*> unknown;
+  std::vector<const AppliedRewrite*> unknown;
   for (size_t i = first; i < end; i++)
     if (observed_run_.side_equivalence(list[i]).kind == EquivalenceResult::Kind::Open) unknown.push_back(&list[i]);
   for (size_t i = 0; i < std::min(unknown.size(), kMostVetoed); i++)
     if (run_without_rewrite(*unknown[i]).passes()) return verdict(*unknown[i], Proof::ByRun);
   evaluate_more_points(first, end);
-  if (const Application* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
+  if (const AppliedRewrite* nested = nested_culprit(whole, first, end)) return verdict(*nested, Proof::ByRule);
   if (unknown.empty()) return verdict(whole, proof);
   return {.kind = Verdict::Kind::Unresolved,
           .detail = "the culprit is " + rewrite_text(whole) + ", or a rewrite nested in it: " +
@@ -149,7 +149,7 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
   end = std::min(end, sides.size());
   if (first >= end) return;
   auto differs = [](const EquivalenceResult& s) { return s.kind == EquivalenceResult::Kind::Differ; };
-  auto is_nested = [&](const Application& a) {
+  auto is_nested = [&](const AppliedRewrite& a) {
     return a.rewrite_number >= list[first].rewrite_number && a.rewrite_number <= list[end - 1].rewrite_number;
   };
   for (uint64_t seed = 2; seed <= kMostSeeds; seed++) {
@@ -164,10 +164,12 @@ void RewriteProver::evaluate_more_points(size_t first, size_t end) {
 
 // The rewrites in list[first..end) are nested in `whole`. Returns one such that the kernel passes without its rule
 // although `whole` still applies.
-const Application* RewriteProver::nested_culprit(const Application& whole, size_t first, size_t end) {
+const AppliedRewrite* RewriteProver::nested_culprit(const AppliedRewrite& whole, size_t first, size_t end) {
   const std::string node = describe(whole.before);
-  auto is_candidate = [&](const Application& a) { return !observed_run_.is_exactly_same(a) && a.rule != whole.rule; };
-  auto is_culprit = [&](const Application& a) {
+  auto is_candidate = [&](const AppliedRewrite& a) {
+    return !observed_run_.is_exactly_same(a) && a.rule != whole.rule;
+  };
+  auto is_culprit = [&](const AppliedRewrite& a) {
     bool whole_is_done = false;
     RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp before) {
       whole_is_done |= hit.rule == whole.rule && describe(before) == node;
@@ -179,9 +181,9 @@ const Application* RewriteProver::nested_culprit(const Application& whole, size_
 }
 
 // Suppresses the rules of all rewrites that change the dtype or the number of elements of a value.
-static std::optional<Verdict> veto_unlike(RewriteProver& prover, BisectExecutor& executor) {
+static std::optional<Verdict> veto_shape_changes(RewriteProver& prover, BisectExecutor& executor) {
   const ObservedRun& watched = executor.observed_run();
-  std::vector<const Application*> unlike = watched.suspect_rewrites();
+  std::vector<const AppliedRewrite*> unlike = watched.suspect_rewrites();
   std::erase_if(unlike, [&](auto* a) { return !are_sides_unlike(watched.side_equivalence(*a)); });
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) {
     return std::ranges::any_of(unlike, [&](auto* a) { return a->rule == hit.rule && a->branch == hit.branch; });
@@ -195,8 +197,8 @@ static std::optional<Verdict> veto_unlike(RewriteProver& prover, BisectExecutor&
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor) {
   constexpr size_t kMostInPairs = 4;
   RewriteProver prover(repro, executor);
-  if (auto verdict = veto_unlike(prover, executor)) return verdict;
-  const std::vector<const Application*> suspect_rewrites = executor.observed_run().suspect_rewrites();
+  if (auto verdict = veto_shape_changes(prover, executor)) return verdict;
+  const std::vector<const AppliedRewrite*> suspect_rewrites = executor.observed_run().suspect_rewrites();
   for (size_t b = 1; b < std::min(suspect_rewrites.size(), kMostInPairs); b++)
     for (size_t a = 0; a < b; a++)
       if (prover.run_without_rewrite(*suspect_rewrites[a], suspect_rewrites[b]).passes())

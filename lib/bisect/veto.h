@@ -21,27 +21,27 @@ class RewriteProver {
       : repro_(repro), executor_(executor), observed_run_(executor.observed_run()) {}
 
   // Tries to prove that the rewrite is the culprit: by suppressing it, or by graphs in REF.
-  Proof prove_culprit(const Application& a);
+  Proof prove_culprit(const AppliedRewrite& a);
   // Tries to prove that the rewrite is the culprit by suppressing it, then all applications of its rule and branch.
-  Proof prove_by_veto(const Application& a);
+  Proof prove_by_veto(const AppliedRewrite& a);
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
-  Proof prove_by_rule_veto(const Application& a);
+  Proof prove_by_rule_veto(const AppliedRewrite& a);
 
   // Recognizes `second` by its rule and node, because its number changes if `a` is suppressed.
-  KernelOutcome run_without_rewrite(const Application& a, const Application* second = nullptr);
+  KernelOutcome run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second = nullptr);
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   KernelOutcome run_partial_graph(const TopLevelRewrite& r, size_t count);
 
-  Verdict verdict(const Application& a, Proof proof);
+  Verdict verdict(const AppliedRewrite& a, Proof proof);
   // Returns the verdict for `whole`, a rewrite that is proven to be wrong, or for the rewrite nested in it that is the
   // cause; Unresolved if it is unknown which of them is.
-  Verdict narrowed_verdict(const Application& whole, Proof proof);
+  Verdict narrowed_verdict(const AppliedRewrite& whole, Proof proof);
 
  private:
   bool is_wrong_after_stage(const StageRow* stage);
-  KernelOutcome run_stage_without_rewrite(const Application& a);
+  KernelOutcome run_stage_without_rewrite(const AppliedRewrite& a);
   void evaluate_more_points(size_t first, size_t end);
-  const Application* nested_culprit(const Application& whole, size_t first, size_t end);
+  const AppliedRewrite* nested_culprit(const AppliedRewrite& whole, size_t first, size_t end);
 
   const FailureRepro& repro_;
   BisectExecutor& executor_;
@@ -49,7 +49,7 @@ class RewriteProver {
 };
 
 // Returns the verdict on two rewrites such that the kernel passes only if both are suppressed.
-Verdict verdict_on_two_rewrites(RewriteProver& prover, const Application& first, const Application& second);
+Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& first, const AppliedRewrite& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.
 inline bool can_run_input(const TopLevelRewrite& r) { return r.input.is(Op::SINK); }
@@ -59,8 +59,8 @@ inline bool are_sides_unlike(const EquivalenceResult& s) { return s.kind == Equi
 // Returns the first application of list[first..end) for which is_candidate() and is_culprit() are true; null if none is
 // found. Calls is_culprit() for only one application of each rule and branch, and for a limited number of applications.
 template <class IsCandidate, class IsCulprit>
-const Application* find_first_by_rule(std::span<const Application> list, size_t first, size_t end,
-                                      IsCandidate is_candidate, IsCulprit is_culprit) {
+const AppliedRewrite* find_first_by_rule(std::span<const AppliedRewrite> list, size_t first, size_t end,
+                                         IsCandidate is_candidate, IsCulprit is_culprit) {
   std::set<std::pair<const Rule*, const char*>> tried_branches;
   for (size_t i = first; i < end && tried_branches.size() < 64; i++)
     if (is_candidate(list[i]) && tried_branches.emplace(list[i].rule, list[i].branch).second && is_culprit(list[i]))

@@ -23,13 +23,14 @@ namespace tgc {
 
 namespace {
 
-Diag missing_order(const std::string& file) {
+Diag missing_order_error(const std::string& file) {
   return {.message = "a graph without the order of its nodes", .file = file,
           .expected = "a listing of print_uops, or JSON with a \"list\""};
 }
 
 // `producer` is the release of a text that names none.
-Result<GraphFile> read(Graph& graph, std::string_view text, const std::string& file, std::string_view producer) {
+Result<GraphFile> read_any_graph(Graph& graph, std::string_view text, const std::string& file,
+                                 std::string_view producer) {
   GraphReadReport report{.accepts_malformed_graphs = true, .producer = producer};
   return read_graph(graph, detect_input_kind(text), text, file, &report);
 }
@@ -43,43 +44,43 @@ std::string without_trailing_newlines(std::string_view text) {
 Result<std::string> pyrender_text(std::string_view text, const std::string& file, std::string_view producer) {
   if (detect_input_kind(text) == InputKind::Pyrender && !has_header(text)) return without_trailing_newlines(text);
   Graph graph;
-  auto root = read(graph, text, file, producer);
+  auto root = read_any_graph(graph, text, file, producer);
   return root ? pyrender(root->root) : Result<std::string>(root.diag());
 }
 
 // Returns the linear list in `text` in the format of print_uops. With `keep_listing`, keeps the lines of a `text` that
 // has this format already, without a header.
-Result<std::string> listing(std::string_view text, const std::string& file, bool keep_listing,
-                            std::string_view producer) {
+Result<std::string> listing_text(std::string_view text, const std::string& file, bool keep_listing,
+                                 std::string_view producer) {
   if (keep_listing && detect_input_kind(text) == InputKind::Uops && !has_header(text))
     return without_trailing_newlines(text);
   Graph graph;
-  auto read_list = read(graph, text, file, producer);
+  auto read_list = read_any_graph(graph, text, file, producer);
   if (!read_list) return read_list.diag();
-  if (read_list->list.empty()) return missing_order(file);
+  if (read_list->list.empty()) return missing_order_error(file);
   return without_trailing_newlines(print_uops(read_list->list));
 }
 
 // Runs the port's command, and counts the failures since the last valid answer.
-class Port {
+class PortClient {
  public:
-  Port(const Session& session, const ConformPlan& plan)
+  PortClient(const Session& session, const ConformPlan& plan)
       : program_(plan.command, plan.limit_seconds, session.cancel_check()) {}
 
   Result<std::string> ask(const std::string& question) {
     auto line = program_.ask_question(question);
-    if (!line) count(line.diag());
+    if (!line) count_failure(line.diag());
     return line;
   }
   // To be called after a valid answer.
   void note_answer() { failures_in_a_row_ = 0, has_answered_ = true; }
   // To be called after an invalid answer. Restarts the process, because the next line that it writes may not belong to
   // the next question.
-  void note_invalid_answer(const Diag& diag) { program_.restart_process(), count(diag); }
+  void note_invalid_answer(const Diag& diag) { program_.restart_process(), count_failure(diag); }
 
   // Returns why the run must end: too many failures in a row, fewer before the first valid answer; "" if it need not
   // end. `at_end`: this was the last question.
-  std::string why_stopped(bool at_end = false) const {
+  std::string stop_reason(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;
     return "the command failed " + std::to_string(failures_in_a_row_) + " times in a row, last so: " + last_failure_;
@@ -88,7 +89,7 @@ class Port {
  private:
   static constexpr int kFailuresInARow = 10, kFailuresAtFirst = 3;
 
-  void count(const Diag& failure) {
+  void count_failure(const Diag& failure) {
     last_failure_ = failure.text();
     last_failure_.erase(std::min(last_failure_.find('\n'), last_failure_.size()));
     failures_in_a_row_++;
@@ -102,8 +103,8 @@ class Port {
 
 class ConformRun {
  public:
-  ConformRun(const Session& session, const ConformPlan& plan, Port& port, ConformReport& out)
-      : session_(session), plan_(plan), port_(port), out_(out), row_(find_stage_row(plan.stage)) {}
+  ConformRun(const Session& session, const ConformPlan& plan, PortClient& port, ConformReport& out)
+      : session_(session), plan_(plan), port_(port), report_(out), stage_row_(find_stage_row(plan.stage)) {}
 
   Status ask_all(const std::string& spec) {
     InputName name = InputName::parse(spec);
@@ -112,34 +113,35 @@ class ConformRun {
     const GoldenReader& file = records->reader();
     producer_ = file.header().producer;
     bool found = name.id.empty();
-    for (GoldenLine line; out_.end_reason.empty();) {
+    for (GoldenLine line; report_.end_reason.empty();) {
       auto more = records->next_line(line);
       if (!more) return more.diag();
       if (!*more) break;
-      if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
+      if (session_.is_cancelled()) return report_.end_reason = "cancelled", Unit{};
       found = true;
       auto record = parse_golden_record(line, file.path());
       if (!record) return record.diag();
       if (plan_.comparison == ConformComparison::Values && is_runtime_kernel(*record, producer_)) {
-        runtime_kernels_++;  // it cannot be run alone
+        num_runtime_kernels_++;  // it cannot be run alone
         continue;
       }
       for (const StageQuestion& q :
            questions_of_record(*record, file.header(), plan_.comparison == ConformComparison::Text)) {
         if (!is_wanted(q.stage)) continue;
-        if (auto status = ask(*record, file.header(), q, name.file); !status) return status;
-        if (out_.end_reason.empty()) out_.end_reason = port_.why_stopped();
-        if (!out_.end_reason.empty()) break;
+        if (auto status = ask_stage_question(*record, file.header(), q, name.file); !status) return status;
+        if (report_.end_reason.empty()) report_.end_reason = port_.stop_reason();
+        if (!report_.end_reason.empty()) break;
       }
     }
     if (file.truncation_error()) session_.send_warning(*file.truncation_error());
-    if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    if (num_runtime_kernels_)
+      session_.report_note(count_text(num_runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
     if (!found) return Diag{.message = "no record '" + name.id + "'", .file = name.display_name()};
     return Unit{};
   }
 
-  Status check_stage() const {
-    if (!out_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
+  Status check_stage_name() const {
+    if (!report_.answers.empty() || plan_.stage.empty() || recorded_stages_.empty()) return Unit{};
     const bool is_text = plan_.comparison == ConformComparison::Text;
     if (!is_text && is_name_of_choice(plan_.stage, {.name = "source", .alias = {}, .slug = "source"}))
       return Diag{.message = "a source is compared as text only", .expected = "--as=text"};
@@ -151,19 +153,19 @@ class ConformRun {
   bool is_wanted(const std::string& stage) {
     recorded_stages_.insert(stage);
     const NameChoice choice{.name = stage, .alias = {}, .slug = slug_of_stage(stage)};
-    return plan_.stage.empty() || is_name_of_choice(plan_.stage, choice) || (row_ && row_->name == stage);
+    return plan_.stage.empty() || is_name_of_choice(plan_.stage, choice) || (stage_row_ && stage_row_->name == stage);
   }
 
   ConformCounts& counts_of(const std::string& stage) {
-    for (auto& [name, counts] : out_.stage_counts)
+    for (auto& [name, counts] : report_.stage_counts)
       if (name == stage) return counts;
-    return out_.stage_counts.emplace_back(stage, ConformCounts()).second;
+    return report_.stage_counts.emplace_back(stage, ConformCounts()).second;
   }
 
-  Result<std::string> question(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q,
-                               const std::string& file) const {
+  Result<std::string> question_json(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q,
+                                    const std::string& file) const {
     Graph graph;
-    auto input = read(graph, q.before_text, file, producer_);
+    auto input = read_any_graph(graph, q.before_text, file, producer_);
     if (!input) return input.diag();
     CompileQuestion out{.id = r.id, .target = r.target, .stage = q.stage};
     out.graph_json =
@@ -172,32 +174,33 @@ class ConformRun {
     return out.json();
   }
 
-  Status ask(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q, const std::string& file) {
-    auto asked = question(r, header, q, file + "#" + r.id);
+  Status ask_stage_question(const GoldenRecord& r, const GoldenHeader& header, const StageQuestion& q,
+                            const std::string& file) {
+    auto asked = question_json(r, header, q, file + "#" + r.id);
     if (!asked) return asked.diag();
     std::string difference;
-    AnswerVerdict verdict = verdict_on(r, q, *asked, file, difference);
-    if (session_.is_cancelled()) return out_.end_reason = "cancelled", Unit{};
+    AnswerVerdict verdict = answer_verdict(r, q, *asked, file, difference);
+    if (session_.is_cancelled()) return report_.end_reason = "cancelled", Unit{};
     ConformCounts& counts = counts_of(q.stage);
     counts.count_of_verdict(verdict)++;
-    out_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
-    if (plan_.keeps_differences) out_.answers.back().difference = difference;
+    report_.answers.push_back({r.id, r.target, q.stage, verdict, file, r.line});
+    if (plan_.keeps_differences) report_.answers.back().difference = difference;
     if (verdict == AnswerVerdict::Different || verdict == AnswerVerdict::Error) {
       std::string where = record_label(r.id, r.target);
       if (counts.first_wrong_record.empty()) counts.first_wrong_record = where;
-      const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(out_.answers.back().key());
-      if (is_of_interest && out_.shown_differences.size() < plan_.max_differences)
-        out_.shown_differences.push_back("--- " + where + ": " + q.stage + "\n" + difference);
+      const bool is_of_interest = plan_.baseline.empty() || plan_.baseline.contains(report_.answers.back().key());
+      if (is_of_interest && report_.shown_differences.size() < plan_.max_differences)
+        report_.shown_differences.push_back("--- " + where + ": " + q.stage + "\n" + difference);
     }
-    if (!is_conforming(verdict) && verdict != AnswerVerdict::NotSupported) failures_++;
-    session_.report_progress(std::to_string(out_.answers.size()) + " questions, " + std::to_string(failures_) +
+    if (!is_conforming(verdict) && verdict != AnswerVerdict::NotSupported) num_failures_++;
+    session_.report_progress(std::to_string(report_.answers.size()) + " questions, " + std::to_string(num_failures_) +
                              " that do not conform; at " + r.id);
     return Unit{};
   }
 
   // Sends the question `q`, whose JSON is `asked`. Sets `difference` to the difference or the error.
-  AnswerVerdict verdict_on(const GoldenRecord& r, const StageQuestion& q, const std::string& asked,
-                           const std::string& file, std::string& difference) {
+  AnswerVerdict answer_verdict(const GoldenRecord& r, const StageQuestion& q, const std::string& asked,
+                               const std::string& file, std::string& difference) {
     auto error = [&](const std::string& what) { return difference = what + "\n", AnswerVerdict::Error; };
     auto line = port_.ask(asked);
     if (!line) return error(line.diag().text());
@@ -206,33 +209,33 @@ class ConformRun {
     if (!answer) return port_.note_invalid_answer(answer.diag()), error(answer.diag().text());
     port_.note_answer();
     if (!answer->error.empty()) return error("error: " + answer->error);
-    if (answer->made.empty()) return AnswerVerdict::NotSupported;
-    auto compared = compare(r, q, answer->made, file);
+    if (answer->produced_text.empty()) return AnswerVerdict::NotSupported;
+    auto compared = compare_answer(r, q, answer->produced_text, file);
     if (!compared) return error(compared.diag().text());
     difference = *compared;
     if (!difference.empty()) return AnswerVerdict::Different;
     if (plan_.comparison != ConformComparison::Values || q.expected_kind != StageQuestion::ExpectedKind::Graph ||
-        !same_structure(q.before_text, answer->made, file))
+        !have_same_structure(q.before_text, answer->produced_text, file))
       return AnswerVerdict::Same;
-    if (same_structure(q.before_text, q.expected_json.empty() ? q.expected_text : q.expected_json, file))
+    if (have_same_structure(q.before_text, q.expected_json.empty() ? q.expected_text : q.expected_json, file))
       return AnswerVerdict::Unchanged;
     difference = "the answer is the question's graph, which tinygrad changes in this stage\n";
     return AnswerVerdict::Different;
   }
 
-  bool same_structure(std::string_view a, std::string_view b, const std::string& file) const {
+  bool have_same_structure(std::string_view a, std::string_view b, const std::string& file) const {
     Graph graph;
     auto sides = read_graph_pair(graph, {a, file, producer_}, {b, "the answer", producer_});
     return sides && diff_graphs(sides->first, sides->second).is_same;
   }
 
-  struct Answer {
-    std::string made;   // the graph, list or source in the answer
-    std::string error;  // if it and `made` are empty, the port does not support the stage
+  struct PortAnswer {
+    std::string produced_text;   // the graph, list or source in the answer
+    std::string error;  // if it and `produced_text` are empty, the port does not support the stage
   };
-  Answer read_answer(const std::string& line, bool of_source) const {
+  PortAnswer read_answer(const std::string& line, bool of_source) const {
     const std::string_view wanted = of_source ? "source" : "graph";
-    Answer out;
+    PortAnswer out;
     bool known = false;
     JsonScanner in(line, "the answer", 1);
     if (in.peek_type() == JsonScanner::Type::String) {
@@ -250,24 +253,25 @@ class ConformRun {
       else if (key != wanted)
         in.throw_error(at, "an answer with the unknown field '" + std::string(key) + "'",
                        "'" + std::string(wanted) + "', 'not_supported' or 'error'");
-      else if (of_source || in.peek_type() == JsonScanner::Type::String) out.made = in.string();
+      else if (of_source || in.peek_type() == JsonScanner::Type::String) out.produced_text = in.string();
       else
-        out.made = plan_.graph_map.empty() ? std::string(in.skip_any())
+        out.produced_text = plan_.graph_map.empty() ? std::string(in.skip_any())
                                            : plan_.graph_map.to_tgc_json(in.skip_any()).value_or_throw();
     });
     in.expect_end();
     if (!known)
       in.throw_error(0, "an answer that says nothing",
                      "{\"" + std::string(wanted) + R"(":...}, {"not_supported":true} or {"error":"..."})");
-    const bool is_own_json = out.made.starts_with("{") && out.made.find("\"tgc-graph\"") == out.made.npos;
+    const bool is_own_json =
+        out.produced_text.starts_with("{") && out.produced_text.find("\"tgc-graph\"") == out.produced_text.npos;
     if (!of_source && is_own_json && !plan_.graph_map.empty())
-      out.made = plan_.graph_map.to_tgc_json(out.made).value_or_throw();
+      out.produced_text = plan_.graph_map.to_tgc_json(out.produced_text).value_or_throw();
     return out;
   }
 
   // Returns "" if there is no difference.
-  Result<std::string> compare(const GoldenRecord& r, const StageQuestion& q, const std::string& answer,
-                              const std::string& file) {
+  Result<std::string> compare_answer(const GoldenRecord& r, const StageQuestion& q, const std::string& answer,
+                                     const std::string& file) {
     const bool to_the_letter = plan_.comparison == ConformComparison::Text;
     auto texts = [&](const auto& of) -> Result<std::string> {
       Result<std::string> wanted = of(q.expected_text, file), got = of(answer, "the answer");
@@ -280,7 +284,7 @@ class ConformRun {
       return texts([](std::string_view text, const std::string&) { return Result(without_trailing_newlines(text)); });
     if (plan_.comparison == ConformComparison::Values) return compare_values(r, q, answer, file);
     if (q.expected_kind == StageQuestion::ExpectedKind::List)
-      return texts([&](auto text, auto& of) { return listing(text, of, to_the_letter, producer_); });
+      return texts([&](auto text, auto& of) { return listing_text(text, of, to_the_letter, producer_); });
     auto pyrendered = [&](auto text, auto& of) { return pyrender_text(text, of, producer_); };
     auto difference = to_the_letter ? texts(pyrendered) : Result(std::string());
     if (!difference || !difference->empty() || (to_the_letter && q.expected_json.empty())) return difference;
@@ -305,8 +309,8 @@ class ConformRun {
     return out;
   }
 
-  Result<InputGraph> load(const Session& imports, std::string_view text, const std::string& file,
-                          const std::string& stage = "") const {
+  Result<InputGraph> load_kernel(const Session& imports, std::string_view text, const std::string& file,
+                                 const std::string& stage = "") const {
     auto in = load_graph_text(Settings(), detect_input_kind(text), text, file, true, producer_);
     if (!in) return in;
     in->info.stage = stage;
@@ -323,11 +327,12 @@ class ConformRun {
       return Diag{.message = "a tensor graph has no values before it is scheduled", .expected = "--as=structure"};
     Session imports = session_;
     imports.overrides.imports_kernels = true;
-    auto loaded = load(imports, answer, "the answer", q.stage), ast = load(imports, r.ast_full.value_or(r.ast), file);
+    auto loaded = load_kernel(imports, answer, "the answer", q.stage),
+         ast = load_kernel(imports, r.ast_full.value_or(r.ast), file);
     if (!loaded || !ast) return !loaded ? loaded.diag() : ast.diag();
     // fail if the answer is a graph instead of a list: the importer would make a list of the graph
     if (q.expected_kind == StageQuestion::ExpectedKind::List)
-      if (auto order = listing(answer, "the answer", false, producer_); !order) return order.diag();
+      if (auto order = listing_text(answer, "the answer", false, producer_); !order) return order.diag();
     loaded->info.name = r.id, loaded->info.target = target_of_record(*loaded, r.target);
     RunReport report = run_kernel(imports, *loaded,
                                   {.input = {.name = file + "#" + r.id, .variables = largest_values(ast->root)},
@@ -340,14 +345,14 @@ class ConformRun {
   }
 
   const Session& session_;
-  size_t runtime_kernels_ = 0;
+  size_t num_runtime_kernels_ = 0;
   const ConformPlan& plan_;
-  Port& port_;
-  ConformReport& out_;
+  PortClient& port_;
+  ConformReport& report_;
   std::string producer_;  // of the records of the current file
-  const StageRow* row_;  // of plan.stage; null if tgc's own pipeline has no such stage
+  const StageRow* stage_row_;  // of plan.stage; null if tgc's own pipeline has no such stage
   std::set<std::string> recorded_stages_;
-  size_t failures_ = 0;
+  size_t num_failures_ = 0;
 };
 
 }  // namespace
@@ -355,12 +360,12 @@ class ConformRun {
 Result<ConformReport> run_conformance(const Session& session, const std::vector<std::string>& goldens,
                                       const ConformPlan& plan) {
   ConformReport out;
-  Port port(session, plan);
+  PortClient port(session, plan);
   ConformRun run(session, plan, port, out);
   for (const std::string& spec : goldens)
     if (auto status = run.ask_all(spec); !status) return status.diag();
-  if (auto status = run.check_stage(); !status) return status.diag();
-  if (out.end_reason.empty()) out.end_reason = port.why_stopped(true);
+  if (auto status = run.check_stage_name(); !status) return status.diag();
+  if (out.end_reason.empty()) out.end_reason = port.stop_reason(true);
   return out;
 }
 
@@ -378,24 +383,24 @@ class NativeGraphs {
     if (!in) return;
     in->is_tensor_graph = r.target.empty();
     auto begun = Compilation::begin(std::move(*in), {.target = r.target});
-    if (begun) c_.emplace(std::move(*begun));
+    if (begun) compilation_.emplace(std::move(*begun));
   }
 
   // Returns "" if the compilation has stopped.
-  std::string after(const std::string& stage, std::string_view recorded) {
+  std::string graph_json_after(const std::string& stage, std::string_view recorded) {
     const StageRow* row = find_stage_row(stage);
-    if (!c_ || !row || !c_->run_through_stage(*row)) return c_.reset(), "";
-    auto text = pyrender(c_->current_graph());
-    if (!text || *text != recorded) return c_.reset(), "";
-    return graph_to_json(c_->current_graph(), {});
+    if (!compilation_ || !row || !compilation_->run_through_stage(*row)) return compilation_.reset(), "";
+    auto text = pyrender(compilation_->current_graph());
+    if (!text || *text != recorded) return compilation_.reset(), "";
+    return graph_to_json(compilation_->current_graph(), {});
   }
-  std::string list(const std::string& recorded) {
-    if (!c_ || !c_->list() || print_uops(*c_->list()) != recorded) return recorded;
-    return list_to_json(*c_->list(), {});
+  std::string list_json(const std::string& recorded) {
+    if (!compilation_ || !compilation_->list() || print_uops(*compilation_->list()) != recorded) return recorded;
+    return list_to_json(*compilation_->list(), {});
   }
 
  private:
-  std::optional<Compilation> c_;  // unset once the compilation has stopped
+  std::optional<Compilation> compilation_;  // unset once the compilation has stopped
 };
 
 }  // namespace
@@ -407,7 +412,7 @@ std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const Gold
   std::optional<std::string_view> recorded = before;  // graph before the stage; nullopt if tinygrad could not print it
   for (const RecordedStage& s : RecordedStageTexts(r)) {
     if (s.kind != RecordedStage::Kind::Stage) continue;
-    std::string all = s.text ? native.after(s.name, *s.text) : "";
+    std::string all = s.text ? native.graph_json_after(s.name, *s.text) : "";
     const bool loses_facts = s.pyrender && detect_input_kind(*s.text) != InputKind::Json;
     if (loses_facts) all = *s.text;
     if (recorded && s.text) out.push_back({s.name, before, loses_facts ? *s.pyrender : *s.text});
@@ -419,7 +424,7 @@ std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const Gold
   if (!r.linear) return out;
   if (recorded) out.push_back({"linear", before, *r.linear, StageQuestion::ExpectedKind::List});
   if (r.source && with_source)
-    out.push_back({"source", native.list(*r.linear), *r.source, StageQuestion::ExpectedKind::Source});
+    out.push_back({"source", native.list_json(*r.linear), *r.source, StageQuestion::ExpectedKind::Source});
   return out;
 }
 

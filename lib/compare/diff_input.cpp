@@ -38,7 +38,7 @@ struct CommonStage {
 // paired in order. If each input has one run, the two are a pair in any case.
 struct RunPairs {
   std::vector<std::pair<const CompileRun*, const CompileRun*>> pairs;
-  size_t only_a = 0, only_b = 0;
+  size_t num_only_in_a = 0, num_only_in_b = 0;
 };
 
 Result<DiffInput> read_records(const Session& session, GoldenReader reader, const InputName& name) {
@@ -59,19 +59,19 @@ Result<DiffInput> read_records(const Session& session, GoldenReader reader, cons
   return side;
 }
 
-Result<std::string> text_at(Compilation& c, const StageRow& row) {
+Result<std::string> text_after_stage(Compilation& c, const StageRow& row) {
   if (auto status = c.run_through_stage(row); !status) return status.diag();
   return row.is_graph_stage() ? pyrender(c.current_graph()) : c.row_output(row);
 }
 
-void add_kernels(Compilation& c, CompileRun& to) {
+void add_kernel_texts(Compilation& c, CompileRun& to) {
   auto& schedule = c.schedule();
   auto kernels = schedule ? golden_kernels(*schedule) : Result<std::vector<GoldenKernel>>(schedule.diag());
   for (size_t i = 0; kernels && i < kernels->size(); i++)
     to.texts.push_back({"kernel " + std::to_string(i), (*kernels)[i].ast, true});
 }
 
-Result<CompileRun> run_by_tgc(const CompileRun& recorded) {
+Result<CompileRun> recompile_run(const CompileRun& recorded) {
   Settings settings;
   Status known = Unit{};
   for (auto& [key, value] : recorded.settings)
@@ -93,11 +93,11 @@ Result<CompileRun> run_by_tgc(const CompileRun& recorded) {
     kernels |= t.stage.starts_with("kernel ");
     const StageRow* row = find_stage_row(t.stage);
     if (!row || row->kind == StageRow::Kind::Ast) continue;
-    auto text = text_at(*c, *row);
+    auto text = text_after_stage(*c, *row);
     if (!text && !c->next_row()) return out;  // a stage failed: the run ends before it
     if (text) out.texts.push_back({t.stage, std::move(*text), t.is_graph});
   }
-  if (kernels) add_kernels(*c, out);
+  if (kernels) add_kernel_texts(*c, out);
   return out;
 }
 
@@ -127,7 +127,7 @@ Result<DiffInput> open_diff_input(const Session& session, const std::string& spe
 
 // Returns the result of `stage` in the only run of `side` or, if it has several, in the only run with the target
 // `target`. Returns a graph unchanged.
-Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::string& target) {
+Result<DiffInput> stage_graph(DiffInput side, const std::string& stage, const std::string& target) {
   if (side.is_graph) return side;
   if (side.runs.size() > 1 && !target.empty())
     std::erase_if(side.runs, [&](const CompileRun& r) { return r.target != target; });
@@ -145,14 +145,14 @@ Result<DiffInput> as_graph(DiffInput side, const std::string& stage, const std::
 
 // Compiles the AST of each run by tgc's own stages, with the settings and target of the run. A run ends before the
 // stage that fails.
-Result<DiffInput> made_by_tgc(const DiffInput& side) {
+Result<DiffInput> recompile_input(const DiffInput& side) {
   if (side.is_graph)
     return Diag{.message = "a graph alone has nothing to be compared with",
                 .file = side.file,
                 .expected = "two graphs, or a record"};
   DiffInput out{.file = "tgc"};
   for (const CompileRun& run : side.runs) {
-    auto ours = run_by_tgc(run);
+    auto ours = recompile_run(run);
     if (!ours) return ours.diag();
     out.runs.push_back(std::move(*ours));
   }
@@ -190,7 +190,7 @@ Result<CommonStage> common_stage(const DiffInput& a, const DiffInput& b, const s
   return unknown;
 }
 
-DiffInput only_stage(DiffInput side, const std::string& stage) {
+DiffInput keep_only_stage(DiffInput side, const std::string& stage) {
   for (CompileRun& run : side.runs) std::erase_if(run.texts, [&](const RunText& t) { return t.stage != stage; });
   return side;
 }
@@ -215,39 +215,39 @@ RunPairs pair_runs(const DiffInput& a, const DiffInput& b) {
     auto& others = in_b[key(r)];
     size_t& n = used[key(r)];
     if (n < others.size()) out.pairs.emplace_back(&r, others[n++]);
-    else out.only_a++;
+    else out.num_only_in_a++;
   }
-  out.only_b = b.runs.size() - out.pairs.size();
+  out.num_only_in_b = b.runs.size() - out.pairs.size();
   return out;
 }
 
 class DiffRun {
  public:
   DiffRun(const Session& session, const std::string& a, const std::string& b, const DiffPlan& plan)
-      : session_(session), a_(a), b_(b), plan_(plan) {}
+      : session_(session), spec_a_(a), spec_b_(b), plan_(plan) {}
 
   DiffReport run() {
     options_ = DiffOptions::parse_ignore_list(plan_.ignored_differences).value_or_throw();
     renames_ = requested_renames(plan_.renames_file).value_or_throw();
-    if (plan_.stage.empty() && are_recordings(a_, b_)) return recordings();
+    if (plan_.stage.empty() && are_recordings(spec_a_, spec_b_)) return compare_recordings();
     Session session = session_;
     session.num_jobs = 1;
-    DiffInput a = open_diff_input(session, a_).value_or_throw();
-    DiffInput b = (b_.empty() ? made_by_tgc(a) : open_diff_input(session, b_)).value_or_throw();
+    DiffInput a = open_diff_input(session, spec_a_).value_or_throw();
+    DiffInput b = (spec_b_.empty() ? recompile_input(a) : open_diff_input(session, spec_b_)).value_or_throw();
     const bool are_runs = !a.is_graph && !b.is_graph;
-    if (are_runs && plan_.stage.empty()) return runs(a, b);
+    if (are_runs && plan_.stage.empty()) return compare_runs(a, b);
     CommonStage stage = common_stage(a, b, plan_.stage).value_or_throw();
     stage_ = stage.name;
-    if (are_runs && stage.is_text) return runs(only_stage(a, stage_), only_stage(b, stage_));
+    if (are_runs && stage.is_text) return compare_runs(keep_only_stage(a, stage_), keep_only_stage(b, stage_));
     if (!plan_.is_quiet && !plan_.as_json && a.is_graph != b.is_graph)
-      session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? b_ : a_));
+      session.report_note("compared with '" + stage_ + "' of " + (a.is_graph ? spec_b_ : spec_a_));
     const DiffInput graph_a =
-        as_graph(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
-    return graphs(graph_a, as_graph(b, stage_, stage.target).value_or_throw());
+        stage_graph(a, stage_, stage.target).value_or_throw();  // a separate statement: reports an error of A first
+    return compare_graphs(graph_a, stage_graph(b, stage_, stage.target).value_or_throw());
   }
 
  private:
-  DiffReport graphs(const DiffInput& a, const DiffInput& b) {
+  DiffReport compare_graphs(const DiffInput& a, const DiffInput& b) {
     Graph graph;
     const ComparedText text_a{a.text, a.file, a.producer}, text_b{b.text, b.file, b.producer};
     auto [side_a, side_b] = read_renamed_pair(graph, text_a, text_b, renames()).value_or_throw();
@@ -259,23 +259,23 @@ class DiffRun {
     } else if (!plan_.is_quiet) {
       out_.text = diff_as_text(diff, plan_.diff_style);
     }
-    out_.ci.add_case(make_ci_case(a_ + " and " + b_, b_file(), diff));
-    return finish(diff.is_same);
+    out_.ci.add_case(make_ci_case(spec_a_ + " and " + spec_b_, b_file(), diff));
+    return finish_report(diff.is_same);
   }
 
-  DiffReport recordings() {
+  DiffReport compare_recordings() {
     ReplayDiffPlan plan{options_, plan_.diff_style, plan_.renames_file, plan_.skips_stages, plan_.as_json};
-    ReplayDiff diff = diff_recordings(session_, a_, b_, plan).value_or_throw();
+    ReplayDiff diff = diff_recordings(session_, spec_a_, spec_b_, plan).value_or_throw();
     out_.text = plan_.as_json ? diff.as_json() : plan_.is_quiet ? "" : diff.text(plan_.max_differences);
     out_.ci = diff.ci(b_file());
-    if (!plan_.is_quiet) note_schedules(diff);
-    return finish(diff.is_same());
+    if (!plan_.is_quiet) suggest_schedule_diff(diff);
+    return finish_report(diff.is_same());
   }
 
   // If ASTs of kernels differ, or only one recording has a kernel, the difference began in the schedules, so names the
   // command that compares their recordings.
-  void note_schedules(const ReplayDiff& diff) const {
-    const std::string a = InputName::parse(a_).schedules(), b = InputName::parse(b_).schedules();
+  void suggest_schedule_diff(const ReplayDiff& diff) const {
+    const std::string a = InputName::parse(spec_a_).schedules_file(), b = InputName::parse(spec_b_).schedules_file();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };
     const bool are_others = diff.num_only_in_a || diff.num_only_in_b;
     if (!a.empty() && !b.empty() && (are_others || std::ranges::any_of(diff.differing_pairs, has_other_ast)))
@@ -283,7 +283,7 @@ class DiffRun {
                            quote_for_shell(a) + " " + quote_for_shell(b));
   }
 
-  DiffReport runs(const DiffInput& a, const DiffInput& b) {
+  DiffReport compare_runs(const DiffInput& a, const DiffInput& b) {
     RunPairs paired = pair_runs(a, b);
     if (paired.pairs.empty()) throw Failure("nothing was compared: the two sides have no record in common");
     size_t different = 0;
@@ -298,40 +298,41 @@ class DiffRun {
         out_.text += "--- " + record_label(a->id, a->target) + "\n" + diff_as_text(diff, plan_.diff_style);
     }
     size_t n = paired.pairs.size();
-    bool same = !different && !paired.only_a && !paired.only_b;
+    bool same = !different && !paired.num_only_in_a && !paired.num_only_in_b;
     if (plan_.as_json) {
       out_.text = json_text([&](JsonWriter& json) {
         json.object([&] {
           json.member("same", same).member("runs", n).member("different", different);
-          json.member("only_in_a", paired.only_a).member("only_in_b", paired.only_b);
+          json.member("only_in_a", paired.num_only_in_a).member("only_in_b", paired.num_only_in_b);
           json.key("diffs").array([&] {
             for (const std::string& d : diffs) json.start_line().raw_json(d);
           });
         });
       });
-    } else if (!plan_.is_quiet && (n > 1 || paired.only_a || paired.only_b || (same && b_.empty()))) {
-      out_.text += counted(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
+    } else if (!plan_.is_quiet &&
+               (n > 1 || paired.num_only_in_a || paired.num_only_in_b || (same && spec_b_.empty()))) {
+      out_.text += count_text(n, "run") + " compared, " + std::to_string(n - different) + " the same\n";
       for (auto& [stage, count] : first)
         out_.text += "first difference at " + stage + ": " + std::to_string(count) + "\n";
-      if (paired.only_a) out_.text += std::to_string(paired.only_a) + " only in " + a_ + "\n";
-      if (paired.only_b) out_.text += std::to_string(paired.only_b) + " only in " + b_ + "\n";
+      if (paired.num_only_in_a) out_.text += std::to_string(paired.num_only_in_a) + " only in " + spec_a_ + "\n";
+      if (paired.num_only_in_b) out_.text += std::to_string(paired.num_only_in_b) + " only in " + spec_b_ + "\n";
     }
-    for (auto& [count, where] : {std::pair(paired.only_a, a_), std::pair(paired.only_b, b_)})
+    for (auto& [count, where] : {std::pair(paired.num_only_in_a, spec_a_), std::pair(paired.num_only_in_b, spec_b_)})
       if (count)
         out_.ci.add_case({.verdict = CiVerdict::Failed, .name = where, .rule = "kernel-missing",
-                 .message = counted(count, "run") + " only here", .file = b_file()});
-    return finish(same);
+                 .message = count_text(count, "run") + " only here", .file = b_file()});
+    return finish_report(same);
   }
 
-  DiffReport finish(bool same) {
+  DiffReport finish_report(bool same) {
     out_.is_same = same;
     return std::move(out_);
   }
-  std::string b_file() const { return InputName::parse(b_.empty() ? a_ : b_).display_name(); }
+  std::string b_file() const { return InputName::parse(spec_b_.empty() ? spec_a_ : spec_b_).display_name(); }
   const RenameTable* renames() const { return renames_ ? &*renames_ : nullptr; }
 
   const Session& session_;
-  const std::string &a_, &b_;
+  const std::string &spec_a_, &spec_b_;
   const DiffPlan& plan_;
   DiffOptions options_;
   std::optional<RenameTable> renames_;

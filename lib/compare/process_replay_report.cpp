@@ -9,41 +9,41 @@
 namespace tgc {
 namespace {
 
-using Counts = std::map<std::string, size_t>;
+using CountsByName = std::map<std::string, size_t>;
 
-Counts count_of(const ReplayDiff& d, auto add) {
-  Counts out;
+CountsByName count_pairs(const ReplayDiff& d, auto add) {
+  CountsByName out;
   for (const ReplayPair& p : d.differing_pairs) add(out, p);
   out.erase("");
   return out;
 }
-Counts by_stage(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.stage]++; });
+CountsByName counts_by_stage(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) { out[p.stage]++; });
 }
-// As by_stage(), but explains the stage "ast".
-Counts by_place(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) {
+// As counts_by_stage(), but explains the stage "ast".
+CountsByName counts_by_explained_stage(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) {
     out[p.stage == "ast" ? "ast: they are other graphs before any rewrite" : p.stage]++;
   });
 }
-Counts by_rule(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.rule]++; });
+CountsByName counts_by_rule(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) { out[p.rule]++; });
 }
-Counts by_first_match(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) { out[p.first_match_rule]++; });
+CountsByName counts_by_first_match(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) { out[p.first_match_rule]++; });
 }
-Counts by_cause(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) {
+CountsByName counts_by_cause(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) {
     for (auto& [cause, n] : p.cause_counts) out[cause]++;
   });
 }
-Counts by_op(const ReplayDiff& d) {
-  return count_of(d, [](Counts& out, const ReplayPair& p) {
+CountsByName counts_by_op(const ReplayDiff& d) {
+  return count_pairs(d, [](CountsByName& out, const ReplayPair& p) {
     for (auto& [op, n] : p.op_counts) out[op] += n;
   });
 }
 
-std::string table(std::string_view title, const Counts& counts) {
+std::string counts_table(std::string_view title, const CountsByName& counts) {
   if (counts.empty()) return {};
   constexpr size_t kMost = 12;
   auto rows = sorted_by_count(counts);
@@ -55,7 +55,7 @@ std::string table(std::string_view title, const Counts& counts) {
 }
 
 // "PERMUTE in place of EXPAND, RESHAPE": a PERMUTE was added, and an EXPAND and a RESHAPE were removed.
-std::string describe(const std::vector<std::string>& causes) {
+std::string causes_text(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;
   size_t more = 0;
@@ -76,7 +76,7 @@ std::string describe(const std::vector<std::string>& causes) {
   return more ? out + " and " + std::to_string(more) + " more" : out;
 }
 
-size_t changes_in(const ReplayPair& p) {
+size_t num_changes(const ReplayPair& p) {
   size_t n = 0;
   for (auto& [cause, count] : p.cause_counts) n += count;
   return n;
@@ -100,13 +100,13 @@ std::string indented_beginning(const std::string& detail) {
 // first row.
 std::string causes_table(const ReplayDiff& d) {
   constexpr size_t kMost = 12;
-  Counts left = by_cause(d);
+  CountsByName left = counts_by_cause(d);
   if (left.empty()) return {};
   std::string out = "what differs there, and in how many (one may differ in several ways):\n";
   for (size_t line = 0; line < kMost && !left.empty(); line++) {
     auto common = std::ranges::max_element(left, {}, [](auto& row) { return row.second; });
     auto [cause, count] = *common;
-    Counts beside;  // by other cause: number of pairs that also have `cause`
+    CountsByName beside;  // by other cause: number of pairs that also have `cause`
     for (const ReplayPair& p : d.differing_pairs)
       if (p.cause_counts.contains(cause))
         for (auto& [other, n] : p.cause_counts) beside[other]++;
@@ -122,17 +122,17 @@ std::string causes_table(const ReplayDiff& d) {
     for (const ReplayPair& p : d.differing_pairs) {
       if (!p.cause_counts.contains(cause)) continue;
       alone += std::ranges::all_of(p.cause_counts, [&](auto& c) { return std::ranges::count(together, c.first) > 0; });
-      if (!simplest || changes_in(p) < changes_in(*simplest)) simplest = &p;
+      if (!simplest || num_changes(p) < num_changes(*simplest)) simplest = &p;
     }
     const std::string by_this = alone ? std::to_string(alone) + " by this alone; " : "";
-    out += count_row_text(count, describe(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
+    out += count_row_text(count, causes_text(together) + "  (" + by_this + "as in " + simplest->id_a + ")");
     if (line == 0 && d.differing_pairs.size() > 1) out += indented_beginning(simplest->difference_text);
   }
   if (!left.empty()) out += "          and " + std::to_string(left.size()) + " more\n";
   return out;
 }
 
-std::string few(const std::vector<std::string>& names) {
+std::string first_names_text(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 3); i++) out += (i ? ", " : ": ") + names[i];
   return out + (names.size() > 3 ? ", ..." : "");
@@ -164,11 +164,11 @@ std::string ReplayDiff::text(size_t show) const {
       std::to_string(num_different) + " different" +
       (num_same_sources() ? ", but " + std::to_string(num_same_sources()) + " of these come to the same source" : "") +
       "\n";
-  if (num_only_in_a) out += std::to_string(num_only_in_a) + " only in A" + few(names_only_in_a) + "\n";
-  if (num_only_in_b) out += std::to_string(num_only_in_b) + " only in B" + few(names_only_in_b) + "\n";
-  return out + table("where they first differ:", by_place(*this)) +
-         table("the rule that did it:", by_rule(*this)) +
-         table("first differing match, of a rule that is perhaps not the cause:", by_first_match(*this)) +
+  if (num_only_in_a) out += std::to_string(num_only_in_a) + " only in A" + first_names_text(names_only_in_a) + "\n";
+  if (num_only_in_b) out += std::to_string(num_only_in_b) + " only in B" + first_names_text(names_only_in_b) + "\n";
+  return out + counts_table("where they first differ:", counts_by_explained_stage(*this)) +
+         counts_table("the rule that did it:", counts_by_rule(*this)) +
+         counts_table("first differing match, of a rule that is perhaps not the cause:", counts_by_first_match(*this)) +
          causes_table(*this);
 }
 
@@ -183,8 +183,10 @@ std::string ReplayDiff::as_json() const {
           .member("only_a", num_only_in_a)
           .member("only_b", num_only_in_b);
     });
-    json.member("first_difference", by_stage(*this)).member("by_rule", by_rule(*this)).member("by_op", by_op(*this));
-    json.member("by_cause", by_cause(*this));
+    json.member("first_difference", counts_by_stage(*this))
+        .member("by_rule", counts_by_rule(*this))
+        .member("by_op", counts_by_op(*this));
+    json.member("by_cause", counts_by_cause(*this));
     json.key("list").array([&] {
       for (const ReplayPair& p : differing_pairs)
         json.start_line().object([&] {

@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-ListedRecord listed(const GoldenRecord& r, const std::string& producer) {
+ListedRecord list_record(const GoldenRecord& r, const std::string& producer) {
   ListedRecord out{.id = r.id, .target = r.target.empty() ? r.device : r.target, .num_nodes = r.num_nodes};
   const size_t kernels = r.kernels.size();
   if (r.program) out.description = r.program->function_name;
-  else if (kernels) out.description = counted(kernels, "kernel"), out.kernel_ids = kernel_ids_text(r);
+  else if (kernels) out.description = count_text(kernels, "kernel"), out.kernel_ids = kernel_ids_text(r);
   else if (r.error || r.source_error) out.description = "refused";
   if (const auto& error = r.error ? r.error : r.source_error) out.error = first_line(*error);
   std::vector<GoldenMetadata> metadata = r.metadata;
@@ -38,7 +38,7 @@ Result<RecordList> list_records(const Session& session, const std::string& file)
     if (!*more) break;
     auto record = parse_golden_record(line, reader.path());
     if (!record) return record.diag();
-    out.records.push_back(listed(*record, out.producer));
+    out.records.push_back(list_record(*record, out.producer));
   }
   if (reader.truncation_error()) session.send_warning(*reader.truncation_error());
   if (!name.id.empty() && out.records.empty())

@@ -180,7 +180,7 @@ Status ReplaySummary::check_compared(bool is_filtered) const {
 }
 
 std::string ReplaySummary::text() const {
-  std::string out = counted(num_records_, "record") + ", " + std::to_string(num_identical_) + " identical";
+  std::string out = count_text(num_records_, "record") + ", " + std::to_string(num_identical_) + " identical";
   out += num_skipped_ ? ", " + std::to_string(num_skipped_) + " skipped\n" : "\n";
   size_t width = 5;
   for (auto& [name, c] : counts_.items()) width = std::max(width, name.size());
@@ -245,30 +245,30 @@ std::string with_numbered_buffers(const std::string& text, std::set<std::string>
 class LiveCheck {
  public:
   LiveCheck(const GoldenHeader& header, const GoldenRecord& recorded, const GoldenRecord& made, const CheckPlan& plan)
-      : recorded_(recorded), made_(made), plan_(plan) {
+      : golden_record_(recorded), live_record_(made), plan_(plan) {
     graph_.set_release(release_of(header.producer));
     producer_ = header.producer;
   }
 
   RecordReport run() {
-    report_.id = recorded_.id;
-    report_.target = recorded_.target.empty() ? recorded_.device : recorded_.target;
-    if (bool(recorded_.error) != bool(made_.error)) {
+    report_.id = golden_record_.id;
+    report_.target = golden_record_.target.empty() ? golden_record_.device : golden_record_.target;
+    if (bool(golden_record_.error) != bool(live_record_.error)) {
       report_.items.push_back({"refusal", CheckVerdict::Error});
-      diverge("refusal", "  recorded: " + recorded_.error.value_or("compiled") + "\n  live: " +
-                             made_.error.value_or("compiled") + "\n");
+      note_difference("refusal", "  recorded: " + golden_record_.error.value_or("compiled") + "\n  live: " +
+                             live_record_.error.value_or("compiled") + "\n");
       return std::move(report_);
     }
     std::map<std::string, size_t> seen;  // by name: number of stages so far
-    const RecordedStageTexts theirs(recorded_), ours(made_);
+    const RecordedStageTexts theirs(golden_record_), ours(live_record_);
     for (const RecordedStage& s : theirs)
-      if (s.kind != RecordedStage::Kind::Ast) check(s, find(ours, s.name, seen[s.name]++));
-      else if (s.text && recorded_.target.empty()) learn_buffers(s);
+      if (s.kind != RecordedStage::Kind::Ast) check(s, find_stage(ours, s.name, seen[s.name]++));
+      else if (s.text && golden_record_.target.empty()) learn_buffers(s);
     return std::move(report_);
   }
 
  private:
-  bool wanted(const RecordedStage& s) const {
+  bool is_wanted(const RecordedStage& s) const {
     using enum RecordedStage::Kind;
     if (plan_.wanted_stages.contains(kAll)) return true;
     const std::string_view group = s.kind == Stage ? kGraphs : s.kind == Kernel ? kKernels : std::string_view(s.name);
@@ -278,48 +278,50 @@ class LiveCheck {
   }
 
   // Returns stage number `before`, from 0, of the stages with this name; null if there is none.
-  static const RecordedStage* find(const RecordedStageTexts& stages, std::string_view name, size_t before) {
+  static const RecordedStage* find_stage(const RecordedStageTexts& stages, std::string_view name, size_t before) {
     for (const RecordedStage& s : stages)
       if (s.name == name && before-- == 0) return &s;
     return nullptr;
   }
 
   void learn_buffers(const RecordedStage& ast) {
-    auto root = root_of(recorded_, ast);
+    auto root = root_of(golden_record_, ast);
     auto text = root ? write_graph(Format::Pyrender, *root) : Result<std::string>(root.diag());
-    if (text) with_numbered_buffers(*text, buffers_, true);
+    if (text) with_numbered_buffers(*text, known_buffer_numbers_, true);
   }
-  void diverge(const std::string& name, const std::string& explanation) {
+  void note_difference(const std::string& name, const std::string& explanation) {
     if (report_.first_difference.empty()) report_.first_difference = name, report_.explanation = explanation;
   }
-  void settle(const std::string& name, CheckVerdict verdict, const std::string& explanation) {
+  void add_verdict(const std::string& name, CheckVerdict verdict, const std::string& explanation) {
     report_.items.push_back({name, verdict});
-    if (verdict != CheckVerdict::Same) diverge(name, explanation);
+    if (verdict != CheckVerdict::Same) note_difference(name, explanation);
   }
 
   void check(const RecordedStage& recorded, const RecordedStage* made) {
-    if (!wanted(recorded)) return;
+    if (!is_wanted(recorded)) return;
     const std::string name = recorded.kind == RecordedStage::Kind::Kernel ? std::string(kKernels) : recorded.name;
-    if (!recorded.text && !full_text(recorded_, recorded)) return;
-    if (!made) return settle(name, CheckVerdict::Different, "  this tinygrad does not make it\n");
+    if (!recorded.text && !full_text(golden_record_, recorded)) return;
+    if (!made) return add_verdict(name, CheckVerdict::Different, "  this tinygrad does not make it\n");
     if (!recorded.is_graph()) {
       const bool same = recorded.text == made->text;
-      return settle(name, same ? CheckVerdict::Same : CheckVerdict::Different,
-                    same ? "" : difference(*recorded.text, made->text.value_or("")));
+      return add_verdict(name, same ? CheckVerdict::Same : CheckVerdict::Different,
+                         same ? "" : difference_text(*recorded.text, made->text.value_or("")));
     }
-    auto theirs = root_of(recorded_, recorded), ours = root_of(made_, *made);
+    auto theirs = root_of(golden_record_, recorded), ours = root_of(live_record_, *made);
     if (!theirs || !ours)
-      return settle(name, CheckVerdict::Error, "  " + (theirs ? ours : theirs).diag().text() + "\n");
-    if (*theirs == *ours) return settle(name, CheckVerdict::Same, "");
+      return add_verdict(name, CheckVerdict::Error, "  " + (theirs ? ours : theirs).diag().text() + "\n");
+    if (*theirs == *ours) return add_verdict(name, CheckVerdict::Same, "");
     auto their_text = write_graph(Format::Pyrender, *theirs), our_text = write_graph(Format::Pyrender, *ours);
-    if (!their_text || !our_text) return settle(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
-    if (recorded_.target.empty())
-      for (std::string* text : {&*their_text, &*our_text}) *text = with_numbered_buffers(*text, buffers_, false);
+    if (!their_text || !our_text) return add_verdict(name, CheckVerdict::Different, "  tgc cannot print the graphs\n");
+    if (golden_record_.target.empty())
+      for (std::string* text : {&*their_text, &*our_text})
+        *text = with_numbered_buffers(*text, known_buffer_numbers_, false);
     const bool same = *their_text == *our_text;  // readers may add facts to one of the graphs
-    settle(name, same ? CheckVerdict::Same : CheckVerdict::Different, same ? "" : difference(*their_text, *our_text));
+    add_verdict(name, same ? CheckVerdict::Same : CheckVerdict::Different,
+                same ? "" : difference_text(*their_text, *our_text));
   }
 
-  std::string difference(std::string_view theirs, std::string_view ours) const {
+  std::string difference_text(std::string_view theirs, std::string_view ours) const {
     if (!plan_.explains_difference || !report_.first_difference.empty()) return {};
     return "  - recorded  + live\n" + line_diff(theirs, ours, {.uses_color = plan_.uses_color});
   }
@@ -345,10 +347,10 @@ class LiveCheck {
     return read->root.is(Op::PROGRAM) && read->root.num_src() > 0 ? read->root.src(0) : read->root;
   }
 
-  const GoldenRecord &recorded_, &made_;
+  const GoldenRecord &golden_record_, &live_record_;
   const CheckPlan& plan_;
   std::string producer_;
-  std::set<std::string> buffers_;  // of the AST of a tensor graph
+  std::set<std::string> known_buffer_numbers_;  // of the AST of a tensor graph
   Graph graph_;
   RecordReport report_;
 };

@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Returns list and source of a kernel, kernels of a tensor graph, or the error.
-std::string outcome(Compilation& c) {
+std::string compilation_output(Compilation& c) {
   if (c.is_tensor_graph()) {
     auto& schedule = c.schedule();
     if (!schedule) return schedule.diag().message;
@@ -20,7 +20,7 @@ std::string outcome(Compilation& c) {
   return print_uops(*c.list()) + (c.source() ? *c.source() : c.source().diag().message);
 }
 
-Result<Compilation> resume(const Compilation& c, Format format) {
+Result<Compilation> resume_from_format(const Compilation& c, Format format) {
   InputGraph in;
   in.graph = std::make_unique<Graph>(c.graph().settings());
   in.info = c.input_graph().info;
@@ -41,16 +41,16 @@ ResumeReport check_resume(const std::function<Result<Compilation>()>& begin) {
     report.failed_stage = "ast", report.difference = (!whole ? whole : c).diag().text();
     return report;
   }
-  const std::string expected = outcome(*whole);
+  const std::string expected = compilation_output(*whole);
   const bool runs_on_from_ast_alone = c->is_tensor_graph();
   UOp checked;
   for (;;) {
     std::string_view stage = c->last_row() ? c->last_row()->name : "ast";
     for (Format format : {Format::Pyrender, Format::Repr, Format::Json}) {
       if (c->current_graph() == checked) break;
-      auto copy = resume(*c, format);
+      auto copy = resume_from_format(*c, format);
       bool runs_on = copy && (!c->last_row() || !runs_on_from_ast_alone);
-      std::string got = runs_on ? outcome(*copy) : "";
+      std::string got = runs_on ? compilation_output(*copy) : "";
       if (copy && (!runs_on || got == expected)) {
         report.num_same++;
         continue;

@@ -16,7 +16,7 @@ namespace {
 using StageByName = std::unordered_map<std::string, std::list<ListedStage>::iterator>;
 
 // A new stage is inserted after the stage that precedes it in the pipeline.
-Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
+Status add_pipeline_stages(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
   if (!stages) return stages.diag();
@@ -48,7 +48,7 @@ Status add(RecordedStageList& list, StageByName& listed, Pipeline& pipeline) {
 }
 
 // Returns "" for an unknown stage.
-std::string_view about_stage(std::string_view name) {
+std::string_view describe_stage(std::string_view name) {
   if (auto purpose = purpose_of_stage(name); !purpose.empty()) return purpose;
   const StageRow* own = find_stage_row(name);
   return own ? own->help_text : "";
@@ -62,8 +62,8 @@ std::string RecordedStageList::text() const {
   for (const ListedStage& s : stages)
     cells.push_back({s.name, slug_of_stage(s.name), std::string(alias_of_recorded_stage(s.name)), s.level,
                      std::to_string(s.num_records), s.num_changed ? std::to_string(*s.num_changed) : "-",
-                     std::string(about_stage(s.name))});
-  return (producer.empty() ? "" : producer + ", ") + counted(num_records, "record") + "\n" +
+                     std::string(describe_stage(s.name))});
+  return (producer.empty() ? "" : producer + ", ") + count_text(num_records, "record") + "\n" +
          table_text(cells, "llllrrl");
 }
 
@@ -76,7 +76,7 @@ std::string RecordedStageList::json() const {
           json.member("name", s.name).member("alias", alias_of_recorded_stage(s.name));
           json.member("slug", slug_of_stage(s.name)).member("level", s.level).member("records", s.num_records);
           if (s.num_changed) json.member("changed", *s.num_changed);
-          json.member("purpose", about_stage(s.name));
+          json.member("purpose", describe_stage(s.name));
         });
     });
   }) + "\n";
@@ -89,7 +89,7 @@ Result<RecordedStageList> list_recorded_stages(const Session& session, const std
   as_recorded.overrides.uses_recorded_pipeline = true;
   auto status = for_each_pipeline(as_recorded, spec, "", [&](Pipeline& pipeline) {
     out.producer = pipeline.producer();
-    return add(out, listed, pipeline);
+    return add_pipeline_stages(out, listed, pipeline);
   });
   if (!status) return status.diag();
   return out;
@@ -97,19 +97,19 @@ Result<RecordedStageList> list_recorded_stages(const Session& session, const std
 
 namespace {
 
-struct Row {
+struct StageListRow {
   const StageRow* stage;
   bool bottom_up;
   std::optional<size_t> rules;  // nullopt if the stage has no rule set
 };
 
-std::vector<Row> rows() {
-  std::vector<Row> out;
+std::vector<StageListRow> stage_list_rows() {
+  std::vector<StageListRow> out;
   Graph graph;
   auto target = parse_target("CPU", graph.settings());
   for (const StageRow& s : stage_rows()) {
     if (s.kind == StageRow::Kind::Ast) continue;
-    Row row{&s, false, {}};
+    StageListRow row{&s, false, {}};
     if (const RuleSet* rules = target ? rules_of_row(s, *target, graph) : nullptr) row.rules = rules->rules().size();
     row.bottom_up = row.rules && ((s.tensor && s.tensor->bottom_up) || (s.kernel && s.kernel->bottom_up));
     out.push_back(row);
@@ -117,14 +117,14 @@ std::vector<Row> rows() {
   return out;
 }
 
-std::string padded(const std::string& n) { return std::string(n.size() < 5 ? 5 - n.size() : 0, ' ') + n; }
+std::string pad_count(const std::string& n) { return std::string(n.size() < 5 ? 5 - n.size() : 0, ' ') + n; }
 
 }  // namespace
 
 std::string stage_list_json() {
   return json_text([&](JsonWriter& json) {
     json.array([&] {
-      for (const Row& r : rows())
+      for (const StageListRow& r : stage_list_rows())
         json.start_line().object([&] {
           json.member("name", r.stage->name).member("alias", r.stage->alias).member("slug", r.stage->slug);
           json.member("level", r.stage->level()).member("rules", r.rules).member("bottom_up", r.bottom_up);
@@ -137,9 +137,9 @@ std::string stage_list_json() {
 
 std::string stage_list_text() {
   std::vector<std::vector<std::string>> cells{{"stage", "alias", "level", "rules", "what it does"}};
-  for (const Row& r : rows())
+  for (const StageListRow& r : stage_list_rows())
     cells.push_back({std::string(r.stage->name), std::string(r.stage->alias), std::string(r.stage->level()),
-                     r.rules ? padded(std::to_string(*r.rules)) : "    -",
+                     r.rules ? pad_count(std::to_string(*r.rules)) : "    -",
                      std::string(r.stage->help_text) + (r.bottom_up ? "; bottom-up" : "")});
   return table_text(cells);
 }

@@ -31,7 +31,7 @@ namespace {
 
 // Count the names in an arg or a dtype that the release does not have. Such names are no errors, because readers accept
 // any name.
-void note_names(StructureReport& out, Release release, Arg a) {
+void count_unknown_names(StructureReport& out, Release release, Arg a) {
   if (a.kind() == Arg::Kind::Raw && a.text() != kNegativeZero && !has_name(release, a.text()))
     out.unknown_names[std::string(a.text())]++;
   if (a.is(RecordClass::Open) && release != Release::Other) {
@@ -43,15 +43,16 @@ void note_names(StructureReport& out, Release release, Arg a) {
           out.unknown_names[std::string(record.name()) + "." + std::string(record.field(i))]++;
   }
   if (a.kind() == Arg::Kind::Tuple || a.kind() == Arg::Kind::Record)
-    for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items()) note_names(out, release, item);
+    for (Arg item : a.kind() == Arg::Kind::Record ? RecordView(a).values() : a.items())
+      count_unknown_names(out, release, item);
 }
-void note_names(StructureReport& out, Release release, DType d) {
+void count_unknown_names(StructureReport& out, Release release, DType d) {
   if (d.scalar_kind() == Scalar::Other && !has_name(release, d.scalar().repr()))
     out.unknown_names[std::string(d.scalar().repr())]++;
 }
 
 // Returns the number of sources of an arithmetic op; 0 for other ops, which may have any number.
-size_t operands_of(UOp u) {
+size_t expected_num_sources(UOp u) {
   if (u.in(ops::Unary)) return 1;
   if (u.in(ops::Binary) || u.in({Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD})) return 2;
   return u.in(ops::Ternary) ? 3 : 0;
@@ -72,10 +73,11 @@ StructureReport check_structure(std::span<const UOp> nodes, bool is_list) {
     const bool is_unknown =
         graph.release() != Release::Other ? !has_op(graph.release(), printed_op_name(u)) : u.is(Op::OTHER);
     if (is_unknown) out.unknown_names["Ops." + std::string(printed_op_name(u))]++;
-    note_names(out, graph.release(), u.dtype());
-    note_names(out, graph.release(), printed_arg(u));
-    if (operands_of(u) && u.num_src() != operands_of(u))
-      add(i, where + " with " + std::to_string(u.num_src()) + " sources, needs " + std::to_string(operands_of(u)));
+    count_unknown_names(out, graph.release(), u.dtype());
+    count_unknown_names(out, graph.release(), printed_arg(u));
+    if (expected_num_sources(u) && u.num_src() != expected_num_sources(u))
+      add(i, where + " with " + std::to_string(u.num_src()) + " sources, needs " +
+                 std::to_string(expected_num_sources(u)));
     if (u.is(Op::RANGE) && u.num_src() == 0) add(i, where + " without a size");
   }
   if (is_list)

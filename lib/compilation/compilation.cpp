@@ -20,30 +20,30 @@ namespace tgc {
 using Kind = StageRow::Kind;
 
 struct Compilation::State {
-  InputGraph in;
+  InputGraph input;
   CompilationSpec spec;
   Target target;
   std::optional<KernelJob> kernel;
   std::optional<TensorJob> tensor;
   UOp ast, current;
-  const StageRow* begun_at = nullptr;
-  const StageRow* at = nullptr;
+  const StageRow* start_row = nullptr;
+  const StageRow* last_row = nullptr;
   std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
   StageObserver* stage_observer = nullptr;
   std::unique_ptr<Fault> fault;  // the graph points to it
-  std::unique_ptr<ShortcutFault> in_shortcut;
+  std::unique_ptr<ShortcutFault> shortcut_fault;
   std::optional<Diag> failure;
   double seconds = 0;
 };
 
 namespace {
 
-Diag no_stages_before(const InputGraph& in) {
+Diag no_earlier_stages_error(const InputGraph& in) {
   return {.message = "a linear list has no stages before it", .file = in.file, .expected = "a graph"};
 }
 
-Diag no_kernel(const Schedule& schedule, const std::string& name, size_t number) {
+Diag missing_kernel_error(const Schedule& schedule, const std::string& name, size_t number) {
   size_t n = schedule.items.size();
   if (number >= n)
     return {.message = "the schedule of '" + name + "' has no kernel '" + std::to_string(number) + "'",
@@ -63,27 +63,28 @@ void log_step(const std::string& name, const Compilation::StepResult& step, doub
   write_log_entry(LogTopic::Compilation, LogLevel::Debug, text + (failed ? ", failed" : ""));
 }
 
-Diag wrong_stage(const InputGraph& in, const StageRow& row) {
+Diag wrong_stage_error(const InputGraph& in, const StageRow& row) {
   const char* what = in.is_tensor_graph ? "a tensor graph" : "a kernel";
   return {.message = std::string(what) + " cannot be the result of '" + std::string(row.name) + "'", .file = in.file,
           .expected = std::string("a stage of ") + (in.is_tensor_graph ? "tensor graphs" : "kernels")};
 }
 
-Diag no_kernel_root(const InputGraph& in) {
+Diag missing_sink_error(const InputGraph& in) {
   Diag out = in.diag_at(in.root, "a kernel ends with a SINK, this one with Ops." + std::string(name_of(in.root.op())));
   out.expected = "what it stores as the sources of Ops.SINK";
   return out;
 }
 
-Diag needs_all_stages(const InputGraph& in, const StageRow& begun_at) {
+Diag needs_all_stages_error(const InputGraph& in, const StageRow& start_row) {
   return {.message = "the schedule of '" + in.info.name +
-                     "' needs data of all stages, but this graph is the result of '" + std::string(begun_at.name) + "'",
+                     "' needs data of all stages, but this graph is the result of '" + std::string(start_row.name) +
+                     "'",
           .expected = "the tensor graph before its first stage"};
 }
 
 // Seeds the faults of TGC_FAULT whose kind is one of `in_rules`, and a fault in a shortcut.
 template <class State>
-Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
+Status seed_faults(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
   std::optional<FaultSpec> faults;
   for (FaultSpec::Kind in : in_rules) {
     auto some = fault_of_environment(in);
@@ -91,17 +92,17 @@ Status arm(State& s, std::initializer_list<FaultSpec::Kind> in_rules) {
     if (*some && faults) faults->other_faults.push_back(std::move(**some));
     else if (*some) faults = std::move(**some);
   }
-  if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.in.graph, s.fault.get());
+  if (faults) s.fault = std::make_unique<Fault>(*faults), set_rewrite_override(*s.input.graph, s.fault.get());
   auto shortcut = fault_of_environment(FaultSpec::Kind::Shortcut);
   if (!shortcut) return shortcut.diag();
   if (!*shortcut) return Unit{};
-  s.in_shortcut = std::make_unique<ShortcutFault>(std::move(**shortcut));
-  set_trial(*s.in.graph, s.in_shortcut.get());
+  s.shortcut_fault = std::make_unique<ShortcutFault>(std::move(**shortcut));
+  set_trial(*s.input.graph, s.shortcut_fault.get());
   return Unit{};
 }
 
 // Lets extract_fault_warnings() report faults in renderers and LLVM that have no effect.
-Status expect_behind_graphs() {
+Status record_backend_faults() {
   for (FaultSpec::Kind in : {FaultSpec::Kind::Renderer, FaultSpec::Kind::Llvm}) {
     auto faults = fault_of_environment(in);
     if (!faults) return faults.diag();
@@ -114,17 +115,17 @@ Status expect_behind_graphs() {
 
 // Removes the seeded faults, because the graph may outlive the compilation.
 template <class State>
-void disarm(State& s) {
-  if (s.fault) set_rewrite_override(*s.in.graph, nullptr);
-  if (s.in_shortcut) set_trial(*s.in.graph, nullptr);
-  s.fault.reset(), s.in_shortcut.reset();
+void remove_faults(State& s) {
+  if (s.fault) set_rewrite_override(*s.input.graph, nullptr);
+  if (s.shortcut_fault) set_trial(*s.input.graph, nullptr);
+  s.fault.reset(), s.shortcut_fault.reset();
 }
 
 // Returns true if the input was taken for a kernel AST, but violates the specification of kernels. A stage's error
 // would then mislead the user.
 template <class State>
-bool looks_like_no_ast(const State& s) {
-  return s.kernel && !s.begun_at && verify(toposort(s.in.root), Spec::Kernel);
+bool violates_kernel_spec(const State& s) {
+  return s.kernel && !s.start_row && verify(toposort(s.input.root), Spec::Kernel);
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ Compilation::~Compilation() {
     set_stage_observer(nullptr);
   } catch (...) {  // drop the exception of StageObserver::end_compilation(), because a destructor must not throw
   }
-  disarm(*state_);
+  remove_faults(*state_);
 }
 
 Result<Compilation> Compilation::begin(InputGraph graph, CompilationSpec spec) {
@@ -149,70 +150,72 @@ Result<Compilation> Compilation::begin(InputGraph graph, CompilationSpec spec) {
     return foreign_graph_error(graph.info.producer.empty() ? "tinygrad " + std::string(name_of(g.release()))
                                                       : graph.info.producer, graph.file);
   auto s = std::make_unique<State>();
-  s->in = std::move(graph);
+  s->input = std::move(graph);
   s->spec = std::move(spec);
-  s->current = s->in.root;
-  if (!s->in.info.stage.empty()) {
-    s->begun_at = find_stage_row(s->in.info.stage);
-    if (!s->begun_at) {
-      Diag unknown = unknown_stage_error(s->in.info.stage);
-      unknown.file = s->in.file;
+  s->current = s->input.root;
+  if (!s->input.info.stage.empty()) {
+    s->start_row = find_stage_row(s->input.info.stage);
+    if (!s->start_row) {
+      Diag unknown = unknown_stage_error(s->input.info.stage);
+      unknown.file = s->input.file;
       return unknown;
     }
-    bool fits = s->in.is_tensor_graph ? s->begun_at->tensor != nullptr : s->begun_at->kernel || !s->in.list.empty();
-    if (s->begun_at->kind == Kind::Ast) s->begun_at = nullptr;
-    else if (!fits) return wrong_stage(s->in, *s->begun_at);
+    bool fits =
+        s->input.is_tensor_graph ? s->start_row->tensor != nullptr : s->start_row->kernel || !s->input.list.empty();
+    if (s->start_row->kind == Kind::Ast) s->start_row = nullptr;
+    else if (!fits) return wrong_stage_error(s->input, *s->start_row);
   }
-  s->at = s->begun_at;
-  if (s->in.is_tensor_graph) {
-    if (auto armed = arm(*s, {FaultSpec::Kind::Tensor}); !armed) return armed.diag();
-    s->tensor.emplace(*s->in.graph);
+  s->last_row = s->start_row;
+  if (s->input.is_tensor_graph) {
+    if (auto armed = seed_faults(*s, {FaultSpec::Kind::Tensor}); !armed) return armed.diag();
+    s->tensor.emplace(*s->input.graph);
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  auto target = parse_recorded_target(s->spec.target.empty() ? "CPU" : s->spec.target, s->in.graph->settings());
+  auto target = parse_recorded_target(s->spec.target.empty() ? "CPU" : s->spec.target, s->input.graph->settings());
   if (!target) return target.diag();
-  if (!s->current.is(Op::SINK)) return no_kernel_root(s->in);
-  if (auto expected = expect_behind_graphs(); !expected) return expected.diag();
+  if (!s->current.is(Op::SINK)) return missing_sink_error(s->input);
+  if (auto expected = record_backend_faults(); !expected) return expected.diag();
   s->target = std::move(*target);
-  if (!s->in.list.empty()) {
-    s->at = &get_stage_row(OutputKind::List);
-    s->outputs.emplace(s->target, s->in.list, s->spec.compile_options);
+  if (!s->input.list.empty()) {
+    s->last_row = &get_stage_row(OutputKind::List);
+    s->outputs.emplace(s->target, s->input.list, s->spec.compile_options);
     s->ast = s->current;
     return Compilation(std::move(s));
   }
-  if (auto armed = arm(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
-  s->kernel.emplace(KernelJob{*s->in.graph, s->target});
+  if (auto armed = seed_faults(*s, {FaultSpec::Kind::Kernel, FaultSpec::Kind::Endless}); !armed) return armed.diag();
+  s->kernel.emplace(KernelJob{*s->input.graph, s->target});
   if (s->spec.should_optimize) s->kernel->should_run_optimizer = *s->spec.should_optimize;
   s->kernel->kernel_name_counts = s->spec.kernel_name_counts;
   if (!s->spec.opts.empty()) {
-    auto opts = read_opts(*s->in.graph, s->spec.opts, "--opts");
+    auto opts = read_opts(*s->input.graph, s->spec.opts, "--opts");
     if (!opts) return opts.diag();
-    bool is_optimized = s->begun_at && s->begun_at >= &get_stage_row(StageKind::Optimizer);
-    if (!is_optimized) s->in.root = s->current = sink_with_opts(s->current, *opts);
+    bool is_optimized = s->start_row && s->start_row >= &get_stage_row(StageKind::Optimizer);
+    if (!is_optimized) s->input.root = s->current = sink_with_opts(s->current, *opts);
   }
-  if (!s->at) s->current = begin_kernel(*s->kernel, s->current);
+  if (!s->last_row) s->current = begin_kernel(*s->kernel, s->current);
   s->ast = s->current;
   return Compilation(std::move(s));
 }
 
-const std::string& Compilation::name() const { return state_->in.info.name; }
-const InputGraph& Compilation::input_graph() const { return state_->in; }
+const std::string& Compilation::name() const { return state_->input.info.name; }
+const InputGraph& Compilation::input_graph() const { return state_->input; }
 const CompilationSpec& Compilation::spec() const { return state_->spec; }
-Graph& Compilation::graph() const { return *state_->in.graph; }
+Graph& Compilation::graph() const { return *state_->input.graph; }
 bool Compilation::is_tensor_graph() const { return state_->tensor.has_value(); }
 const Target& Compilation::target() const { return state_->target; }
 UOp Compilation::ast() const { return state_->ast; }
 UOp Compilation::current_graph() const { return state_->current; }
-const StageRow* Compilation::input_stage() const { return state_->begun_at; }
-const StageRow* Compilation::last_row() const { return state_->at; }
+const StageRow* Compilation::input_stage() const { return state_->start_row; }
+const StageRow* Compilation::last_row() const { return state_->last_row; }
 const std::map<std::string, int>& Compilation::kernel_name_counts() const { return state_->kernel->kernel_name_counts; }
 const TensorJob& Compilation::tensor_job() const { return *state_->tensor; }
 double Compilation::schedule_seconds() const { return state_->seconds; }
 
 const StageRow* Compilation::next_row() const {
   if (state_->failure) return nullptr;
-  const StageRow* row = state_->at ? state_->at + 1 : &get_stage_row(state_->tensor ? Kind::Tensor : Kind::Kernel);
+  const StageRow* row =
+      state_->last_row ? state_->last_row + 1 : &get_stage_row(state_->tensor ? Kind::Tensor : Kind::Kernel);
   const StageRow* end = stage_rows().data() + stage_rows().size();
   if (state_->tensor) return row->kind == Kind::Tensor || row->kind == Kind::Schedule ? row : nullptr;
   while (row < end && row->kernel && row->kernel->applies && !row->kernel->applies(*state_->kernel)) row++;
@@ -230,7 +233,8 @@ Result<Compilation::StepResult> Compilation::run_step() {
   auto note = [&](const auto& result) {
     if (result) return;
     state_->failure = result.diag();
-    if (looks_like_no_ast(*state_)) state_->failure->expected = "an AST; for the result of a stage, pass --from=STAGE";
+    if (violates_kernel_spec(*state_))
+      state_->failure->expected = "an AST; for the result of a stage, pass --from=STAGE";
   };
   if (row->is_graph_stage()) {
     auto result = row->tensor ? run_stage(*row->tensor, *state_->tensor, state_->current)
@@ -238,16 +242,16 @@ Result<Compilation::StepResult> Compilation::run_step() {
     note(result);
     if (result) step.after = state_->current = *result;
   } else if (row->kind == Kind::Schedule) {
-    state_->schedule = state_->begun_at ? needs_all_stages(state_->in, *state_->begun_at)
+    state_->schedule = state_->start_row ? needs_all_stages_error(state_->input, *state_->start_row)
                                 : catch_failures([&] { return create_schedule(*state_->tensor, state_->current); });
     note(*state_->schedule);
   } else {
     if (!state_->outputs) state_->outputs.emplace(*state_->kernel, state_->current, state_->spec.compile_options);
     if (row->is(OutputKind::List)) note(state_->outputs->list());
   }
-  state_->at = row;
+  state_->last_row = row;
   if (state_->tensor) state_->seconds += seconds_since(begin);
-  if (is_logged) log_step(state_->in.info.name, step, seconds_since(begin), state_->failure.has_value());
+  if (is_logged) log_step(state_->input.info.name, step, seconds_since(begin), state_->failure.has_value());
   if (state_->stage_observer) state_->stage_observer->end_stage(*row, state_->failure ? UOp() : state_->current);
   if (state_->failure) return *state_->failure;
   return step;
@@ -282,7 +286,8 @@ Result<KernelOutputs*> Compilation::outputs() {
 const Result<Schedule>& Compilation::schedule() {
   TGC_CHECK(state_->tensor, "a kernel has no schedule");
   static const StageRow& row = get_stage_row(StageRow::Kind::Schedule);
-  if (!state_->schedule && state_->begun_at) state_->schedule = needs_all_stages(state_->in, *state_->begun_at);
+  if (!state_->schedule && state_->start_row)
+    state_->schedule = needs_all_stages_error(state_->input, *state_->start_row);
   if (!state_->schedule) (void)run_through_stage(row);
   if (!state_->schedule) state_->schedule = *state_->failure;
   return *state_->schedule;
@@ -294,7 +299,7 @@ Result<std::string> Compilation::schedule_text(bool as_json) {
   std::vector<std::string> user_operation;
   for (size_t i = 0; i < made->items.size(); i++) user_operation.push_back(kernel_user_operation(i));
   MemoryPlan plan = plan_memory(*made, graph().settings());
-  return as_json ? schedule_json(*made, plan, schedule_key(), user_operation, state_->in.buffer_names)
+  return as_json ? schedule_json(*made, plan, schedule_key(), user_operation, state_->input.buffer_names)
                  : schedule_listing(*made, plan, schedule_key(), user_operation);
 }
 
@@ -309,7 +314,7 @@ Result<std::string> Compilation::row_output(const StageRow& row) {
                            std::string(row.name) + "'",
                 .expected = state_->tensor ? "a stage of tensor graphs, or one of its kernels" : "a stage of kernels"};
   auto made = outputs();
-  return made ? row.output->make(**made) : Result<std::string>(made.diag());
+  return made ? row.output->make_output(**made) : Result<std::string>(made.diag());
 }
 
 Result<CompileJob> Compilation::make_compile_job() {
@@ -334,21 +339,22 @@ std::string Compilation::kernel_target(size_t number) {
 }
 
 std::string Compilation::kernel_user_operation(size_t number) const {
-  const GoldenRecord* record = state_->in.record.get();
+  const GoldenRecord* record = state_->input.record.get();
   return record && number < record->kernels.size() ? methods_text(record->kernels[number].metadata) : "";
 }
 
 Result<Compilation> Compilation::kernel(size_t number) {
   auto& made = schedule();
   if (!made) return made.diag();
-  if (number >= made->items.size() || !made->items[number].ast.is(Op::SINK)) return no_kernel(*made, name(), number);
+  if (number >= made->items.size() || !made->items[number].ast.is(Op::SINK))
+    return missing_kernel_error(*made, name(), number);
   InputGraph own;
   own.graph = std::make_unique<Graph>(graph().settings());
   own.root = copy_into(*own.graph, made->items[number].ast);
   CompilationSpec spec = state_->spec;
   spec.target = kernel_target(number);
-  own.info = {.name = kernel_name(number), .target = spec.target, .settings = state_->in.info.settings};
-  own.file = state_->in.file;
+  own.info = {.name = kernel_name(number), .target = spec.target, .settings = state_->input.info.settings};
+  own.file = state_->input.file;
   own.user_operation = kernel_user_operation(number);
   return begin(std::move(own), std::move(spec));
 }
@@ -369,21 +375,21 @@ Result<Compilation> Compilation::fork() const {
   if (state_->failure) return *state_->failure;
   InputGraph copy;
   copy.graph = std::make_unique<Graph>(graph().settings());
-  copy.info = state_->in.info;
-  copy.is_tensor_graph = state_->in.is_tensor_graph;
-  copy.file = state_->in.file;
-  copy.record = state_->in.record;
-  copy.user_operation = state_->in.user_operation;
+  copy.info = state_->input.info;
+  copy.is_tensor_graph = state_->input.is_tensor_graph;
+  copy.file = state_->input.file;
+  copy.record = state_->input.record;
+  copy.user_operation = state_->input.user_operation;
   if (state_->tensor) {  // later tensor stages need data of earlier ones, so run them again
     copy.root = copy_into(*copy.graph, state_->ast);
     auto again = begin(std::move(copy), state_->spec);
-    if (again && state_->at)
-      if (auto status = again->run_through_stage(*state_->at); !status) return status.diag();
+    if (again && state_->last_row)
+      if (auto status = again->run_through_stage(*state_->last_row); !status) return status.diag();
     return again;
   }
-  if (!state_->kernel) return no_stages_before(state_->in);
+  if (!state_->kernel) return no_earlier_stages_error(state_->input);
   copy.root = copy_into(*copy.graph, state_->current);
-  const StageRow* stage = state_->at;
+  const StageRow* stage = state_->last_row;
   while (stage && !stage->kernel) stage--;  // go back to the last graph stage, because the fork makes its own outputs
   copy.info.stage = stage ? stage->name : "";
   CompilationSpec spec = state_->spec;
@@ -398,8 +404,8 @@ Result<Compilation> Compilation::fork() const {
 
 InputGraph Compilation::take_input() && {
   set_stage_observer(nullptr);
-  disarm(*state_);
-  return std::move(state_->in);
+  remove_faults(*state_);
+  return std::move(state_->input);
 }
 
 void Compilation::set_stage_observer(StageObserver* stage_observer) {
@@ -408,7 +414,7 @@ void Compilation::set_stage_observer(StageObserver* stage_observer) {
 }
 
 Status run_with_observer(Compilation& compilation, StageObserver& stage_observer) {
-  if (!compilation.input_graph().list.empty()) return no_stages_before(compilation.input_graph());
+  if (!compilation.input_graph().list.empty()) return no_earlier_stages_error(compilation.input_graph());
   compilation.set_stage_observer(&stage_observer);
   if (!compilation.is_tensor_graph()) {
     Status status = compilation.run_through_stage(get_stage_row(OutputKind::List));

@@ -13,43 +13,44 @@ namespace tgc {
 namespace {
 
 using Kind = StageRow::Kind;
-using Texts = std::vector<DumpText>;
+using DumpTexts = std::vector<DumpText>;
 
-class Dump {
+class GraphDumper {
  public:
-  Dump(Compilation& compilation, const DumpPlan& plan) : c_(compilation), plan_(plan) {}
+  GraphDumper(Compilation& compilation, const DumpPlan& plan) : compilation_(compilation), plan_(plan) {}
 
-  Result<Texts> run() {
-    if (plan_.stage_observer) c_.set_stage_observer(plan_.stage_observer);
-    auto status = make();
+  Result<DumpTexts> collect_texts() {
+    if (plan_.stage_observer) compilation_.set_stage_observer(plan_.stage_observer);
+    auto status = add_all_texts();
     if (!status) return status.diag();
     return std::move(texts_);
   }
 
  private:
-  Status make() {
-    if (!c_.input_graph().list.empty()) {
-      if (auto status = add_listing(); !status) return status;
+  Status add_all_texts() {
+    if (!compilation_.input_graph().list.empty()) {
+      if (auto status = add_input_list(); !status) return status;
     } else if (auto status = add_graphs(); !status) {
       return status;
     }
-    if (plan_.dumps_only_input) return done();
+    if (plan_.dumps_only_input) return finish_dump();
     for (const StageRow& row : stage_rows())
-      if (plan_.is_wanted(row) && is_ours(row) && !(row.is(OutputKind::List) && !c_.input_graph().list.empty()))
+      if (plan_.is_wanted(row) && is_own_output(row) &&
+          !(row.is(OutputKind::List) && !compilation_.input_graph().list.empty()))
         if (auto status = add_output(row); !status) return status;
-    if (c_.is_tensor_graph() && wants_kernels())
+    if (compilation_.is_tensor_graph() && wants_kernels())
       if (auto status = add_kernels(); !status) return status;
-    return done();
+    return finish_dump();
   }
-  Status done() {
-    if (texts_.empty() && !c_.input_graph().list.empty())
-      return Diag{.message = "a linear list has no stages before it", .file = c_.input_graph().file,
+  Status finish_dump() {
+    if (texts_.empty() && !compilation_.input_graph().list.empty())
+      return Diag{.message = "a linear list has no stages before it", .file = compilation_.input_graph().file,
                   .expected = "linear, source, program or an output of a compiler"};
-    return plan_.on_compiled ? plan_.on_compiled(c_) : Unit{};
+    return plan_.on_compiled ? plan_.on_compiled(compilation_) : Unit{};
   }
 
-  bool is_ours(const StageRow& row) const {
-    return c_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
+  bool is_own_output(const StageRow& row) const {
+    return compilation_.is_tensor_graph() ? row.kind == Kind::Schedule : row.kind == Kind::Output;
   }
 
   bool wants_kernels() const {
@@ -58,14 +59,15 @@ class Dump {
   }
 
   Status add_graphs() {
-    const StageRow* given = c_.last_row() ? c_.last_row() : &get_stage_row(StageRow::Kind::Ast);
-    bool asked_for =
-        plan_.is_wanted(*given) || (c_.is_tensor_graph() && plan_.is_wanted(get_stage_row(StageRow::Kind::Ast)));
+    const StageRow* given = compilation_.last_row() ? compilation_.last_row() : &get_stage_row(StageRow::Kind::Ast);
+    bool asked_for = plan_.is_wanted(*given) ||
+                     (compilation_.is_tensor_graph() && plan_.is_wanted(get_stage_row(StageRow::Kind::Ast)));
     if (plan_.dumps_only_input || asked_for)
-      if (auto status = add_graph(*given, c_.input_graph().root); !status) return status;
+      if (auto status = add_graph(*given, compilation_.input_graph().root); !status) return status;
     if (plan_.dumps_only_input) return Unit{};
-    for (const StageRow* row = c_.next_row(); row && row->is_graph_stage() && more_wanted(*row); row = c_.next_row()) {
-      auto step = c_.run_step();
+    for (const StageRow* row = compilation_.next_row(); row && row->is_graph_stage() && is_later_row_wanted(*row);
+         row = compilation_.next_row()) {
+      auto step = compilation_.run_step();
       if (!step) return step.diag();
       if (!plan_.is_wanted(*step->row) && !(plan_.dumps_changed_graphs && step->has_changed())) continue;
       if (auto status = add_graph(*step->row, step->after); !status) return status;
@@ -73,51 +75,52 @@ class Dump {
     return Unit{};
   }
 
-  bool more_wanted(const StageRow& row) const {
-    if (plan_.dumps_changed_graphs || (c_.is_tensor_graph() && wants_kernels())) return true;
-    return std::ranges::any_of(plan_.wanted_rows,
-                               [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_ours(*w)); });
+  bool is_later_row_wanted(const StageRow& row) const {
+    if (plan_.dumps_changed_graphs || (compilation_.is_tensor_graph() && wants_kernels())) return true;
+    return std::ranges::any_of(
+        plan_.wanted_rows, [&](const StageRow* w) { return w >= &row && (w->kind == row.kind || is_own_output(*w)); });
   }
 
   Status add_graph(const StageRow& row, UOp graph) {
     Format format = plan_.format.value_or(Format::Pyrender);
-    return add(row, file_extension_of(format), write_graph(format, graph, info_at(row)));
+    return add_text(row, file_extension_of(format), write_graph(format, graph, info_at(row)));
   }
   GraphInfo info_at(const StageRow& row) const {
-    GraphInfo info = c_.input_graph().info;
+    GraphInfo info = compilation_.input_graph().info;
     if (row.kind != Kind::Ast || plan_.is_self_describing || !plan_.dumps_only_input) info.stage = row.name;
     else info.stage.clear();
-    if (!c_.is_tensor_graph() && !plan_.dumps_only_input) info.target = c_.target().name();
+    if (!compilation_.is_tensor_graph() && !plan_.dumps_only_input) info.target = compilation_.target().name();
     return info;
   }
 
-  Status add(const StageRow& row, std::string_view extension, Result<std::string> text) {
+  Status add_text(const StageRow& row, std::string_view extension, Result<std::string> text) {
     if (!text) return text.diag();
-    texts_.push_back({c_.name(), &row, std::string(extension), std::move(*text)});
+    texts_.push_back({compilation_.name(), &row, std::string(extension), std::move(*text)});
     return Unit{};
   }
 
-  Status add_listing() {
+  Status add_input_list() {
     const StageRow& linear = get_stage_row(OutputKind::List);
     if (!plan_.is_wanted(linear) && !plan_.dumps_only_input) return Unit{};
-    return add_list(linear, c_.input_graph().list);
+    return add_list(linear, compilation_.input_graph().list);
   }
 
   Status add_output(const StageRow& row) {
     if (row.is(OutputKind::List) && (plan_.is_self_describing || plan_.format)) {
-      auto& list = c_.list();
+      auto& list = compilation_.list();
       return list ? add_list(row, *list) : Status(list.diag());
     }
-    if (row.kind == Kind::Schedule && plan_.format == Format::Json) return add(row, "json", c_.schedule_as_json());
-    auto text = c_.row_output(row);
+    if (row.kind == Kind::Schedule && plan_.format == Format::Json)
+      return add_text(row, "json", compilation_.schedule_as_json());
+    auto text = compilation_.row_output(row);
     bool is_binary = row.output && row.output->is_binary;
     if (text && !is_binary && !text->empty() && text->back() != '\n') *text += '\n';
     if (text && plan_.explains_fusion && row.kind == Kind::Schedule) {
-      auto why = fusion_text(c_);
+      auto why = fusion_text(compilation_);
       if (!why) return why.diag();
       *text += *why;
     }
-    return add(row, row.extension, std::move(text));
+    return add_text(row, row.extension, std::move(text));
   }
   // print_uops, the default format, has a header only with `is_self_describing`.
   Status add_list(const StageRow& row, std::span<const UOp> list) {
@@ -125,30 +128,30 @@ class Dump {
     GraphInfo info = format == Format::Uops && !plan_.is_self_describing ? GraphInfo() : info_at(row);
     // These formats lose the order of the list, so the header must not name the stage `linear`.
     if (format == Format::Pyrender || format == Format::Repr) info.stage.clear();
-    return add(row, file_extension_of(format), write_list(format, list, info));
+    return add_text(row, file_extension_of(format), write_list(format, list, info));
   }
 
-  bool one_by_one() const { return plan_.on_compiled || plan_.stage_observer; }
+  bool is_sequential() const { return plan_.on_compiled || plan_.stage_observer; }
 
   Status add_kernels() {
-    if (auto& schedule = c_.schedule(); !schedule) return schedule.diag();
-    const std::vector<size_t> numbers = c_.kernel_numbers(), like = equal_kernels(numbers);
-    std::vector<Result<Texts>> made(numbers.size(), Texts());
+    if (auto& schedule = compilation_.schedule(); !schedule) return schedule.diag();
+    const std::vector<size_t> numbers = compilation_.kernel_numbers(), like = find_equal_kernels(numbers);
+    std::vector<Result<DumpTexts>> made(numbers.size(), DumpTexts());
     auto make_texts = [&](size_t i) {
       if (like[i] != i) return;
-      auto kernel = c_.kernel(numbers[i]);
-      made[i] = kernel ? Dump(*kernel, plan_).run() : Result<Texts>(kernel.diag());
+      auto kernel = compilation_.kernel(numbers[i]);
+      made[i] = kernel ? GraphDumper(*kernel, plan_).collect_texts() : Result<DumpTexts>(kernel.diag());
     };
     auto tell = [&](size_t i) {
       if (plan_.progress) plan_.progress(i + 1, numbers.size());
     };
-    if (auto status = parallel_for(numbers.size(), one_by_one() ? 1 : plan_.num_threads, make_texts, tell); !status)
+    if (auto status = parallel_for(numbers.size(), is_sequential() ? 1 : plan_.num_threads, make_texts, tell); !status)
       return status;
     for (size_t i = 0; i < made.size(); i++) {
-      const Result<Texts>& texts = made[like[i]];
+      const Result<DumpTexts>& texts = made[like[i]];
       if (!texts) return texts.diag();
       for (DumpText text : *texts) {
-        text.graph_name = c_.kernel_name(numbers[i]);
+        text.graph_name = compilation_.kernel_name(numbers[i]);
         if (like[i] != i) text.text = text_with_name(std::move(text.text), text.graph_name);
         texts_.push_back(std::move(text));
       }
@@ -158,21 +161,22 @@ class Dump {
 
   // Returns for each kernel the index of the first equal kernel, whose texts are copied; or the kernel's own index if
   // kernels are compiled one at a time, or in formats where text_with_name() cannot replace names.
-  std::vector<size_t> equal_kernels(const std::vector<size_t>& numbers) {
-    bool names_are_in_texts = one_by_one() || plan_.format == Format::Json || plan_.format == Format::Dot;
+  std::vector<size_t> find_equal_kernels(const std::vector<size_t>& numbers) {
+    bool names_are_in_texts = is_sequential() || plan_.format == Format::Json || plan_.format == Format::Dot;
     std::map<std::pair<uint32_t, std::string>, size_t> first;
     std::vector<size_t> out;
     for (size_t i = 0; i < numbers.size(); i++) {
-      UOp ast = c_.schedule()->items[numbers[i]].ast;
-      out.push_back(
-          names_are_in_texts ? i : first.emplace(std::pair(ast.id(), c_.kernel_target(numbers[i])), i).first->second);
+      UOp ast = compilation_.schedule()->items[numbers[i]].ast;
+      out.push_back(names_are_in_texts
+                        ? i
+                        : first.emplace(std::pair(ast.id(), compilation_.kernel_target(numbers[i])), i).first->second);
     }
     return out;
   }
 
-  Compilation& c_;
+  Compilation& compilation_;
   const DumpPlan& plan_;
-  Texts texts_;
+  DumpTexts texts_;
 };
 
 constexpr std::string_view kAll = "all", kChanged = "changed";
@@ -207,7 +211,9 @@ std::string DumpText::file_name(const std::string& stem) const {
   return stem + "." + number + "." + row->slug + "." + extension;
 }
 
-Result<Texts> make_dump_texts(Compilation& compilation, const DumpPlan& plan) { return Dump(compilation, plan).run(); }
+Result<DumpTexts> make_dump_texts(Compilation& compilation, const DumpPlan& plan) {
+  return GraphDumper(compilation, plan).collect_texts();
+}
 
 std::string make_json_document(const std::vector<DumpText>& texts) {
   return json_text([&](JsonWriter& json) {

@@ -14,18 +14,18 @@ namespace {
 
 using StoreReason = IndexingContext::StoreReason;
 
-class StageKeeper : public StageObserver {
+class StageGraphRecorder : public StageObserver {
  public:
-  UOp indexed;
-  UOp kept;
-  UOp stored;
+  UOp indexed_graph;
+  UOp cleaned_graph;
+  UOp stored_graph;
 
   void begin_stage(const StageRow& row, UOp input) override {
-    if (row.name == "apply rangeify") indexed = input;
+    if (row.name == "apply rangeify") indexed_graph = input;
   }
   void end_stage(const StageRow& row, UOp result) override {
-    if (row.name == "symbolic+reduce_collapse+debuf") kept = result;
-    if (row.name == "bufferize to store") stored = result;
+    if (row.name == "symbolic+reduce_collapse+debuf") cleaned_graph = result;
+    if (row.name == "bufferize to store") stored_graph = result;
   }
 };
 
@@ -41,7 +41,7 @@ std::string node_text(UOp u) {
   return out + ")";
 }
 
-StorageReason reason_of(UOp node, const IndexingContext::RealizedAxes& realized) {
+StorageReason storage_reason_of(UOp node, const IndexingContext::RealizedAxes& realized) {
   const std::string_view word = realized.reason == StoreReason::Output        ? "output"
                                 : realized.reason == StoreReason::Source      ? "source"
                                 : realized.reason == StoreReason::UsersDiffer ? "users"
@@ -50,13 +50,13 @@ StorageReason reason_of(UOp node, const IndexingContext::RealizedAxes& realized)
   return explain_storage(word, op_text(node), realized.reading_op ? op_text(realized.reading_op) : "");
 }
 
-void add_keeper(StorageReason& reason, UOp bufferize) {
+void add_removal_cost(StorageReason& reason, UOp bufferize) {
   const BufferRequirements k = buffer_requirements(bufferize);
   if (k.is_removable) add_storage_cost(reason, k.num_buffers, k.has_buffer_reduction);
 }
 
 // `tag` has indices into TensorJob::numbered_nodes.
-std::vector<size_t> numbers_of(Arg tag) {
+std::vector<size_t> node_numbers_of(Arg tag) {
   std::vector<size_t> out;
   if (tag.is_tuple())
     for (Arg n : tag.items())
@@ -65,9 +65,11 @@ std::vector<size_t> numbers_of(Arg tag) {
 }
 
 // Returns the numbers in the tag of the BUFFERIZE or STORE `by` or, if it has no tag, of its value.
-std::vector<size_t> numbers_of(UOp by, UOp value) { return numbers_of(by.tag().is_none() ? value.tag() : by.tag()); }
+std::vector<size_t> node_numbers_of(UOp by, UOp value) {
+  return node_numbers_of(by.tag().is_none() ? value.tag() : by.tag());
+}
 
-std::string list_of(const std::vector<size_t>& numbers) {
+std::string join_numbers(const std::vector<size_t>& numbers) {
   std::string out;
   for (size_t n : numbers) out += (out.empty() ? "" : ", ") + std::to_string(n);
   return out;
@@ -75,20 +77,20 @@ std::string list_of(const std::vector<size_t>& numbers) {
 
 class FusionReport {
  public:
-  FusionReport(Compilation& c, const StageKeeper& stages)
+  FusionReport(Compilation& c, const StageGraphRecorder& stages)
       : job_(c.tensor_job()), schedule_(*c.schedule()) {
-    for (UOp u : toposort(stages.indexed))
+    for (UOp u : toposort(stages.indexed_graph))
       if (auto* realized = job_.indexing->realize_map.find(u))
-        for (size_t n : numbers_of(u.tag())) reasons_.try_emplace(n, reason_of(u, *realized));
-    for (UOp u : toposort(stages.kept))
+        for (size_t n : node_numbers_of(u.tag())) reasons_.try_emplace(n, storage_reason_of(u, *realized));
+    for (UOp u : toposort(stages.cleaned_graph))
       if (u.is(Op::BUFFERIZE))
-        for (size_t n : numbers_of(u, u.src(0)))
-          if (auto it = reasons_.find(n); it != reasons_.end()) add_keeper(it->second, u);
-    for (UOp u : toposort(stages.stored)) {
+        for (size_t n : node_numbers_of(u, u.src(0)))
+          if (auto it = reasons_.find(n); it != reasons_.end()) add_removal_cost(it->second, u);
+    for (UOp u : toposort(stages.stored_graph)) {
       if (!u.is(Op::STORE)) continue;
       UOp buffer = u.src(0);
       while (buffer.num_src() && !buffer.is(Op::BUFFER)) buffer = buffer.src(0);
-      for (size_t n : numbers_of(u, u.src(1))) of_buffer_[job_.original_buffer(buffer)].push_back(n);
+      for (size_t n : node_numbers_of(u, u.src(1))) nodes_by_buffer_[job_.original_buffer(buffer)].push_back(n);
     }
   }
 
@@ -103,18 +105,19 @@ class FusionReport {
     kernel = 0;
     for (const ScheduleItem& item : schedule_.items) {
       const size_t buffer = item.buffers[0];
-      out += "\nkernel " + std::to_string(kernel) + " stores buffer " + std::to_string(buffer) + about(buffer);
+      out += "\nkernel " + std::to_string(kernel) + " stores buffer " + std::to_string(buffer) +
+             buffer_reason_text(buffer);
       auto read = readers.find(buffer);
-      if (read != readers.end()) out += "  read by kernel " + list_of(read->second) + "\n";
+      if (read != readers.end()) out += "  read by kernel " + join_numbers(read->second) + "\n";
       kernel++;
     }
     return out;
   }
 
  private:
-  std::string about(size_t buffer) const {
-    auto numbers = of_buffer_.find(schedule_.buffers[buffer].uop);
-    if (numbers == of_buffer_.end()) return "\n";
+  std::string buffer_reason_text(size_t buffer) const {
+    auto numbers = nodes_by_buffer_.find(schedule_.buffers[buffer].uop);
+    if (numbers == nodes_by_buffer_.end()) return "\n";
     std::string out;
     for (size_t n : numbers->second) {
       auto reason = reasons_.find(n);
@@ -129,7 +132,8 @@ class FusionReport {
   const TensorJob& job_;
   const Schedule& schedule_;
   std::map<size_t, StorageReason> reasons_;
-  std::unordered_map<UOp, std::vector<size_t>> of_buffer_;  // the numbers of the nodes whose value the buffer holds
+  std::unordered_map<UOp, std::vector<size_t>>
+      nodes_by_buffer_;  // the numbers of the nodes whose value the buffer holds
 };
 
 }  // namespace
@@ -158,7 +162,7 @@ void add_storage_cost(StorageReason& reason, size_t buffers, bool has_buffer_red
   if (reason.is_final) return;
   if (buffers > 3) {
     reason.reason_text +=
-        "; and its value reads " + counted(buffers, "buffer") + ", more than the 3 that are read again";
+        "; and its value reads " + count_text(buffers, "buffer") + ", more than the 3 that are read again";
     reason.remedy = "at most 3 buffers";
   } else if (has_buffer_reduction) {
     reason.reason_text += "; and it reduces a buffer, which each use would repeat";
@@ -170,7 +174,7 @@ Result<std::string> fusion_text(const Compilation& c) {
     InputGraph in{.graph = std::make_unique<Graph>(c.graph().settings()), .info = c.input_graph().info};
     in.root = copy_into(*in.graph, c.ast()), in.is_tensor_graph = true;
     Compilation copy = std::move(Compilation::begin(std::move(in), c.spec()).value_or_throw());
-    StageKeeper stages;
+    StageGraphRecorder stages;
     copy.set_stage_observer(&stages);
     if (auto& schedule = copy.schedule(); !schedule) throw Failure(schedule.diag());
     const std::string out = FusionReport(copy, stages).text();

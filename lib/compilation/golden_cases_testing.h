@@ -39,7 +39,7 @@ inline std::vector<GoldenCase> all_golden_cases() {
   return out;
 }
 
-inline Compilation begin(const GoldenCase& c, const std::function<void(Graph&)>& prepare = {}) {
+inline Compilation begin_golden_case(const GoldenCase& c, const std::function<void(Graph&)>& prepare = {}) {
   auto in = load_graph_text(c.settings, InputKind::Pyrender, c.record.ast, c.record.id);
   REQUIRE(in);
   in->is_tensor_graph = c.record.target.empty();
@@ -54,7 +54,7 @@ inline Compilation begin(const GoldenCase& c, const std::function<void(Graph&)>&
 using StageGraphs = std::vector<UOp>;
 
 inline StageGraphs run_all_stages(const GoldenCase& c, Graph& common, const std::function<void(Graph&)>& prepare = {}) {
-  Compilation compilation = begin(c, prepare);
+  Compilation compilation = begin_golden_case(c, prepare);
   StageGraphs out;
   const StageRow* row = compilation.next_row();
   for (; row && row->is_graph_stage(); row = compilation.next_row())

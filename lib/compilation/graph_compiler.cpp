@@ -95,7 +95,7 @@ Status GraphCompiler::check_kernel(const InputGraph& in, const std::string& kern
 
 namespace {
 
-class OwnCompiler : public GraphCompiler {
+class NativeCompiler : public GraphCompiler {
  public:
   using GraphCompiler::GraphCompiler;
 
@@ -226,7 +226,7 @@ class OwnCompiler : public GraphCompiler {
 }  // namespace
 
 std::shared_ptr<const GraphCompiler> make_native_compiler(CompilerChoices choices) {
-  return std::make_shared<OwnCompiler>(std::move(choices));
+  return std::make_shared<NativeCompiler>(std::move(choices));
 }
 
 CompileQuestion question_about_graph(const InputGraph& graph) {

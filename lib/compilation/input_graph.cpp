@@ -81,7 +81,7 @@ InputGraph import_input(InputGraph in, const Settings& settings) {
     refused = why.node ? in.diag_at(why.node, imported.diag().message + ", in " + producer) : imported.diag();
     return in;
   }
-  Places places;
+  NodePlaces places;
   for (uint32_t id = 0; id < imported->graph->size(); id++)
     if (UOp original = imported->origins->original_of_node(imported->graph->at(id)))
       places.push_back({id, offset_of_node(in.read_report.places, original.id())});

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kModelSeconds = 1800;  // for a model, which tinygrad schedules, compiles and runs
 
-using Values = std::vector<std::pair<std::string, std::string>>;
+using SettingValues = std::vector<std::pair<std::string, std::string>>;
 
 std::optional<std::string> device_of_kernel(UOp ast) {
   for (UOp u : toposort(ast))
@@ -47,7 +47,7 @@ class LiveCompiler : public GraphCompiler {
     auto out = graph_of_record(std::move(*made), in.file);
     if (!out) return out;
     out->read_report.repro = in.read_report.repro, out->info.settings = in.info.settings;
-    return kernel.empty() || !in.is_tensor_graph ? std::move(out) : kernel_of(*out, kernel);
+    return kernel.empty() || !in.is_tensor_graph ? std::move(out) : load_kernel(*out, kernel);
   }
 
   bool can_compile(const InputGraph&) const override { return false; }
@@ -58,16 +58,16 @@ class LiveCompiler : public GraphCompiler {
       return made ? self->pipeline(std::move(*made)) : Result<std::unique_ptr<Pipeline>>(made.diag());
     };
     auto again = [=](const InputGraph& before, const RuleMatch& left_out) {
-      return pipeline_of(self->without(before, left_out));
+      return pipeline_of(self->compile_without_match(before, left_out));
     };
     auto kernel = [=](const InputGraph& schedule, size_t number) {
-      return pipeline_of(self->kernel_of(schedule, std::to_string(number)));
+      return pipeline_of(self->load_kernel(schedule, std::to_string(number)));
     };
     return make_recorded_pipeline(std::move(in), again, kernel);
   }
 
   Result<GoldenRecord> record_of_input(const InputGraph& in) const override {
-    auto question = question_of(in);
+    auto question = make_question(in);
     return question ? tinygrad_->ask_process(*question) : Result<GoldenRecord>(question.diag());
   }
 
@@ -107,7 +107,7 @@ class LiveCompiler : public GraphCompiler {
 
   // Returns the recorded settings that this tinygrad has, overridden by --set. Throws Failure if a --set is malformed
   // or names a setting that this tinygrad does not have.
-  Values settings_of_question(const GoldenSettings& recorded) const {
+  SettingValues settings_of_question(const GoldenSettings& recorded) const {
     GoldenSettings out;
     for (auto& [name, value] : recorded)
       if (facts().settings.contains(name)) out[name] = value;
@@ -138,7 +138,7 @@ class LiveCompiler : public GraphCompiler {
     return has_arch ? whole->name() : target;
   }
 
-  Result<CompileQuestion> question_of(const InputGraph& in) const {
+  Result<CompileQuestion> make_question(const InputGraph& in) const {
     return catch_failures([&] {
       const CompileOverrides& over = choices_.overrides;
       if (!over.start_stage.empty() || !in.list.empty() || !(in.info.stage.empty() || in.info.stage == "ast"))
@@ -164,7 +164,7 @@ class LiveCompiler : public GraphCompiler {
 
   // Compiles kernel number `kernel` of `schedule`, a graph with a record. Fails if there is no such kernel, if it
   // is a copy, or if it does not compile.
-  Result<InputGraph> kernel_of(const InputGraph& schedule, const std::string& kernel) const {
+  Result<InputGraph> load_kernel(const InputGraph& schedule, const std::string& kernel) const {
     return catch_failures([&] {
       const GoldenRecord& record = *schedule.record;
       size_t number = record.kernels.size();
@@ -184,10 +184,10 @@ class LiveCompiler : public GraphCompiler {
     });
   }
 
-  Result<InputGraph> without(const InputGraph& in, const RuleMatch& match) const {
+  Result<InputGraph> compile_without_match(const InputGraph& in, const RuleMatch& match) const {
     const GoldenRecord& before = *in.record;
     CompileQuestion question{.id = before.id, .target = before.target, .graph_json = before.ast,
-                             .is_tensor_graph = in.is_tensor_graph, .is_live = true, .left_out_match = match};
+                             .is_tensor_graph = in.is_tensor_graph, .is_live = true, .excluded_match = match};
     for (auto& [name, value] : before.settings)
       if (value) question.settings.emplace_back(name, *value);
     auto record = tinygrad_->ask_process(question);

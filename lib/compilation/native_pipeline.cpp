@@ -12,22 +12,23 @@ namespace {
 bool is_traced(const StageRow& row) { return has_rewrites(row) && (!row.output || row.is(OutputKind::List)); }
 
 // Suppresses rewrite number `number` (from 1) of a compilation, as if its rule had not matched.
-class LeaveOut : public RewriteOverride {
+class RewriteSuppressor : public RewriteOverride {
  public:
-  LeaveOut(Graph& graph, uint64_t number) : inner_(rewrite_override_of(graph)), left_(number) {
+  RewriteSuppressor(Graph& graph, uint64_t number)
+      : inner_override_(rewrite_override_of(graph)), num_rewrites_left_(number) {
     set_rewrite_override(graph, this);
   }
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
-    if (inner_) after = inner_->choose_result(hit, before, after);
-    return --left_ ? after : UOp();
+    if (inner_override_) after = inner_override_->choose_result(hit, before, after);
+    return --num_rewrites_left_ ? after : UOp();
   }
 
  private:
-  RewriteOverride* const inner_;
-  uint64_t left_;
+  RewriteOverride* const inner_override_;
+  uint64_t num_rewrites_left_;
 };
 
-Result<Compilation> begin_again(const Compilation& c) {
+Result<Compilation> restart_compilation(const Compilation& c) {
   const InputGraph& in = c.input_graph();
   if (!in.list.empty()) return Diag{.message = "a linear list has no stages before it", .file = in.file};
   InputGraph copy{.graph = std::make_shared<Graph>(in.graph->settings()),
@@ -44,15 +45,16 @@ class NativePipeline : public Pipeline {
  public:
   // `left_out`: the number of the rewrite to suppress; 0: none.
   explicit NativePipeline(Compilation compilation, uint64_t left_out = 0)
-      : begun_(std::move(compilation)), left_out_(left_out) {
-    if (left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(begun_.graph(), left_out_));
+      : compilation_(std::move(compilation)), suppressed_rewrite_(left_out) {
+    if (suppressed_rewrite_)
+      suppressors_.push_back(std::make_unique<RewriteSuppressor>(compilation_.graph(), suppressed_rewrite_));
   }
 
-  const InputGraph& input() const override { return begun_.input_graph(); }
+  const InputGraph& input() const override { return compilation_.input_graph(); }
   std::string producer() const override { return "tgc"; }
-  std::string target() const override { return begun_.is_tensor_graph() ? "" : begun_.target().name(); }
+  std::string target() const override { return compilation_.is_tensor_graph() ? "" : compilation_.target().name(); }
   std::string_view kind() const override { return "native"; }
-  const StageRow* input_stage() const override { return begun_.input_stage(); }
+  const StageRow* input_stage() const override { return compilation_.input_stage(); }
   bool has_ability(Ability ability) const override { return ability != Ability::Recording; }
 
   Result<std::vector<Stage>> stages() override {
@@ -60,22 +62,23 @@ class NativePipeline : public Pipeline {
     std::vector<Stage> out{{&get_stage_row(StageRow::Kind::Ast)}};
     for (const Row& row : rows_)
       out.push_back({row.stage, row.stage->is_graph_stage() ? std::optional(row.changes_graph()) : std::nullopt});
-    if (begun_.is_tensor_graph()) out.push_back({&get_stage_row(StageRow::Kind::Schedule)});
+    if (compilation_.is_tensor_graph()) out.push_back({&get_stage_row(StageRow::Kind::Schedule)});
     else for (OutputKind kind : {OutputKind::Source, OutputKind::LaunchFacts}) out.push_back({&get_stage_row(kind)});
     return out;
   }
 
   Result<std::span<const Row>> rows() override {
-    if (!ran_)
-      if (auto status = run(); !status) return status.diag();
+    if (!run_compilation_)
+      if (auto status = run_all_stages(); !status) return status.diag();
     return std::span<const Row>(rows_);
   }
-  UOp ast() const override { return ran_->ast(); }
+  UOp ast() const override { return run_compilation_->ast(); }
 
   Result<ImportedGraph> imported_graph(const Row& row) override {
     if (!row.result && row.list.empty())
       return row.error ? *row.error : Diag{"the stage '" + std::string(row.stage->name) + "' failed"};
-    return ImportedGraph{borrow_graph(ran_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
+    return ImportedGraph{
+        borrow_graph(run_compilation_->graph()), row.list.empty() ? row.result : row.list.back(), row.list, {}};
   }
 
   Result<std::vector<UOp>> graphs(StageSelection& stages) override {
@@ -99,10 +102,10 @@ class NativePipeline : public Pipeline {
   Result<SidesImporter::ImportedSides> rewrite_sides(const Rewrite& r) override {
     return SidesImporter::ImportedSides{{{r.before, r.after}}, 0};
   }
-  Graph& sides_graph() override { return ran_->graph(); }
+  Graph& sides_graph() override { return run_compilation_->graph(); }
 
   UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) override {
-    for (const TopLevelRewrite& top : log_.top_rewrites()) {
+    for (const TopLevelRewrite& top : rewrite_log_.top_rewrites()) {
       if (top.stage != row.stage || top.bottom_up != bottom_up) continue;
       if (count > top.application_indices.size()) {
         count -= top.application_indices.size();
@@ -110,7 +113,7 @@ class NativePipeline : public Pipeline {
       }
       std::vector<std::pair<UOp, UOp>> first;
       for (size_t i : std::span(top.application_indices).first(count))
-        first.emplace_back(log_.all_rewrites()[i].before, log_.all_rewrites()[i].after);
+        first.emplace_back(rewrite_log_.all_rewrites()[i].before, rewrite_log_.all_rewrites()[i].after);
       auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gated_nodes); });
       return made ? *made : UOp();
     }
@@ -118,7 +121,7 @@ class NativePipeline : public Pipeline {
   }
 
   Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& r) override {
-    auto copy = begin_again(begun_);
+    auto copy = restart_compilation(compilation_);
     if (!copy) return copy.diag();
     return std::unique_ptr<Pipeline>(std::make_unique<NativePipeline>(std::move(*copy), r.rewrite_number));
   }
@@ -130,52 +133,53 @@ class NativePipeline : public Pipeline {
     DumpPlan own = plan;
     own.wanted_rows = selected->wanted_rows, own.dumps_changed_graphs = selected->dumps_changed_graphs,
     own.dumps_only_input = selected->dumps_only_input;
-    auto c = unused();
+    auto c = take_unused_compilation();
     return c ? make_dump_texts(**c, own) : Result<std::vector<DumpText>>(c.diag());
   }
   Result<std::string> source() override {
-    auto c = unused();
+    auto c = take_unused_compilation();
     return c ? (*c)->source() : Result<std::string>(c.diag());
   }
 
   Status trace_stages(TraceConsumer& to, StageSelection& stages, const LaterRelease*) override {
     TraceObserver stage_observer(to);
-    return watched(stage_observer, stages);
+    return run_with_selected_observer(stage_observer, stages);
   }
   Status count_rules(RuleStats& to, StageSelection& stages) override {
     StatsObserver stage_observer([](const StageRow&) { return true; }, to);
-    return watched(stage_observer, stages);
+    return run_with_selected_observer(stage_observer, stages);
   }
 
-  Result<Compilation> compilation() override { return copied(); }
+  Result<Compilation> compilation() override { return copy_compilation(); }
 
   Result<std::vector<size_t>> kernel_numbers() override {
-    if (auto status = schedule(); !status) return status.diag();
-    return ran_->kernel_numbers();
+    if (auto status = require_schedule(); !status) return status.diag();
+    return run_compilation_->kernel_numbers();
   }
   Result<std::unique_ptr<Pipeline>> kernel(size_t number) override {
-    if (auto status = schedule(); !status) return status.diag();
-    auto kernel = ran_->kernel(number);
+    if (auto status = require_schedule(); !status) return status.diag();
+    auto kernel = run_compilation_->kernel(number);
     return kernel ? Result(make_native_pipeline(std::move(*kernel))) : kernel.diag();
   }
 
  private:
-  Result<Compilation> copied() {
-    auto copy = begin_again(begun_);
-    if (copy && left_out_) leave_out_.push_back(std::make_unique<LeaveOut>(copy->graph(), left_out_));
+  Result<Compilation> copy_compilation() {
+    auto copy = restart_compilation(compilation_);
+    if (copy && suppressed_rewrite_)
+      suppressors_.push_back(std::make_unique<RewriteSuppressor>(copy->graph(), suppressed_rewrite_));
     return copy;
   }
   // Returns a compilation of the input that has run no stage.
-  Result<Compilation*> unused() {
-    if (!std::exchange(is_used_, true)) return &begun_;
-    auto copy = copied();
+  Result<Compilation*> take_unused_compilation() {
+    if (!std::exchange(is_compilation_used_, true)) return &compilation_;
+    auto copy = copy_compilation();
     if (!copy) return copy.diag();
-    copies_.push_back(std::move(*copy));
-    return &copies_.back();
+    compilation_copies_.push_back(std::move(*copy));
+    return &compilation_copies_.back();
   }
-  Status schedule() {
+  Status require_schedule() {
     if (auto status = rows(); !status) return status.diag();
-    auto& made = ran_->schedule();
+    auto& made = run_compilation_->schedule();
     return made ? Status(Unit{}) : Status(made.diag());
   }
 
@@ -189,49 +193,50 @@ class NativePipeline : public Pipeline {
         out.push_back(&row);
     return out;
   }
-  Status watched(StageObserver& stage_observer, StageSelection& stages) {
+  Status run_with_selected_observer(StageObserver& stage_observer, StageSelection& stages) {
     auto selected = stages.select_rows(is_traced);
     if (!selected) return selected.diag();
     SelectedStageObserver some(std::move(*selected), stage_observer);
-    auto c = unused();
+    auto c = take_unused_compilation();
     return c ? run_with_observer(**c, some) : Status(c.diag());
   }
 
-  Status run() {
-    auto c = unused();
+  Status run_all_stages() {
+    auto c = take_unused_compilation();
     if (!c) return c.diag();
-    ran_ = *c;
-    if (const InputGraph& in = ran_->input_graph(); !in.list.empty()) {
+    run_compilation_ = *c;
+    if (const InputGraph& in = run_compilation_->input_graph(); !in.list.empty()) {
       rows_.push_back(
           {.stage = &get_stage_row(OutputKind::List), .input = in.root, .result = in.root, .list = in.list});
       return Unit{};
     }
-    ScopedObserver watch(*ran_, log_);
+    ScopedObserver watch(*run_compilation_, rewrite_log_);
     std::optional<Diag> failure;
-    while (const StageRow* next = ran_->next_row()) {
+    while (const StageRow* next = run_compilation_->next_row()) {
       if (!next->is_graph_stage() && !next->is(OutputKind::List)) break;
-      if (auto step = ran_->run_step(); !step) failure = step.diag();
+      if (auto step = run_compilation_->run_step(); !step) failure = step.diag();
     }
-    std::span<const Rewrite> rest = log_.all_rewrites();
-    for (const StageRun& run : log_.stage_runs()) {
+    std::span<const Rewrite> rest = rewrite_log_.all_rewrites();
+    for (const StageRun& run : rewrite_log_.stage_runs()) {
       size_t n = 0;
       while (n < rest.size() && rest[n].stage == run.row) n++;
       Row row{.stage = run.row, .input = run.input, .result = run.result, .rewrites = rest.first(n)};
       if (!run.result) row.error = failure;
-      if (run.row->is(OutputKind::List) && run.result) row.list = *ran_->list();
+      if (run.row->is(OutputKind::List) && run.result) row.list = *run_compilation_->list();
       rows_.push_back(std::move(row));
       rest = rest.subspan(n);
     }
     return Unit{};
   }
 
-  std::vector<std::unique_ptr<LeaveOut>> leave_out_;  // one per compilation, if left_out_; outlives begun_ and copies_
-  Compilation begun_;
-  std::deque<Compilation> copies_;
-  const uint64_t left_out_;
-  bool is_used_ = false;
-  Compilation* ran_ = nullptr;
-  RewriteLog log_;
+  std::vector<std::unique_ptr<RewriteSuppressor>>
+      suppressors_;  // one per compilation, if suppressed_rewrite_; outlives compilation_ and compilation_copies_
+  Compilation compilation_;
+  std::deque<Compilation> compilation_copies_;
+  const uint64_t suppressed_rewrite_;
+  bool is_compilation_used_ = false;
+  Compilation* run_compilation_ = nullptr;
+  RewriteLog rewrite_log_;
   std::vector<Row> rows_;
 };
 

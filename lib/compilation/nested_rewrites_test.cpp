@@ -33,7 +33,7 @@ struct NestedRewrites : RewriteObserver, StageObserver {
 TEST_CASE("rewrites inside a stage have a name, and the stage's row lists their rule sets") {
   NestedRewrites rewrites;
   for (const GoldenCase& c : all_golden_cases()) {
-    Compilation compilation = begin(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
+    Compilation compilation = begin_golden_case(c, [&](Graph& graph) { set_observer(graph, &rewrites); });
     rewrites.compilation = &compilation;
     compilation.set_stage_observer(&rewrites);
     // tinygrad rejects a few of these kernels, and so does tgc

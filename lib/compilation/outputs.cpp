@@ -72,7 +72,7 @@ Result<CompileJob> compile_job_of_outputs(KernelOutputs& k) {
 
 namespace {
 
-Result<std::string> linear(KernelOutputs& k) {
+Result<std::string> linear_text(KernelOutputs& k) {
   if (!k.list()) return k.list().diag();
   return print_uops(*k.list());
 }
@@ -110,7 +110,7 @@ GoldenProgram make_golden_program(const ProgramInfo& info) {
 
 namespace {
 
-Result<std::string> program(KernelOutputs& k) {
+Result<std::string> launch_facts_text(KernelOutputs& k) {
   if (!k.list()) return k.list().diag();
   auto info = make_program_info(*k.list());
   if (!info) return info.diag();
@@ -118,14 +118,14 @@ Result<std::string> program(KernelOutputs& k) {
 }
 
 template <Artifact what>
-Result<std::string> compiled(KernelOutputs& k) {
+Result<std::string> compile_artifact(KernelOutputs& k) {
   auto job = compile_job_of_outputs(k);
   return job ? compile(*job, what) : job.diag();
 }
 
-Result<std::string> llvm_ir(KernelOutputs& k) {
+Result<std::string> llvm_ir_text(KernelOutputs& k) {
   bool rendered = k.target().renderer == RendererKind::LLVM && !k.compile_options().shows_optimized_ir;
-  return rendered ? k.source() : compiled<Artifact::LlvmIr>(k);
+  return rendered ? k.source() : compile_artifact<Artifact::LlvmIr>(k);
 }
 
 constexpr OutputStage kOutputs[] = {
@@ -134,57 +134,57 @@ constexpr OutputStage kOutputs[] = {
      .kind = OutputKind::List,
      .extension = "uops",
      .help_text = "the nodes in the order they run, as print_uops shows them",
-     .make = linear},
+     .make_output = linear_text},
     {.name = "source",
      .alias = "render",
      .kind = OutputKind::Source,
      .extension = "src",
      .help_text = "the source in the target's language",
-     .make = source},
+     .make_output = source},
     {.name = "program",
      .alias = "launch",
      .kind = OutputKind::LaunchFacts,
      .extension = "txt",
      .help_text = "launch sizes, buffers, variables, estimates",
-     .make = program},
+     .make_output = launch_facts_text},
     {.name = "llvm-ir",
      .alias = "llvm",
      .kind = OutputKind::Compiled,
      .extension = "ll",
      .help_text = "LLVM IR: an LLVM renderer's source; the module after O2 for other renderers or with --optimized",
-     .make = llvm_ir},
+     .make_output = llvm_ir_text},
     {.name = "asm",
      .alias = "assembly",
      .kind = OutputKind::Compiled,
      .extension = "s",
      .help_text = "assembly (PTX for CUDA and PTX renderers); with --lines, the source line of each instruction",
-     .make = compiled<Artifact::Assembly>},
+     .make_output = compile_artifact<Artifact::Assembly>},
     {.name = "binary",
      .alias = "object",
      .kind = OutputKind::Compiled,
      .extension = "o",
      .help_text = "an ELF object, an AMD code object, or PTX as the driver takes it",
-     .make = compiled<Artifact::Binary>,
+     .make_output = compile_artifact<Artifact::Binary>,
      .is_binary = true},
     {.name = "disasm",
      .alias = "disassembly",
      .kind = OutputKind::Compiled,
      .extension = "dis",
      .help_text = "the disassembled binary of a CPU or AMD GPU: address, bytes and text of each instruction",
-     .make = compiled<Artifact::Disassembly>},
+     .make_output = compile_artifact<Artifact::Disassembly>},
     {.name = "cubin",
      .alias = "",
      .kind = OutputKind::Compiled,
      .extension = "cubin",
      .help_text = "NVIDIA's machine code, by ptxas",
-     .make = compiled<Artifact::Cubin>,
+     .make_output = compile_artifact<Artifact::Cubin>,
      .is_binary = true},
     {.name = "sass",
      .alias = "",
      .kind = OutputKind::Compiled,
      .extension = "sass",
      .help_text = "the cubin, disassembled by nvdisasm or cuobjdump",
-     .make = compiled<Artifact::Sass>},
+     .make_output = compile_artifact<Artifact::Sass>},
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ struct OutputStage {
   OutputKind kind;
   std::string_view extension;
   std::string_view help_text;
-  Result<std::string> (*make)(KernelOutputs&);
+  Result<std::string> (*make_output)(KernelOutputs&);
   bool is_binary = false;
 };
 

@@ -6,24 +6,27 @@ namespace tgc {
 namespace {
 
 struct AbilityText {
-  std::string_view lacks;
-  bool recording = false, live = false, native = false;  // the pipelines to offer in the error message
-  std::string_view other = {};
+  std::string_view missing_text;
+  bool offers_recording = false, offers_live = false,
+       offers_native = false;  // the pipelines to offer in the error message
+  std::string_view other_offer = {};
 };
 
-AbilityText text_of(Ability ability) {
+AbilityText ability_text_of(Ability ability) {
   switch (ability) {
-    case Ability::Rewrites: return {.lacks = "has no rewrites", .recording = true, .live = true, .native = true};
-    case Ability::Compile: return {.lacks = "is not compiled by tgc's own stages", .native = true};
-    case Ability::LeaveOut: return {.lacks = "cannot compile again", .live = true, .native = true};
-    case Ability::Attempts: return {.lacks = "counts no attempts of rules", .native = true};
+    case Ability::Rewrites:
+      return {.missing_text = "has no rewrites", .offers_recording = true, .offers_live = true, .offers_native = true};
+    case Ability::Compile: return {.missing_text = "is not compiled by tgc's own stages", .offers_native = true};
+    case Ability::LeaveOut: return {.missing_text = "cannot compile again", .offers_live = true, .offers_native = true};
+    case Ability::Attempts: return {.missing_text = "counts no attempts of rules", .offers_native = true};
     case Ability::Reasons:
-      return {.lacks = "has no reasons for the kernels of a schedule",
-              .other = "the recording of the schedules, FILE.tensor.jsonl.gz"};
+      return {.missing_text = "has no reasons for the kernels of a schedule",
+              .other_offer = "the recording of the schedules, FILE.tensor.jsonl.gz"};
     case Ability::Specification:
-      return {.lacks = "has graphs that tinygrad 0.12.0's specification does not describe", .native = true,
-              .other = "--structure"};
-    case Ability::Recording: return {.lacks = "has no record", .other = "FILE#ID of a recording"};
+      return {.missing_text = "has graphs that tinygrad 0.12.0's specification does not describe",
+              .offers_native = true,
+              .other_offer = "--structure"};
+    case Ability::Recording: return {.missing_text = "has no record", .other_offer = "FILE#ID of a recording"};
   }
   return {};
 }
@@ -55,29 +58,34 @@ std::vector<const Rewrite*> Pipeline::Row::own_rewrites() const {
 
 namespace {
 
-Diag lacking(Ability ability, std::string_view asked_by, std::string_view kind, const std::string& producer,
-             const std::string& file, bool is_tensor_graph) {
-  const AbilityText text = text_of(ability);
+Diag make_missing_ability_error(Ability ability, std::string_view asked_by, std::string_view kind,
+                                const std::string& producer, const std::string& file, bool is_tensor_graph) {
+  const AbilityText text = ability_text_of(ability);
   Diag out{.message = asked_by.empty() ? "" : std::string(asked_by) + ": ", .file = file};
-  out.message.append("the ").append(kind).append(" pipeline of ").append(producer).append(" ").append(text.lacks);
+  out.message.append("the ")
+      .append(kind)
+      .append(" pipeline of ")
+      .append(producer)
+      .append(" ")
+      .append(text.missing_text);
   auto offer = [&](bool helps, std::string_view what) {
     if (helps) out.expected.append(out.expected.empty() ? "" : ", or ").append(what);
   };
-  offer(text.recording && kind == "recorded", "a recording of tinygrad_export.py --rewrites");
-  offer(text.live && kind == "recorded", "--live=PYTHON");
-  offer(text.native && !is_tensor_graph, kind == "live" ? "no --live" : "--native");
-  offer(!text.other.empty(), text.other);
+  offer(text.offers_recording && kind == "recorded", "a recording of tinygrad_export.py --rewrites");
+  offer(text.offers_live && kind == "recorded", "--live=PYTHON");
+  offer(text.offers_native && !is_tensor_graph, kind == "live" ? "no --live" : "--native");
+  offer(!text.other_offer.empty(), text.other_offer);
   return out;
 }
 
 }  // namespace
 
 Diag Pipeline::missing_ability_error(Ability ability, std::string_view asked_by) const {
-  return lacking(ability, asked_by, kind(), producer(), input().file, is_tensor_graph());
+  return make_missing_ability_error(ability, asked_by, kind(), producer(), input().file, is_tensor_graph());
 }
 
 Diag foreign_graph_error(std::string_view producer, const std::string& file) {
-  return lacking(Ability::Compile, "", "recorded", std::string(producer), file, false);
+  return make_missing_ability_error(Ability::Compile, "", "recorded", std::string(producer), file, false);
 }
 
 Status Pipeline::require_ability(Ability ability, std::string_view asked_by) const {

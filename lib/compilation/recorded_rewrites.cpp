@@ -81,7 +81,7 @@ std::vector<std::span<const Rewrite>> split_by_stage(const GoldenRecord& record,
 namespace {
 
 // Copies the text and never frees the copy, because trace consumers keep views of it.
-std::string_view intern(const std::string& text) {
+std::string_view intern_text(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> texts;
   std::lock_guard lock(mutex);
@@ -90,8 +90,8 @@ std::string_view intern(const std::string& text) {
 
 constexpr std::string_view kDiscarded = "discarded";
 
-TraceRule rule_of(const Rewrite& match) {
-  std::string_view place = intern(match.source_location);
+TraceRule trace_rule_of(const Rewrite& match) {
+  std::string_view place = intern_text(match.source_location);
   const size_t colon = std::min(place.rfind(':'), place.size() - 1);
   const auto line = uint32_t(std::strtoul(match.source_location.c_str() + colon + 1, nullptr, 10));
   return {.name = place, .file = place.substr(0, colon), .line = line, .branch = match.is_discarded ? kDiscarded : ""};
@@ -102,27 +102,27 @@ TraceRule rule_of(const Rewrite& match) {
 // Applies recorded matches to a graph, to find the nodes that the graph rewrite only rebuilds with new sources.
 class RewriteRebuilder {
  public:
-  struct Rebuilt {
+  struct RebuiltNode {
     UOp before, after;
   };
 
   // Uses the `matches` of the smallest depth, without the first `skipped` of them.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
-      : match_of_(graph), known_(graph), exists_after_(graph), open_(graph) {
-    for (const Rewrite& m : matches) level_ = std::min(level_, m.depth);
+      : match_of_(graph), final_nodes_(graph), exists_after_(graph), nodes_in_progress_(graph) {
+    for (const Rewrite& m : matches) match_depth_ = std::min(match_depth_, m.depth);
     for (const Rewrite& m : matches)
-      if (m.depth == level_) matches_.push_back(&m);
+      if (m.depth == match_depth_) matches_.push_back(&m);
     for (size_t i = skipped; i < matches_.size(); i++)
       if (const Rewrite& m = *matches_[i]; !m.is_discarded && !match_of_.contains(m.before)) match_of_[m.before] = i;
-    behind_.resize(matches_.size() + 1);
+    rebuilt_after_match_.resize(matches_.size() + 1);
   }
 
-  int level() const { return level_; }
+  int match_depth() const { return match_depth_; }
   std::span<const Rewrite* const> matches() const { return matches_; }
-  // To be called after run(root).
-  UOp result(UOp root) const { return known_.find(root)->node; }
+  // To be called after rebuild_graph(root).
+  UOp result(UOp root) const { return final_nodes_.find(root)->node; }
 
-  void run(UOp root) {
+  void rebuild_graph(UOp root) {
     auto add = [&](UOp made, size_t after) {
       for (UOp u : toposort(made, [&](UOp s) { return !exists_after_.contains(s); }))
         if (!exists_after_.contains(u)) exists_after_[u] = after;
@@ -132,45 +132,45 @@ class RewriteRebuilder {
     std::vector<UOp> stack{root};
     while (!stack.empty()) {
       UOp u = stack.back();
-      if (!known_.contains(u)) {
-        open_.insert(u);
+      if (!final_nodes_.contains(u)) {
+        nodes_in_progress_.insert(u);
         const size_t waiting = stack.size();
-        step(u, stack);
+        resolve_node(u, stack);
         if (stack.size() > waiting) continue;
-        open_.erase(u);
+        nodes_in_progress_.erase(u);
       }
       stack.pop_back();
     }
   }
 
   // Drops rebuilt nodes whose final node is not in the graph of `result`, because tinygrad may not have made them.
-  void keep_those_in(UOp result) {
+  void drop_nodes_outside(UOp result) {
     UOpSet in_result(result.graph());
     for (UOp u : toposort(result)) in_result.insert(u);
-    for (auto& list : behind_)
-      std::erase_if(list, [&](const Rebuilt& r) { return !in_result.contains(known_.find(r.before)->node); });
+    for (auto& list : rebuilt_after_match_)
+      std::erase_if(list, [&](const RebuiltNode& r) { return !in_result.contains(final_nodes_.find(r.before)->node); });
   }
 
   // Returns the nodes that are rebuilt after the first `matches` matches, and before the next one.
-  std::span<const Rebuilt> behind(size_t matches) const { return behind_[matches]; }
+  std::span<const RebuiltNode> behind(size_t matches) const { return rebuilt_after_match_[matches]; }
 
  private:
-  struct Known {
+  struct FinalNode {
     UOp node;      // the result of all matches on a node
     size_t after;  // number of matches after which the node has become `node`
   };
 
-  // Sets known_[u], or pushes onto `stack` the nodes whose entries in known_ must be set before.
-  void step(UOp u, std::vector<UOp>& stack) {
+  // Sets final_nodes_[u], or pushes onto `stack` the nodes whose entries in final_nodes_ must be set before.
+  void resolve_node(UOp u, std::vector<UOp>& stack) {
     auto is_ready = [&](UOp s) {
-      if (!known_.contains(s) && !open_.contains(s)) stack.push_back(s);
+      if (!final_nodes_.contains(s) && !nodes_in_progress_.contains(s)) stack.push_back(s);
       return stack.back() == u;
     };
     if (const size_t* i = match_of_.find(u)) {
       UOp after = matches_[*i]->after;
       if (!is_ready(after)) return;
-      const Known* to = known_.find(after);  // null if `after` contains `u`
-      known_[u] = to ? Known{to->node, std::max(to->after, *i + 1)} : Known{after, *i + 1};
+      const FinalNode* to = final_nodes_.find(after);  // null if `after` contains `u`
+      final_nodes_[u] = to ? FinalNode{to->node, std::max(to->after, *i + 1)} : FinalNode{after, *i + 1};
       return;
     }
     for (size_t i = u.num_src(); i-- > 0;) is_ready(u.src(i));
@@ -178,42 +178,42 @@ class RewriteRebuilder {
     std::vector<UOp> src;
     size_t after = *exists_after_.find(u);
     for (UOp s : u.src()) {
-      const Known* to = known_.find(s);
+      const FinalNode* to = final_nodes_.find(s);
       src.push_back(to ? to->node : s);
       if (to) after = std::max(after, to->after);
     }
     if (std::ranges::equal(src, u.src())) {
-      known_[u] = {u, after};
+      final_nodes_[u] = {u, after};
       return;
     }
     UOp made = u.with_src(src);
     if (const size_t* known = exists_after_.find(made); !known || *known > after) exists_after_[made] = after;
     if (!is_ready(made)) return;
-    const Known* to = known_.find(made);
-    behind_[after].push_back({u, made});
-    known_[u] = to ? Known{to->node, std::max(to->after, after)} : Known{made, after};
+    const FinalNode* to = final_nodes_.find(made);
+    rebuilt_after_match_[after].push_back({u, made});
+    final_nodes_[u] = to ? FinalNode{to->node, std::max(to->after, after)} : FinalNode{made, after};
   }
 
-  int level_ = INT_MAX;
+  int match_depth_ = INT_MAX;
   std::vector<const Rewrite*> matches_;
   UOpMap<size_t> match_of_;
-  UOpMap<Known> known_;
+  UOpMap<FinalNode> final_nodes_;
   UOpMap<size_t> exists_after_;  // by node: the number of matches after which it exists
-  UOpSet open_;
-  std::vector<std::vector<Rebuilt>> behind_;
+  UOpSet nodes_in_progress_;
+  std::vector<std::vector<RebuiltNode>> rebuilt_after_match_;
 };
 
 namespace {
 
-// Returns the rebuilder of a stage, after its run(). A stage may first make graph rewrites whose results it drops. So
-// if all matches together do not give `result`, tries to skip the matches before each of the last kMostTried places
-// where the file of the rules changes, and returns the first rebuilder that gives `result`; if none does, that of all
-// matches.
-std::unique_ptr<RewriteRebuilder> stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
+// Returns the rebuilder of a stage, after its rebuild_graph(). A stage may first make graph rewrites whose results it
+// drops. So if all matches together do not give `result`, tries to skip the matches before each of the last kMostTried
+// places where the file of the rules changes, and returns the first rebuilder that gives `result`; if none does, that
+// of all matches.
+std::unique_ptr<RewriteRebuilder> make_stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
   constexpr size_t kMostTried = 64;
   auto rebuilder = [&](size_t skipped) {
     auto out = std::make_unique<RewriteRebuilder>(input.graph(), matches, skipped);
-    out->run(input);
+    out->rebuild_graph(input);
     return out;
   };
   auto all = rebuilder(0);
@@ -250,10 +250,10 @@ void RecordedTraceSender::send_stage(std::string_view name, UOp input, UOp resul
                                      bool wanted) {
   stage_consumer_ = wanted ? &trace_consumer_ : &null_consumer_;
   assign_node_numbers(input);
-  name = intern(std::string(name));
+  name = intern_text(std::string(name));
   stage_consumer_->begin_stage(name, input);
   stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, 0, input);
-  send_rewrites(matches, 0, *stage_rebuilder(input, result, matches));
+  send_rewrites(matches, 0, *make_stage_rebuilder(input, result, matches));
   assign_node_numbers(result);
   stage_consumer_->end_rewrite(0, result);
   stage_consumer_->end_stage(result);
@@ -263,25 +263,26 @@ void RecordedTraceSender::send_rewrites(std::span<const Rewrite> matches, int de
   size_t count = 0;
   send_rebuilt_nodes(rebuilt, count, depth);
   for (size_t first = 0, i = 0; first < matches.size(); first = i + 1) {
-    for (i = first; i < matches.size() && matches[i].depth > rebuilt.level(); i++) {}
+    for (i = first; i < matches.size() && matches[i].depth > rebuilt.match_depth(); i++) {}
     const auto inside = matches.subspan(first, i - first);
     const bool is_whole = i < matches.size();  // false if the rule declined after it made nested matches
     if (is_whole) assign_node_numbers(matches[i].before);
     const uint32_t first_made_node_number = next_number_;
     if (!inside.empty()) {
-      const std::string_view name = intern("inside " + (is_whole ? matches[i].source_location : "a rule"));
+      const std::string_view name = intern_text("inside " + (is_whole ? matches[i].source_location : "a rule"));
       assign_node_numbers(inside[0].before);
       stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, depth + 1, inside[0].before);
       // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
       // a substitution of ranges below this node.
       RewriteRebuilder rebuilt_inside(inside[0].before.graph(), inside);
-      if (is_whole) rebuilt_inside.run(matches[i].before), rebuilt_inside.keep_those_in(matches[i].after);
+      if (is_whole)
+        rebuilt_inside.rebuild_graph(matches[i].before), rebuilt_inside.drop_nodes_outside(matches[i].after);
       send_rewrites(inside, depth + 1, rebuilt_inside);
       stage_consumer_->end_rewrite(depth + 1, UOp());
     }
     if (!is_whole) return;
     assign_node_numbers(matches[i].before), assign_node_numbers(matches[i].after);
-    stage_consumer_->apply_rule(depth, rule_of(matches[i]), matches[i].before, matches[i].after,
+    stage_consumer_->apply_rule(depth, trace_rule_of(matches[i]), matches[i].before, matches[i].after,
                                 {first_made_node_number, next_number_});
     send_rebuilt_nodes(rebuilt, ++count, depth);
   }

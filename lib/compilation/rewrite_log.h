@@ -38,7 +38,7 @@ struct Rewrite {
   // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
   std::string source_location = {};
 };
-using Application = Rewrite;
+using AppliedRewrite = Rewrite;
 
 inline std::string rule_name(const Rewrite& r) { return r.rule ? std::string(r.rule->name) : r.source_location; }
 
@@ -155,8 +155,8 @@ using ApplicationLog = RewriteLog;
 // Suppresses rewrites as if their rules had not matched.
 class RewriteVeto : public ApplicationObserver {
  public:
-  using Test = std::function<bool(uint64_t number, const RuleHit& hit, UOp before)>;
-  explicit RewriteVeto(Test leaves_out) : is_left_out_(std::move(leaves_out)) {}
+  using VetoPredicate = std::function<bool(uint64_t number, const RuleHit& hit, UOp before)>;
+  explicit RewriteVeto(VetoPredicate leaves_out) : is_left_out_(std::move(leaves_out)) {}
 
  protected:
   UOp decide_result(const RuleHit& hit, UOp before, UOp after) override {
@@ -164,7 +164,7 @@ class RewriteVeto : public ApplicationObserver {
   }
 
  private:
-  Test is_left_out_;
+  VetoPredicate is_left_out_;
 };
 
 }  // namespace tgc

@@ -6,20 +6,20 @@
 namespace tgc {
 namespace {
 
-struct Row {
+struct RuleSourceRow {
   std::string_view set, file, rules;  // `rules` is "add-zero:42, mul-one:43"
 };
-constexpr Row kRows[] = {
+constexpr RuleSourceRow kRows[] = {
 #define X(set, file, rules) {set, file, rules},
 #include "lib/compilation/rule_sources.def"
 #undef X
 };
 
-using Sources = std::map<std::pair<std::string_view, std::string_view>, std::string>;
+using SourceTable = std::map<std::pair<std::string_view, std::string_view>, std::string>;
 
-const Sources& sources() {
-  static const Sources* const table = [] {  // never freed, because callers may keep views of its strings
-    auto* out = new Sources;
+const SourceTable& source_table() {
+  static const SourceTable* const table = [] {  // never freed, because callers may keep views of its strings
+    auto* out = new SourceTable;
     for (auto [set, file, rules] : kRows)
       while (!rules.empty()) {
         std::string_view rule = rules.substr(0, rules.find(','));
@@ -35,10 +35,10 @@ const Sources& sources() {
 }  // namespace
 
 std::string_view tinygrad_source(const Rule& rule) {
-  auto it = sources().find({rule.rule_set_name, rule.name});
-  return it == sources().end() ? std::string_view() : it->second;
+  auto it = source_table().find({rule.rule_set_name, rule.name});
+  return it == source_table().end() ? std::string_view() : it->second;
 }
 
-size_t num_tinygrad_sources() { return sources().size(); }
+size_t num_tinygrad_sources() { return source_table().size(); }
 
 }  // namespace tgc

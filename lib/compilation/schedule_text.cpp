@@ -63,7 +63,7 @@ std::string_view name_of_item(const ScheduleItem& item) {
   return item.ast.is(Op::SINK) ? "kernel" : item.ast.is(Op::COPY) ? "copy" : name_of(item.ast.op());
 }
 
-std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
+std::vector<size_t> accessed_buffers(const ScheduleItem& item, bool BufferAccess::*how) {
   auto accesses = accesses_of(item);
   std::vector<size_t> out;
   for (size_t i = 0; i < accesses.size(); i++)
@@ -71,7 +71,7 @@ std::vector<size_t> touched(const ScheduleItem& item, bool BufferAccess::*how) {
   return out;
 }
 
-std::string joined(const std::vector<size_t>& numbers) {
+std::string join_numbers(const std::vector<size_t>& numbers) {
   std::string out;
   for (size_t n : numbers) out += (out.empty() ? "" : " ") + std::to_string(n);
   return out;
@@ -83,11 +83,11 @@ std::string values_text(const std::vector<std::pair<std::string, int64_t>>& valu
   return out;
 }
 
-std::string use_of(const ScheduleBuffer& b) {
+std::string buffer_use_text(const ScheduleBuffer& b) {
   return b.is_input && b.is_output ? "input, output" : b.is_input ? "input" : b.is_output ? "output" : "";
 }
 
-std::string place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
+std::string buffer_place_text(const ScheduleBuffer& buffer, const BufferPlace& place) {
   std::string out;
   if (buffer.view_of) out = "bytes " + std::to_string(buffer.offset_bytes) + ".. of " + std::to_string(*buffer.view_of);
   else if (place.shared_index)
@@ -101,7 +101,7 @@ std::string buffer_table(const Schedule& s, const MemoryPlan& plan) {
   for (size_t i = 0; i < s.buffers.size(); i++) {
     const ScheduleBuffer& b = s.buffers[i];
     rows.push_back({std::to_string(i), b.device, std::string(b.dtype.repr()), std::to_string(b.num_elements),
-                    std::to_string(b.nbytes()), use_of(b), place_text(b, plan.buffer_places[i])});
+                    std::to_string(b.nbytes()), buffer_use_text(b), buffer_place_text(b, plan.buffer_places[i])});
   }
   return table_text(rows, "rllrrll");
 }
@@ -113,8 +113,9 @@ std::string kernel_table(const Schedule& s, std::span<const std::string> user_op
   for (size_t i = 0; i < s.items.size(); i++) {
     const ScheduleItem& item = s.items[i];
     rows.push_back({std::to_string(i), std::string(name_of_item(item)), std::to_string(toposort(item.ast).size()),
-                    joined(touched(item, &BufferAccess::is_written)), joined(touched(item, &BufferAccess::is_read)),
-                    values_text(item.fixed_vars), known ? user_operation[i] : ""});
+                    join_numbers(accessed_buffers(item, &BufferAccess::is_written)),
+                    join_numbers(accessed_buffers(item, &BufferAccess::is_read)), values_text(item.fixed_vars),
+                    known ? user_operation[i] : ""});
   }
   return table_text(rows, "rlrllll");
 }
@@ -130,8 +131,8 @@ void write_kernel(JsonWriter& json, const ScheduleItem& item, const std::string&
     json.member("op", name_of(item.ast.op()))
         .member("ast_nodes", toposort(item.ast).size())
         .member("buffers", item.buffers);
-    json.member("writes", touched(item, &BufferAccess::is_written))
-        .member("reads", touched(item, &BufferAccess::is_read));
+    json.member("writes", accessed_buffers(item, &BufferAccess::is_written))
+        .member("reads", accessed_buffers(item, &BufferAccess::is_read));
     write_values(json, "fixedvars", item.fixed_vars);
     if (!user_operation.empty()) json.member("made_for", user_operation);
   });
@@ -164,9 +165,10 @@ std::string schedule_listing(const Schedule& s, const MemoryPlan& plan, const Sh
   auto count = [&](bool ScheduleBuffer::* what) {
     return size_t(std::ranges::count_if(s.buffers, [&](auto& b) { return b.*what; }));
   };
-  std::string out = "key " + sha256_hex(key) + "\n" + counted(s.items.size(), "kernel") + ", " +
-                    counted(s.buffers.size(), "buffer") + " (" + counted(count(&ScheduleBuffer::is_input), "input") +
-                    ", " + counted(count(&ScheduleBuffer::is_output), "output") + ")\n";
+  std::string out = "key " + sha256_hex(key) + "\n" + count_text(s.items.size(), "kernel") + ", " +
+                    count_text(s.buffers.size(), "buffer") + " (" +
+                    count_text(count(&ScheduleBuffer::is_input), "input") + ", " +
+                    count_text(count(&ScheduleBuffer::is_output), "output") + ")\n";
   out += "memory " + bytes_text(plan.total_bytes_before) + ", planned " + bytes_text(plan.total_bytes_after) +
          "; of this, buffers that the planner moves " + bytes_text(plan.planned_bytes_before) + ", planned " +
          bytes_text(plan.planned_bytes_after) + "\n";

@@ -10,12 +10,13 @@
 namespace tgc {
 namespace {
 
-bool same_word(std::string_view a, std::string_view b) {
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choices, std::string_view expected) {
+Result<size_t> find_choice_index(std::string_view word, std::span<const NameChoice> choices,
+                                 std::string_view expected) {
   for (size_t i = 0; i < choices.size(); i++)
     if (is_name_of_choice(word, choices[i])) return i;
   std::vector<std::string_view> names;
@@ -28,8 +29,8 @@ Result<size_t> index_of(std::string_view word, std::span<const NameChoice> choic
 }  // namespace
 
 bool is_name_of_choice(std::string_view word, const NameChoice& c) {
-  return same_word(word, c.name) || (!c.alias.empty() && same_word(word, c.alias)) ||
-         (!c.slug.empty() && same_word(word, c.slug));
+  return equals_ignoring_case(word, c.name) || (!c.alias.empty() && equals_ignoring_case(word, c.alias)) ||
+         (!c.slug.empty() && equals_ignoring_case(word, c.slug));
 }
 
 size_t end_of_word(std::string_view list, size_t at) {
@@ -57,7 +58,7 @@ Result<std::vector<std::string_view>> select_stages(std::string_view list, std::
     std::string_view from = trimmed_line(word.substr(0, dots)), to = span ? trimmed_line(word.substr(dots + 2)) : from;
     for (auto [end, name] : {std::pair(&first, from), std::pair(&last, to)}) {
       if (name.empty()) continue;
-      auto i = index_of(name, choices, expected);
+      auto i = find_choice_index(name, choices, expected);
       if (!i) return i.diag();
       *end = *i;
     }

@@ -38,7 +38,9 @@ std::vector<StageRow> make_rows() {
   return rows;
 }
 
-NameChoice choice_of(const StageRow& row) { return {row.name, row.alias, row.slug, !row.is(OutputKind::Compiled)}; }
+NameChoice name_choice_of(const StageRow& row) {
+  return {row.name, row.alias, row.slug, !row.is(OutputKind::Compiled)};
+}
 
 template <class Predicate>
 const StageRow& first_row(Predicate predicate) {
@@ -95,7 +97,7 @@ const StageRow* find_stage_row(std::string_view text) {
   for (const StageRow& row : stage_rows())
     if (text == row.name) return &row;
   for (const StageRow& row : stage_rows())
-    if (is_name_of_choice(text, choice_of(row))) return &row;
+    if (is_name_of_choice(text, name_choice_of(row))) return &row;
   return nullptr;
 }
 
@@ -124,7 +126,7 @@ const RuleSet* rules_of_row(const StageRow& row, const Target& target, Graph& gr
 std::vector<NameChoice> choices_of_rows(bool (*wanted)(const StageRow&)) {
   std::vector<NameChoice> out;
   for (const StageRow& row : stage_rows())
-    if (wanted(row)) out.push_back(choice_of(row));
+    if (wanted(row)) out.push_back(name_choice_of(row));
   return out;
 }
 

@@ -57,7 +57,7 @@ class StageTimer {
  private:
   double now_ms() const;
   RunPurpose run_purpose_;
-  ClockKind time_kind_;
+  ClockKind clock_kind_;
   double start_time_ms_, last_time_ms_;
 };
 

@@ -23,16 +23,16 @@ namespace {
 constexpr std::string_view kMagic = "tgc-cache-2\n";
 constexpr size_t kHashed = kMagic.size() + sizeof(Sha256), kHeader = kHashed + sizeof(Sha256);
 
-std::string_view bytes_of(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+std::string_view hash_bytes(const Sha256& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
-std::string environment(const char* name) {
+std::string environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-Result<uint64_t> limit_of_environment() {
+Result<uint64_t> cache_limit_from_environment() {
   constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; kMost keeps the shift below from overflowing
-  std::string text = environment("TGC_CACHE_MB");
+  std::string text = environment_value("TGC_CACHE_MB");
   uint64_t value = text.empty() ? kUsual : 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || (error == std::errc() && end == text.data() + text.size() && value <= kMost)) return value << 20;
@@ -40,9 +40,9 @@ Result<uint64_t> limit_of_environment() {
 }
 
 fs::path default_folder() {
-  if (std::string dir = environment("TGC_CACHE_DIR"); !dir.empty()) return dir;
-  if (std::string dir = environment("XDG_CACHE_HOME"); !dir.empty()) return fs::path(dir) / "tgc";
-  if (std::string dir = environment("HOME"); !dir.empty()) return fs::path(dir) / ".cache" / "tgc";
+  if (std::string dir = environment_value("TGC_CACHE_DIR"); !dir.empty()) return dir;
+  if (std::string dir = environment_value("XDG_CACHE_HOME"); !dir.empty()) return fs::path(dir) / "tgc";
+  if (std::string dir = environment_value("HOME"); !dir.empty()) return fs::path(dir) / ".cache" / "tgc";
   return {};
 }
 
@@ -67,14 +67,14 @@ bool read_entry(const fs::path& path, std::string& out) {
   return ok;
 }
 
-std::optional<struct stat> entry_at(const fs::path& path) {
+std::optional<struct stat> find_entry_status(const fs::path& path) {
   struct stat info;
   bool is_entry = path.filename().string().size() == 2 * sizeof(Sha256) && ::stat(path.c_str(), &info) == 0;
   return is_entry && S_ISREG(info.st_mode) ? std::optional(info) : std::nullopt;
 }
 
 // True for a temporary file of a writer that probably crashed, because the file is old.
-bool is_left_over(const fs::path& path) {
+bool is_leftover_file(const fs::path& path) {
   constexpr time_t kLong = 3600;  // in seconds
   struct stat info;
   bool is_staged = path.filename().string().starts_with(".tgc-") && ::lstat(path.c_str(), &info) == 0;
@@ -84,21 +84,21 @@ bool is_left_over(const fs::path& path) {
 // One key in 256. A count of entries would not do, because a process may store only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
-// held() is false if another process has the lock, or if locking fails.
+// is_held() is false if another process has the lock, or if locking fails.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder)
       : fd_(::open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600)) {
-    held_ = fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    is_held_ = fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
   }
   ~FolderLock() {
     if (fd_ >= 0) ::close(fd_);
   }
-  bool held() const { return held_; }
+  bool is_held() const { return is_held_; }
 
  private:
   int fd_;
-  bool held_;
+  bool is_held_;
 };
 
 }  // namespace
@@ -106,8 +106,8 @@ class FolderLock {
 CompileCache& CompileCache::shared_cache() {
   static CompileCache cache = [] {
     fs::path folder = default_folder();
-    bool off = folder.empty() || environment("TGC_CACHE") == "0";
-    return CompileCache(folder, off ? 0 : limit_of_environment().value_or_throw());
+    bool off = folder.empty() || environment_value("TGC_CACHE") == "0";
+    return CompileCache(folder, off ? 0 : cache_limit_from_environment().value_or_throw());
   }();
   return cache;
 }
@@ -124,8 +124,8 @@ std::optional<std::string> CompileCache::load_entry(const Sha256& key) {
   if (!read_entry(path, bytes)) return std::nullopt;
   std::string_view all = bytes;
   bool sound = all.size() >= kHeader && all.starts_with(kMagic) &&
-               all.substr(kHashed, sizeof(Sha256)) == bytes_of(key) &&
-               all.substr(kMagic.size(), sizeof(Sha256)) == bytes_of(sha256(all.substr(kHashed)));
+               all.substr(kHashed, sizeof(Sha256)) == hash_bytes(key) &&
+               all.substr(kMagic.size(), sizeof(Sha256)) == hash_bytes(sha256(all.substr(kHashed)));
   if (!sound) {
     std::error_code ignored;
     fs::remove(path, ignored);
@@ -141,9 +141,9 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   fs::path path = path_of_entry(key);
   fs::create_directories(path.parent_path(), error);
   if (error) return;
-  std::string entry(kMagic), hashed(bytes_of(key));
+  std::string entry(kMagic), hashed(hash_bytes(key));
   hashed += bytes;
-  entry += bytes_of(sha256(hashed));
+  entry += hash_bytes(sha256(hashed));
   entry += hashed;
   StagedFile file;
   if (file.create(folder_.string(), 0600) != 0 || file.write(entry) != 0 || file.move_to(path.string()) != 0) return;
@@ -154,26 +154,26 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
 // temporary files of crashed writers.
 void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
-  if (!lock.held()) return;
+  if (!lock.is_held()) return;
   struct Entry {
     fs::path path;
     uint64_t size;
-    int64_t used;  // nanoseconds since 1970
+    int64_t last_used_ns;  // nanoseconds since 1970
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     std::error_code gone;
-    if (is_left_over(it->path())) fs::remove(it->path(), gone);
-    auto info = entry_at(it->path());
+    if (is_leftover_file(it->path())) fs::remove(it->path(), gone);
+    auto info = find_entry_status(it->path());
     if (!info) continue;
     const timespec& used = info->st_mtim;
     entries.push_back({it->path(), uint64_t(info->st_size), used.tv_sec * int64_t(1'000'000'000) + used.tv_nsec});
     total += entries.back().size;
   }
   if (total <= limit_bytes_) return;
-  std::ranges::sort(entries, {}, &Entry::used);
+  std::ranges::sort(entries, {}, &Entry::last_used_ns);
   for (const Entry& e : entries) {
     if (total <= limit_bytes_ / 4 * 3) break;
     if (fs::remove(e.path, error)) total -= e.size;
@@ -184,7 +184,7 @@ CompileCache::CacheUsage CompileCache::measure_usage() const {
   CacheUsage out;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    auto info = entry_at(it->path());
+    auto info = find_entry_status(it->path());
     if (!info) continue;
     out.entries++;
     out.bytes += uint64_t(info->st_size);
@@ -197,7 +197,7 @@ Result<uint64_t> CompileCache::clear() {
   std::error_code error;
   std::vector<fs::path> paths;
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
-    if (entry_at(it->path())) paths.push_back(it->path());
+    if (find_entry_status(it->path())) paths.push_back(it->path());
   for (const fs::path& p : paths) {
     std::error_code failed;
     count += fs::remove(p, failed);

@@ -31,7 +31,7 @@ constexpr RendererLanguage kLanguages[] = {
     {"CL", Language::OpenCl}, {"INTEL", Language::OpenCl}, {"PTX", Language::Ptx},
 };
 
-std::string_view extension_of(Language language) {
+std::string_view source_extension(Language language) {
   switch (language) {
     case Language::C: return "c";
     case Language::LlvmIr: return "ll";
@@ -44,7 +44,7 @@ std::string_view extension_of(Language language) {
   return "txt";
 }
 
-std::string line_of(std::string_view text, uint32_t number) {
+std::string nth_line(std::string_view text, uint32_t number) {
   for (uint32_t n = 1; n < number; n++) {
     size_t end = text.find('\n');
     if (end == text.npos) return {};
@@ -54,21 +54,21 @@ std::string line_of(std::string_view text, uint32_t number) {
 }
 
 // Adds the offending line, and the file in which the source is kept, to the compiler's error.
-Diag explained(const CompileJob& job, Diag diag) {
+Diag explain_rejection(const CompileJob& job, Diag diag) {
   diag.message = std::string(name_of(job.language)) + " source does not compile: " + diag.message;
-  auto kept = keep_file_for_user(job.name, std::string(extension_of(job.language)), job.source);
+  auto kept = keep_file_for_user(job.name, std::string(source_extension(job.language)), job.source);
   if (kept) diag.file = *kept;
   else diag.message += " (the source could not be kept: " + kept.diag().text() + ")";
-  if (diag.line) diag.context = line_of(job.source, diag.line);
+  if (diag.line) diag.context = nth_line(job.source, diag.line);
   return diag;
 }
 
-std::optional<std::string>& fault_of_thread() {
+std::optional<std::string>& llvm_fault_of_thread() {
   thread_local std::optional<std::string> fault;
   return fault;
 }
 
-std::string fault_of_environment() {
+std::string llvm_fault_of_environment() {
   constexpr std::string_view kFault = "llvm:";
   std::string_view faults = std::getenv("TGC_FAULT") ? std::getenv("TGC_FAULT") : "";
   for (auto one : std::views::split(faults, ','))
@@ -77,7 +77,7 @@ std::string fault_of_environment() {
   return "";
 }
 
-std::string described(const CompileJob& job, Artifact what) {
+std::string describe_compilation(const CompileJob& job, Artifact what) {
   return std::string(name_of(job.language)) + " of '" + job.name + "' to " + std::string(name_of(what));
 }
 
@@ -97,7 +97,7 @@ std::string run_compiler(const CompileJob& job, Artifact what) {
   return compile_by_llvm(job, what);
 }
 
-Sha256 key_of(const CompileJob& job, Artifact what) {
+Sha256 cache_key_of_job(const CompileJob& job, Artifact what) {
   MachineSpec m = machine_of_job(job);
   std::string identity = is_nvidia(job) ? cuda_identity(job, what) : llvm_identity(job);
   CompileJob same = job;
@@ -108,7 +108,7 @@ Sha256 key_of(const CompileJob& job, Artifact what) {
 }
 
 // No compiler runs: only the renderer's placeholders are filled in.
-bool takes_no_compiler(const CompileJob& job, Artifact what) {
+bool needs_no_compiler(const CompileJob& job, Artifact what) {
   return job.language == Language::Ptx && !needs_nvidia_tools(job, what);
 }
 
@@ -116,7 +116,7 @@ std::atomic<bool> fault_was_seeded = false;
 
 // Records whether the fault changes the code of a job. Setting `max_passes` makes both compilations take the same path,
 // so that only the fault can make a difference.
-void note_fault(CompileJob job, Artifact what) {
+void record_fault_effect(CompileJob job, Artifact what) {
   if (fault_was_seeded) return;
   job.max_passes = INT64_MAX;
   auto with = compile_without_cache(job, what);
@@ -138,12 +138,12 @@ std::string_view name_of(Artifact artifact) {
   return names[size_t(artifact)];
 }
 
-void set_llvm_fault_of_thread(std::optional<std::string> fault) { fault_of_thread() = std::move(fault); }
+void set_llvm_fault_of_thread(std::optional<std::string> fault) { llvm_fault_of_thread() = std::move(fault); }
 
 Result<CompileJob> make_compile_job(std::string_view device, std::string_view renderer, std::string_view arch) {
   CompileJob job;
   job.arch = arch;
-  job.llvm_fault = fault_of_thread() ? *fault_of_thread() : fault_of_environment();
+  job.llvm_fault = llvm_fault_of_thread() ? *llvm_fault_of_thread() : llvm_fault_of_environment();
   if (device == "AMD" || device == "HIP") job.machine = "amdgcn";
   for (const RendererLanguage& row : kLanguages)
     if (row.renderer == renderer) return job.language = row.language, job;
@@ -158,13 +158,14 @@ Result<std::string> compile_without_cache(const CompileJob& job, Artifact what) 
   try {
     const auto begin = is_logging(LogTopic::Compile, LogLevel::Info) ? Clock::now() : Clock::time_point();
     std::string made =
-        takes_no_compiler(job, what) ? run_compiler(job, what) : compile_by_worker(job, what, run_compiler);
+        needs_no_compiler(job, what) ? run_compiler(job, what) : compile_by_worker(job, what, run_compiler);
     log_info(LogTopic::Compile, [&] {
-      return described(job, what) + formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
+      return describe_compilation(job, what) +
+             formatted(": %.1f ms, %zu bytes", seconds_since(begin) * 1e3, made.size());
     });
     return what == Artifact::Assembly ? listing(made, job) : made;
   } catch (const RejectedSource& rejected) {
-    return explained(job, rejected.diag());
+    return explain_rejection(job, rejected.diag());
   } catch (const Failure& failure) {
     return failure.diag();
   } catch (const std::bad_alloc&) {
@@ -176,17 +177,18 @@ bool has_llvm_fault_occurred() { return fault_was_seeded; }
 
 Result<std::string> compile(const CompileJob& job, Artifact what) {
   if (current_deadline().is_over()) return out_of_time_error(current_deadline().limit_seconds);
-  if (!job.llvm_fault.empty()) note_fault(job, what);
+  if (!job.llvm_fault.empty()) record_fault_effect(job, what);
   auto configured = catch_failures([] { return &CompileCache::shared_cache(); });
   if (!configured) return configured.diag();
   CompileCache& cache = **configured;
   // the platform has its own cache
   bool platform = job.language == Language::OpenCl && what == Artifact::Binary;
   if (!cache.is_enabled() || platform) return compile_without_cache(job, what);
-  auto key = catch_failures([&] { return key_of(job, what); });
+  auto key = catch_failures([&] { return cache_key_of_job(job, what); });
   if (!key) return key.diag();
   auto found = cache.load_entry(*key);
-  log_info(LogTopic::Compile, [&] { return described(job, what) + (found ? ": in the cache" : ": not in the cache"); });
+  log_info(LogTopic::Compile,
+           [&] { return describe_compilation(job, what) + (found ? ": in the cache" : ": not in the cache"); });
   if (found) return *found;
   auto made = compile_without_cache(job, what);
   if (made) cache.store_entry(*key, *made);

@@ -22,25 +22,25 @@
 namespace tgc {
 namespace {
 
-using Compiler = std::string (*)(const CompileJob& job, Artifact what);
+using CompileFunction = std::string (*)(const CompileJob& job, Artifact what);
 constexpr uint64_t kMemory = uint64_t(8) << 30;
 const pid_t kFirstProcess = getpid();
 constexpr int kMostSources = 256;  // compilers leak memory until the worker ends
 
-struct Task {
+struct CompileTask {
   CompileJob job;
-  Artifact what;
+  Artifact artifact;
 };
 
-std::string packed(const CompileJob& job, Artifact what) {
+std::string encode_task(const CompileJob& job, Artifact what) {
   ByteWriter out;
   write_member(out, what), write_member(out, job);
   return out.take_bytes();
 }
-Task unpacked(std::string_view message) {
+CompileTask decode_task(std::string_view message) {
   ByteReader in(message);
-  Task task;
-  read_member(in, task.what), read_member(in, task.job);
+  CompileTask task;
+  read_member(in, task.artifact), read_member(in, task.job);
   return task;
 }
 
@@ -50,12 +50,12 @@ thread_local double worker_seconds = 0;
 constexpr char kMade = '+', kRejected = '-';
 constexpr size_t kHead = sizeof(double) + 1;
 
-Result<std::string> outcome(Compiler compiler, const Task& task, double& reported) {
+Result<std::string> run_task(CompileFunction compiler, const CompileTask& task, double& reported) {
   return catch_failures([&] {
     char mark = kMade;
     std::string made;
     try {
-      made = compiler(task.job, task.what);
+      made = compiler(task.job, task.artifact);
     } catch (const RejectedSource& rejected) {
       const Diag& d = rejected.diag();
       mark = kRejected,
@@ -71,7 +71,7 @@ Result<std::string> outcome(Compiler compiler, const Task& task, double& reporte
 }
 
 // `answer` came from a worker, or describes the worker's death if `died`.
-std::string unpack_answer(Result<std::string> answer, const CompileJob& job, bool died) {
+std::string decode_answer(Result<std::string> answer, const CompileJob& job, bool died) {
   if (died)
     throw Failure("the compiler of kernel '" + job.name + "' (" + std::string(name_of(job.language)) + ") " +
                   (answer.diag().message.starts_with("killed") ? "was " : "") + answer.diag().message);
@@ -87,23 +87,23 @@ std::string unpack_answer(Result<std::string> answer, const CompileJob& job, boo
 }
 
 struct WorkerNeeds {
-  bool room = false;               // the worker may write files and start programs, as drivers and linkers do
-  bool driver = false;
+  bool needs_sandbox = false;               // the worker may write files and start programs, as drivers and linkers do
+  bool needs_driver = false;
   unsigned engines = 0;            // bit mask of engines loaded before the fork
-  Compiler compiler = nullptr;
+  CompileFunction compiler = nullptr;
 
   bool are_met_by(const WorkerNeeds& had) const {
-    return room == had.room && driver == had.driver && compiler == had.compiler &&
+    return needs_sandbox == had.needs_sandbox && needs_driver == had.needs_driver && compiler == had.compiler &&
            (engines & had.engines) == engines;
   }
 };
 
-WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
+WorkerNeeds worker_needs_of_job(const CompileJob& job, Artifact what, CompileFunction compiler) {
   bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
   bool is_driver = (job.language == Language::OpenCl && what == Artifact::Binary) || needs_nvidia_tools(job, what);
   bool links = job.machine == "amdgcn" && is_file;
-  return {.room = is_driver || links,
-          .driver = is_driver,
+  return {.needs_sandbox = is_driver || links,
+          .needs_driver = is_driver,
           .engines = is_driver ? 0 : load_engines(job, what),
           .compiler = compiler};
 }
@@ -112,132 +112,134 @@ WorkerNeeds needs_of(const CompileJob& job, Artifact what, Compiler compiler) {
 class WorkerStarter {
  public:
   // Starting a worker locks `loading`: a child forked while a thread loads an engine would get a half-loaded engine.
-  explicit WorkerStarter(std::mutex& loading) : loading_(loading) {}
+  explicit WorkerStarter(std::mutex& loading) : loading_mutex_(loading) {}
 
   Result<WorkerProcess> start(const std::function<Status(Worker&)>& body) {
     std::packaged_task<Result<WorkerProcess>()> task([&] { return WorkerProcess::start(body); });
     auto started = task.get_future();
     {
       std::lock_guard lock(mutex_);
-      if (!runs_) std::thread([this] { serve(); }).detach();
-      runs_ = true;  // stays false after a failure, so that the next call tries again
-      tasks_.push(std::move(task));
+      if (!is_running_) std::thread([this] { run_start_tasks(); }).detach();
+      is_running_ = true;  // stays false after a failure, so that the next call tries again
+      start_tasks_.push(std::move(task));
     }
-    any_.notify_one();
+    has_tasks_.notify_one();
     return started.get();
   }
 
  private:
-  [[noreturn]] void serve() {
+  [[noreturn]] void run_start_tasks() {
     for (;;) {
       std::unique_lock lock(mutex_);
-      any_.wait(lock, [&] { return !tasks_.empty(); });
-      auto task = std::move(tasks_.front());  // moved out, because the caller may continue before task() returns
-      tasks_.pop();
+      has_tasks_.wait(lock, [&] { return !start_tasks_.empty(); });
+      auto task = std::move(start_tasks_.front());  // moved out, because the caller may continue before task() returns
+      start_tasks_.pop();
       lock.unlock();
-      std::lock_guard no_loading(loading_);
+      std::lock_guard no_loading(loading_mutex_);
       task();
     }
   }
 
-  std::mutex& loading_;
+  std::mutex& loading_mutex_;
   std::mutex mutex_;
-  std::condition_variable any_;
-  std::queue<std::packaged_task<Result<WorkerProcess>()>> tasks_;
-  bool runs_ = false;
+  std::condition_variable has_tasks_;
+  std::queue<std::packaged_task<Result<WorkerProcess>()>> start_tasks_;
+  bool is_running_ = false;
 };
 
 class CompileWorker {
  public:
-  CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : has_(has) {
-    if (has.room) room_.emplace();
+  CompileWorker(const WorkerNeeds& has, WorkerStarter& starter) : provided_needs_(has) {
+    if (has.needs_sandbox) sandbox_.emplace();
     auto started = starter.start([this](Worker& worker) -> Status {
-      if (room_) room_->confine_process(worker, kMemory);
-      else worker.confine_process({.rights = Rights::Compile, .memory_bytes = kMemory});
-      for (double reported = 0;;) worker.send_answer(outcome(has_.compiler, unpacked(worker.next_message()), reported));
+      if (sandbox_) sandbox_->confine_process(worker, kMemory);
+      else worker.confine_process({.rights = WorkerRights::Compile, .memory_bytes = kMemory});
+      for (double reported = 0;;)
+        worker.send_answer(run_task(provided_needs_.compiler, decode_task(worker.next_message()), reported));
     });
     process_.emplace(std::move(started.value_or_throw()));
   }
 
-  bool meets(const WorkerNeeds& needs) const { return needs.are_met_by(has_); }
-  bool has_room() const { return has_.room; }
+  bool meets_needs(const WorkerNeeds& needs) const { return needs.are_met_by(provided_needs_); }
+  bool has_sandbox() const { return provided_needs_.needs_sandbox; }
   // A worker with a driver compiles one source: PoCL crashes on the second if two of its processes compile at once.
-  bool is_used_up() const { return has_.driver || sources_ >= kMostSources; }
+  bool is_used_up() const { return provided_needs_.needs_driver || num_sources_ >= kMostSources; }
 
   std::string compile(const CompileJob& job, Artifact what) {
-    sources_++;
-    (void)process_->send(packed(job, what));  // if the worker is dead, receive_answer() reports it
+    num_sources_++;
+    (void)process_->send(encode_task(job, what));  // if the worker is dead, receive_answer() reports it
     auto answer = process_->receive_answer(job.timeout_seconds);
-    return unpack_answer(std::move(answer), job, process_->worker_exit().has_value());
+    return decode_answer(std::move(answer), job, process_->worker_exit().has_value());
   }
 
  private:
-  WorkerNeeds has_;
-  int sources_ = 0;
-  std::optional<DriverSandbox> room_;
-  std::optional<WorkerProcess> process_;  // declared after room_, so that the worker ends before its folder is removed
+  WorkerNeeds provided_needs_;
+  int num_sources_ = 0;
+  std::optional<DriverSandbox> sandbox_;
+  std::optional<WorkerProcess>
+      process_;  // declared after sandbox_, so that the worker ends before its folder is removed
 };
 
 // Never destroyed, because the starter's thread runs until the process ends.
-class Workers {
+class WorkerPool {
  public:
-  const pid_t process = getpid();
+  const pid_t process_id = getpid();
 
-  std::string compile(const CompileJob& job, Artifact what, Compiler compiler) {
-    auto worker = take(needs_of_job(job, what, compiler));
+  std::string compile(const CompileJob& job, Artifact what, CompileFunction compiler) {
+    auto worker = acquire_worker(needs_of_job(job, what, compiler));
     std::string made = worker->compile(job, what);
-    keep(std::move(worker));  // not reached if compile() throws, because the worker's state is then unknown
+    release_worker(std::move(worker));  // not reached if compile() throws, because the worker's state is then unknown
     return made;
   }
-  void end() {
+  void end_workers() {
     std::lock_guard lock(mutex_);
-    idle_.clear();
+    idle_workers_.clear();
   }
 
  private:
-  WorkerNeeds needs_of_job(const CompileJob& job, Artifact what, Compiler compiler) {
-    std::lock_guard lock(loading_);
-    return needs_of(job, what, compiler);
+  WorkerNeeds needs_of_job(const CompileJob& job, Artifact what, CompileFunction compiler) {
+    std::lock_guard lock(loading_mutex_);
+    return worker_needs_of_job(job, what, compiler);
   }
-  std::unique_ptr<CompileWorker> take(const WorkerNeeds& needs) {
+  std::unique_ptr<CompileWorker> acquire_worker(const WorkerNeeds& needs) {
     std::unique_lock lock(mutex_);
-    engines_ |= needs.engines;
-    auto it = std::ranges::find_if(idle_, [&](auto& worker) { return worker->meets(needs); });
-    if (it == idle_.end()) {
+    loaded_engine_mask_ |= needs.engines;
+    auto it = std::ranges::find_if(idle_workers_, [&](auto& worker) { return worker->meets_needs(needs); });
+    if (it == idle_workers_.end()) {
       WorkerNeeds has = needs;
-      has.engines = engines_;
+      has.engines = loaded_engine_mask_;
       lock.unlock();
       return std::make_unique<CompileWorker>(has, starter_);
     }
     auto out = std::move(*it);
-    idle_.erase(it);
+    idle_workers_.erase(it);
     return out;
   }
-  void keep(std::unique_ptr<CompileWorker> worker) {
+  void release_worker(std::unique_ptr<CompileWorker> worker) {
     // a forked process runs no destructors when it ends, so a DriverSandbox kept here would leave its folder behind
-    if (worker->is_used_up() || (worker->has_room() && process != kFirstProcess)) return;
+    if (worker->is_used_up() || (worker->has_sandbox() && process_id != kFirstProcess)) return;
     std::lock_guard lock(mutex_);
-    idle_.push_front(std::move(worker));
+    idle_workers_.push_front(std::move(worker));
   }
 
-  std::mutex loading_;  // held while engines are loaded, and while a worker starts
-  WorkerStarter starter_{loading_};
+  std::mutex loading_mutex_;  // held while engines are loaded, and while a worker starts
+  WorkerStarter starter_{loading_mutex_};
   std::mutex mutex_;
-  std::deque<std::unique_ptr<CompileWorker>> idle_;
-  unsigned engines_ = 0;  // engines that this process has loaded, a bit mask
+  std::deque<std::unique_ptr<CompileWorker>> idle_workers_;
+  unsigned loaded_engine_mask_ = 0;  // engines that this process has loaded, a bit mask
 };
 
 // A forked child has its own workers and never uses its parent's.
-Workers& own_workers() {
-  static std::atomic<Workers*> all = nullptr;
-  static struct AtExit {
-    ~AtExit() {
-      if (Workers* w = all.load(); w && w->process == getpid()) w->end();
+WorkerPool& worker_pool_of_process() {
+  static std::atomic<WorkerPool*> all = nullptr;
+  static struct EndWorkersAtExit {
+    ~EndWorkersAtExit() {
+      if (WorkerPool* w = all.load(); w && w->process_id == getpid()) w->end_workers();
     }
   } at_exit;
-  Workers* own = all.load();
-  while (!own || own->process != getpid()) {
-    auto made = std::make_unique<Workers>();
+  WorkerPool* own = all.load();
+  while (!own || own->process_id != getpid()) {
+    auto made = std::make_unique<WorkerPool>();
     if (all.compare_exchange_strong(own, made.get())) own = made.release();
   }
   return *own;
@@ -245,9 +247,9 @@ Workers& own_workers() {
 
 }  // namespace
 
-std::string compile_by_worker(const CompileJob& job, Artifact what, Compiler compiler) {
+std::string compile_by_worker(const CompileJob& job, Artifact what, CompileFunction compiler) {
   if (kIsSanitized) return compiler(job, what);
-  return own_workers().compile(job, what, compiler);
+  return worker_pool_of_process().compile(job, what, compiler);
 }
 
 double compiler_processor_seconds() { return worker_seconds; }

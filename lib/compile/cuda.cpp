@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-const std::vector<std::string>& toolkits() {
+const std::vector<std::string>& cuda_toolkit_folders() {
   static const std::vector<std::string> folders = [] {
     std::vector<std::string> out;
     for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
@@ -23,7 +23,7 @@ const std::vector<std::string>& toolkits() {
 
 std::string find_tool(std::string_view name) {
   std::vector<std::string> folders;
-  for (const std::string& t : toolkits()) folders.push_back(t + "/bin");
+  for (const std::string& t : cuda_toolkit_folders()) folders.push_back(t + "/bin");
   return find_program(name, folders);
 }
 
@@ -63,7 +63,7 @@ struct Nvrtc {
   }
 };
 
-bool exists(const std::string& path) {
+bool file_exists(const std::string& path) {
   struct stat info;
   return ::stat(path.c_str(), &info) == 0;
 }
@@ -71,12 +71,12 @@ bool exists(const std::string& path) {
 // Returns the path of NVRTC, or only its name if it is in no known folder; empty if TGC_NVRTC=0.
 std::string find_nvrtc() {
   if (const char* off = std::getenv("TGC_NVRTC"); off && std::string_view(off) == "0") return {};
-  for (const std::string& folder : toolkits())
+  for (const std::string& folder : cuda_toolkit_folders())
     for (const char* sub : {"/lib64", "/lib", "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib"})
-      if (std::string path = folder + sub + "/libnvrtc.so"; exists(path)) return path;
+      if (std::string path = folder + sub + "/libnvrtc.so"; file_exists(path)) return path;
   for (const char* path : {"/usr/lib/x86_64-linux-gnu/libnvrtc.so", "/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2",
                            "/usr/lib/aarch64-linux-gnu/libnvrtc.so"})
-    if (exists(path)) return path;
+    if (file_exists(path)) return path;
   return "libnvrtc.so";
 }
 
@@ -90,7 +90,7 @@ const Nvrtc& nvrtc() {
 }
 
 // Parses NVRTC's first error: "kernel.cu(12): error: identifier "x" is undefined".
-Diag first_error(const std::string& log) {
+Diag parse_first_error(const std::string& log) {
   Diag diag;
   size_t at = log.find("): error");
   if (at == log.npos) {
@@ -103,10 +103,10 @@ Diag first_error(const std::string& log) {
   return diag;
 }
 
-std::string ptx_by_nvrtc(const CompileJob& job) {
+std::string compile_to_ptx_by_nvrtc(const CompileJob& job) {
   const Nvrtc& n = nvrtc();
   std::vector<std::string> options{"--gpu-architecture=" + job.arch};
-  for (const std::string& t : toolkits()) options.push_back("-I" + t + "/include");
+  for (const std::string& t : cuda_toolkit_folders()) options.push_back("-I" + t + "/include");
   options.push_back("-I/usr/include");
   int major = 0, minor = 0;
   n.version(&major, &minor);
@@ -130,12 +130,12 @@ std::string ptx_by_nvrtc(const CompileJob& job) {
   };
   std::string out = status == 0 ? text(n.ptx_size, n.ptx) : text(n.log_size, n.log);
   n.destroy(&program);
-  if (status != 0) throw RejectedSource(first_error(out));
+  if (status != 0) throw RejectedSource(parse_first_error(out));
   return out;
 }
 
 // Parses ptxas' error: "ptxas kernel.ptx, line 7; error   : Arguments mismatch".
-Diag ptxas_error(const std::string& log) {
+Diag parse_ptxas_error(const std::string& log) {
   Diag diag;
   size_t line = log.find(", line "), error = log.find("error"), begin = log.find(": ", error == log.npos ? 0 : error);
   if (line != log.npos) diag.line = uint32_t(std::strtoul(log.c_str() + line + 7, nullptr, 10));
@@ -144,7 +144,7 @@ Diag ptxas_error(const std::string& log) {
   return diag;
 }
 
-std::string assemble(const std::string& ptx, const CompileJob& job, Artifact what = Artifact::Cubin) {
+std::string assemble_ptx(const std::string& ptx, const CompileJob& job, Artifact what = Artifact::Cubin) {
   std::string tool = find_tool("ptxas");
   if (tool.empty()) throw Failure(Diag{.message = "ptxas is missing", .expected = "NVIDIA's CUDA toolkit"});
   TemporaryFolder folder;
@@ -154,7 +154,7 @@ std::string assemble(const std::string& ptx, const CompileJob& job, Artifact wha
   if (job.annotates_lines) command.insert(command.begin() + 1, "--generate-line-info");
   if (what == Artifact::Resources) command.insert(command.begin() + 1, "-v");
   auto ran = run_process(command).value_or_throw();
-  if (ran.exit_code != 0) throw RejectedSource(ptxas_error(ran.err + ran.out));
+  if (ran.exit_code != 0) throw RejectedSource(parse_ptxas_error(ran.err + ran.out));
   return what == Artifact::Resources ? ran.err + ran.out : read_whole_file(out).value_or_throw();
 }
 
@@ -182,9 +182,10 @@ std::string disassemble_sass(const std::string& cubin, std::string_view lines) {
 
 constexpr std::string_view kLinesOfSource = "-g", kLinesOfPtx = "-gp";
 
-std::string artifact_of_ptx(const std::string& ptx, const CompileJob& job, Artifact what, std::string_view lines) {
-  if (what == Artifact::Cubin || what == Artifact::Resources) return assemble(ptx, job, what);
-  if (what == Artifact::Sass) return disassemble_sass(assemble(ptx, job), job.annotates_lines ? lines : "");
+std::string make_artifact_from_ptx(const std::string& ptx, const CompileJob& job, Artifact what,
+                                   std::string_view lines) {
+  if (what == Artifact::Cubin || what == Artifact::Resources) return assemble_ptx(ptx, job, what);
+  if (what == Artifact::Sass) return disassemble_sass(assemble_ptx(ptx, job), job.annotates_lines ? lines : "");
   return ptx;
 }
 
@@ -203,8 +204,9 @@ std::string tool_version(const std::string& tool) {
 
 std::string compile_cuda(const CompileJob& job, Artifact what) {
   if (what == Artifact::LlvmIr) return compile_cuda_by_clang(job, OutputForm::Ir);
-  return artifact_of_ptx(nvrtc().file.empty() ? compile_cuda_by_clang(job, OutputForm::Assembly) : ptx_by_nvrtc(job),
-                         job, what, kLinesOfSource);
+  return make_artifact_from_ptx(
+      nvrtc().file.empty() ? compile_cuda_by_clang(job, OutputForm::Assembly) : compile_to_ptx_by_nvrtc(job), job, what,
+      kLinesOfSource);
 }
 
 bool has_ptxas() { return !find_tool("ptxas").empty(); }
@@ -223,7 +225,7 @@ std::string compile_ptx(const CompileJob& job, Artifact what) {
   int version = job.arch.size() > 3 ? std::atoi(job.arch.c_str() + 3) : 0;
   replace_all(ptx, "TARGET", job.arch);
   replace_all(ptx, "VERSION", version >= 120 ? "8.7" : version >= 89 ? "7.8" : "7.5");
-  return artifact_of_ptx(ptx, job, what, kLinesOfPtx);
+  return make_artifact_from_ptx(ptx, job, what, kLinesOfPtx);
 }
 
 std::string cuda_identity(const CompileJob& job, Artifact what) {

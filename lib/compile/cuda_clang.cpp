@@ -65,7 +65,7 @@ static __device__ __forceinline__ nv_bfloat16 hrcp(nv_bfloat16 x) { return 1.0f 
 )";
 
 // Line numbers stay the same.
-std::string without_headers(std::string source) {
+std::string remove_include_lines(std::string source) {
   for (std::string_view header : {"#include <cuda_fp16.h>", "#include <cuda_bf16.h>"})
     for (size_t at = 0; (at = source.find(header, at)) != source.npos;) source.replace(at, header.size(), "");
   return source;
@@ -80,7 +80,7 @@ std::string compile_cuda_by_clang(const CompileJob& job, OutputForm form) {
   if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kHideFolderOption});
   ClangEngine& clang = *clang_engine().value_or_throw();
   std::string prelude = std::string(kDeclarations) + std::string(kCudaMathSource) + "#line 1 \"kernel.cu\"\n";
-  return result_or_throw(clang.compile(prelude + without_headers(job.source), "kernel.cu", args, form));
+  return result_or_throw(clang.compile(prelude + remove_include_lines(job.source), "kernel.cu", args, form));
 }
 
 }  // namespace tgc

@@ -8,7 +8,7 @@ DriverSandbox::DriverSandbox() : writable_paths_(driver_writable_paths(folder_.p
 
 void DriverSandbox::confine_process(Worker& worker, uint64_t memory) const {
   setenv("TMPDIR", folder_.path().c_str(), 1);
-  worker.confine_process({.rights = Rights::Driver, .memory_bytes = memory, .writable_paths = writable_paths_});
+  worker.confine_process({.rights = WorkerRights::Driver, .memory_bytes = memory, .writable_paths = writable_paths_});
 }
 
 }  // namespace tgc

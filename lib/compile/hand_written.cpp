@@ -44,12 +44,12 @@ constexpr std::string_view kHeaders[] = {"hip/hip_runtime.h", "hip/hip_fp16.h", 
 // Headers that check_self_contained() accepts.
 constexpr std::string_view kKnown[] = {"cuda_fp8.h", "cuda_fp16.h", "cuda_bf16.h", "metal_stdlib"};
 
-using Words = std::map<std::string, std::string, std::less<>>;
+using WordReplacements = std::map<std::string, std::string, std::less<>>;
 
 // Replaces whole words outside of strings and comments; a word may contain a dot and end with "()". Removes
 // /* comments */, because their lines may look like preprocessor directives. `in_comment`: whether the line begins and,
 // on return, ends inside of such a comment.
-std::string with_words(std::string_view line, const Words& words, bool& in_comment) {
+std::string replace_words(std::string_view line, const WordReplacements& words, bool& in_comment) {
   std::string out;
   for (size_t at = 0; at < line.size();) {
     if (!in_comment && line.substr(at).starts_with("//")) return out += line.substr(at);
@@ -84,7 +84,7 @@ std::string with_words(std::string_view line, const Words& words, bool& in_comme
 }
 
 // Replaces __launch_bounds__(N) by the attribute that clang has for AMD.
-std::string with_hip_bounds(std::string line) {
+std::string replace_launch_bounds(std::string line) {
   constexpr std::string_view kBounds = "__launch_bounds__(";
   if (size_t at = line.find(kBounds); at != line.npos)
     if (size_t end = line.find(')', at); end != line.npos)
@@ -101,7 +101,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 
 // Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure
 // unless it is a known pragma, includes a known header, or defines a macro without parameters.
-std::string directive(std::string_view line, size_t number, Words& words, bool& in_comment) {
+std::string convert_directive(std::string_view line, size_t number, WordReplacements& words, bool& in_comment) {
   std::string_view rest = trimmed_line(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed_line(rest.substr(word.size())); };
   if (rest.starts_with("pragma") && argument("pragma").starts_with("unroll")) return "";
@@ -118,12 +118,12 @@ std::string directive(std::string_view line, size_t number, Words& words, bool& 
     const std::string_view value = trimmed_line(macro.substr(end, macro.find("//") - std::min(end, macro.find("//"))));
     const bool has_parameters = end < macro.size() && macro[end] == '(';
     if (end > 0 && !has_parameters && value.find('#') == value.npos && !value.ends_with('\\'))
-      return words[std::string(macro.substr(0, end))] = with_words(value, words, in_comment), "";
+      return words[std::string(macro.substr(0, end))] = replace_words(value, words, in_comment), "";
   }
   throw Failure(preprocessor_error(number, line));
 }
 
-std::string_view mark_of(Language language) {
+std::string_view kernel_keyword(Language language) {
   switch (language) {
     case Language::Cuda: return "__global__";
     case Language::Hip: return "__attribute__((global))";
@@ -140,7 +140,7 @@ constexpr std::string_view kQualifiers[] = {"const",    "restrict", "__restrict_
 
 // Parses the declaration of a parameter, such as "const float* __restrict__ a", "device float* a [[buffer(0)]]" or
 // "float* noalias align 32 %a".
-HandWrittenKernel::KernelParameter parameter_of(std::string text) {
+HandWrittenKernel::KernelParameter parse_parameter(std::string text) {
   HandWrittenKernel::KernelParameter out;
   if (size_t attributes = text.find("[["); attributes != text.npos) {
     out.is_builtin = !trimmed_line(text.substr(attributes + 2)).starts_with("buffer");
@@ -167,7 +167,7 @@ HandWrittenKernel::KernelParameter parameter_of(std::string text) {
   return out;
 }
 
-HandWrittenKernel kernel_at(std::string_view source, size_t open) {
+HandWrittenKernel parse_kernel(std::string_view source, size_t open) {
   HandWrittenKernel out;
   size_t begin = open;
   while (begin > 0 && is_word_char(source[begin - 1])) begin--;
@@ -179,7 +179,7 @@ HandWrittenKernel kernel_at(std::string_view source, size_t open) {
     depth += c == '(' || c == '[', depth -= c == ')' || c == ']';
     if ((depth == 1 && c == ',') || depth == 0) {
       if (!trimmed_line(parameter).empty())
-        out.parameters.push_back(parameter_of(std::string(trimmed_line(parameter))));
+        out.parameters.push_back(parse_parameter(std::string(trimmed_line(parameter))));
       parameter.clear();
       if (depth == 0) break;
     } else if (i > open) {
@@ -195,7 +195,7 @@ bool is_template(std::string_view text, size_t at) {
   return before.find("template") != before.npos;
 }
 
-std::string without_comments(std::string_view text) {
+std::string remove_comments(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
@@ -230,7 +230,7 @@ Result<std::string> default_language_target(const std::string& language) {
 Result<std::string> make_self_contained_source(Language language, std::string_view text) {
   if (language == Language::LlvmIr || language == Language::Ptx) return std::string(text);
   return catch_failures([&] {
-    Words words;
+    WordReplacements words;
     if (language == Language::Hip) words.insert(std::begin(kHipWords), std::end(kHipWords));
     std::string out;
     size_t number = 0;
@@ -238,12 +238,12 @@ Result<std::string> make_self_contained_source(Language language, std::string_vi
     for (std::string_view line : lines_of(text)) {
       number++;
       if (!in_comment && trimmed_line(line).starts_with('#')) {
-        out += directive(trimmed_line(line), number, words, in_comment) + "\n";
+        out += convert_directive(trimmed_line(line), number, words, in_comment) + "\n";
         continue;
       }
-      std::string made = with_words(line, words, in_comment);
-      if (language == Language::Hip) made = with_hip_bounds(std::move(made));
-      const size_t mark = made.find(mark_of(language));
+      std::string made = replace_words(line, words, in_comment);
+      if (language == Language::Hip) made = replace_launch_bounds(std::move(made));
+      const size_t mark = made.find(kernel_keyword(language));
       const bool is_device = language == Language::Hip || language == Language::Cuda;
       if (is_device && mark != made.npos && text.find("extern \"C\"") == text.npos &&
           !is_template(out + made, out.size() + mark))
@@ -256,8 +256,8 @@ Result<std::string> make_self_contained_source(Language language, std::string_vi
 
 Result<std::vector<HandWrittenKernel>> kernels_in_source(Language language, std::string_view source) {
   std::vector<HandWrittenKernel> out;
-  const std::string text = without_comments(source);
-  const std::string_view mark = mark_of(language);
+  const std::string text = remove_comments(source);
+  const std::string_view mark = kernel_keyword(language);
   std::string templates;
   for (size_t at = 0; (at = text.find(mark, at)) != text.npos; at += mark.size()) {
     const size_t behind = at + mark.size();
@@ -279,7 +279,7 @@ Result<std::vector<HandWrittenKernel>> kernels_in_source(Language language, std:
       open = text.find('(', end);
     }
     if (from == text.npos || open == text.npos) break;
-    HandWrittenKernel kernel = kernel_at(text, open);
+    HandWrittenKernel kernel = parse_kernel(text, open);
     if (is_template(text, begin)) templates += (templates.empty() ? "" : ", ") + kernel.name;
     else if (!kernel.name.empty()) out.push_back(std::move(kernel));
     at = open - mark.size();

@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-std::string_view comment_of(const CompileJob& job) {
+std::string_view comment_prefix(const CompileJob& job) {
   if (job.language == Language::Cuda || job.language == Language::Ptx) return "//";
   std::string machine = job.machine.empty() ? std::string(host_machine_name()) : job.machine;
   return machine == "amdgcn" ? ";" : machine == "aarch64" ? "//" : "#";
@@ -20,7 +20,7 @@ bool starts_with_any(std::string_view line, std::initializer_list<std::string_vi
 }
 
 // Directives and labels that only debuggers, linkers and unwinders read.
-bool is_noise(std::string_view line) {
+bool is_metadata_line(std::string_view line) {
   return starts_with_any(line, {".cfi_", ".addrsig", ".ident", ".file", ".Ltmp", ".Lfunc_begin", ".Linfo_", "$L__tmp",
                                 "$L__func_begin", "$L__info_string", ".section\t\".note.GNU-stack\""});
 }
@@ -34,11 +34,11 @@ bool opens_section(std::string_view line) {
 }
 
 // True for ".loc", but not for PTX's ".local".
-bool is_location(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
+bool is_location_directive(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
 // 12 for ".loc 1 12 5 ..."; 0 for another line.
-size_t line_of_location(std::string_view line) {
-  if (!is_location(line)) return 0;
+size_t source_line_of_location(std::string_view line) {
+  if (!is_location_directive(line)) return 0;
   std::string text(line.substr(4));
   char* at = text.data();
   std::strtoul(at, &at, 10);
@@ -48,7 +48,7 @@ size_t line_of_location(std::string_view line) {
 }  // namespace
 
 std::string listing(std::string_view assembly, const CompileJob& job) {
-  std::string comment(comment_of(job)), out;
+  std::string comment(comment_prefix(job)), out;
   if (!job.name.empty()) out += comment + " kernel " + job.name + "\n";
   std::vector<std::string_view> source = lines_of(job.source);
   bool debug = false;
@@ -63,12 +63,12 @@ std::string listing(std::string_view assembly, const CompileJob& job) {
       if (line == "}" && --depth <= 0) debug = false;
       continue;
     }
-    if (is_location(line)) {
-      size_t number = line_of_location(line);
+    if (is_location_directive(line)) {
+      size_t number = source_line_of_location(line);
       if (job.annotates_lines && number && number != shown && number <= source.size())
         out += comment + " " + std::to_string(number) + ": " + std::string(trimmed_line(source[number - 1])) + "\n";
       if (number) shown = number;
-    } else if (!is_noise(line)) {
+    } else if (!is_metadata_line(line)) {
       out.append(raw).append("\n");
     }
   }

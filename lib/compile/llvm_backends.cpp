@@ -14,21 +14,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-OutputForm form_of(Artifact what) {
+OutputForm output_form_of(Artifact what) {
   if (what == Artifact::LlvmIr) return OutputForm::Ir;
   return what == Artifact::Assembly || what == Artifact::Resources ? OutputForm::Assembly : OutputForm::Object;
 }
 
 bool is_amd(const CompileJob& job) { return job.machine == "amdgcn"; }
 
-LlvmEngine& llvm() { return *llvm_engine().value_or_throw(); }
-ClangEngine& clang() { return *clang_engine().value_or_throw(); }
+LlvmEngine& require_llvm_engine() { return *llvm_engine().value_or_throw(); }
+ClangEngine& require_clang_engine() { return *clang_engine().value_or_throw(); }
 
 // Some passes of -O2 take time that grows with the square of a kernel's size, so a source of more bytes than this limit
 // is compiled for a CPU with fewer passes.
 constexpr size_t kHugeSource = 384 << 10;
 
-bool is_huge(const CompileJob& job) {
+bool is_huge_source(const CompileJob& job) {
   bool for_cpu = job.language == Language::C || (job.language == Language::LlvmIr && !is_amd(job));
   return for_cpu && job.source.size() > kHugeSource;
 }
@@ -53,7 +53,7 @@ constexpr const char* kDeviceLibraries[] = {"/opt/rocm/amdgcn/bitcode", "/usr/li
                                             "/usr/lib/aarch64-linux-gnu/amdgcn/bitcode",
                                             "/usr/lib/amdgcn/bitcode"};
 
-fs::path device_libraries() {
+fs::path find_device_library_folder() {
   for (const char* folder : kDeviceLibraries)
     if (std::error_code error; fs::exists(fs::path(folder) / "ocml.bc", error)) return folder;
   throw Failure(Diag{.message = "AMD's device libraries (ocml.bc) are missing",
@@ -61,7 +61,7 @@ fs::path device_libraries() {
 }
 
 // Returns AMD's device library with the constants of the GPU `arch` or, if missing, of the closest earlier GPU.
-fs::path isa_library(const fs::path& folder, std::string_view arch) {
+fs::path find_isa_library(const fs::path& folder, std::string_view arch) {
   std::string_view number = arch.substr(std::min<size_t>(3, arch.size()));
   fs::path best;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -79,7 +79,7 @@ fs::path isa_library(const fs::path& folder, std::string_view arch) {
 }
 
 std::vector<std::string> hip_arguments(const CompileJob& job) {
-  fs::path folder = device_libraries();
+  fs::path folder = find_device_library_folder();
   bool wide = job.arch.starts_with("gfx9");  // these GPUs have 64 threads per wave
   std::vector<std::string> args{"-x",        "hip",          "--cuda-device-only", "--offload-arch=" + job.arch,
                                 "-O3",       "-mcumode",     "-std=c++14",         "-nogpuinc",
@@ -92,7 +92,7 @@ std::vector<std::string> hip_arguments(const CompileJob& job) {
                                   folder / "oclc_correctly_rounded_sqrt_on.bc",
                                   folder / (wide ? "oclc_wavefrontsize64_on.bc" : "oclc_wavefrontsize64_off.bc"),
                                   folder / "oclc_abi_version_500.bc",
-                                  isa_library(folder, job.arch)};
+                                  find_isa_library(folder, job.arch)};
   for (const fs::path& library : libraries)
     for (const std::string& a :
          {std::string("-Xclang"), std::string("-mlink-builtin-bitcode"), std::string("-Xclang"), library.string()})
@@ -113,24 +113,25 @@ std::string compile_in_clang_engine(const CompileJob& job, Artifact what) {
                                                       : std::pair(opencl_arguments(job), "kernel.cl");
   if (job.annotates_lines) args.insert(args.end(), {"-gline-tables-only", kHideFolderOption});
   if (what == Artifact::Resources && !is_amd(job)) args.push_back("-fstack-size-section");
-  return result_or_throw(clang().compile(job.source, file, args, form_of(what)));
+  return result_or_throw(require_clang_engine().compile(job.source, file, args, output_form_of(what)));
 }
 
-std::string c_as_ir(const CompileJob& job) {
+std::string compile_c_to_ir(const CompileJob& job) {
   std::vector<std::string> args = c_arguments(job);
   args.insert(args.end(), {"-Xclang", "-disable-llvm-passes"});
-  return result_or_throw(clang().compile(job.source, "kernel.c", args, OutputForm::Ir));
+  return result_or_throw(require_clang_engine().compile(job.source, "kernel.c", args, OutputForm::Ir));
 }
 
 std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
-  PassPlan plan{job.max_passes, job.llvm_fault, what == Artifact::Passes, is_huge(job)};
+  PassPlan plan{job.max_passes, job.llvm_fault, what == Artifact::Passes, is_huge_source(job)};
   bool is_ir = job.language == Language::LlvmIr;
-  std::string text = is_ir ? job.source : c_as_ir(job);
-  return result_or_throw(llvm().compile(text, machine_of_job(job), form_of(what), job.annotates_lines && is_ir, plan));
+  std::string text = is_ir ? job.source : compile_c_to_ir(job);
+  return result_or_throw(require_llvm_engine().compile(text, machine_of_job(job), output_form_of(what),
+                                                       job.annotates_lines && is_ir, plan));
 }
 
 // For the cache key: computers may share a cache folder.
-std::string host_cpu() {
+std::string host_cpu_text() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");
     std::string all;
@@ -145,7 +146,7 @@ std::string host_cpu() {
 
 bool uses_llvm_engine(const CompileJob& job, Artifact what) {
   if (job.language == Language::LlvmIr) return !job.uses_other_compiler;
-  bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge(job);
+  bool by_passes = job.max_passes >= 0 || !job.llvm_fault.empty() || what == Artifact::Passes || is_huge_source(job);
   return job.language == Language::C && (job.uses_other_compiler ? job.llvm_fault.empty() : by_passes);
 }
 
@@ -174,7 +175,8 @@ MachineSpec machine_of_job(const CompileJob& job) {
 
 std::string compile_by_llvm(const CompileJob& job, Artifact what) {
   if (what == Artifact::Disassembly)
-    return result_or_throw(llvm().disassemble_object(compile_by_llvm(job, Artifact::Binary), machine_of_job(job)));
+    return result_or_throw(
+        require_llvm_engine().disassemble_object(compile_by_llvm(job, Artifact::Binary), machine_of_job(job)));
   std::string out =
       uses_llvm_engine(job, what) ? compile_in_llvm_engine(job, what) : compile_in_clang_engine(job, what);
   return what == Artifact::Binary && is_amd(job) ? result_or_throw(lld_engine().value_or_throw()->link_code_object(out))
@@ -185,17 +187,17 @@ unsigned load_engines(const CompileJob& job, Artifact what) {
   bool is_file = what == Artifact::Binary || what == Artifact::Disassembly;
   bool is_llvm = uses_llvm_engine(job, what), is_clang = !is_llvm || job.language != Language::LlvmIr;
   unsigned out = 0;
-  if (is_llvm || what == Artifact::Disassembly) llvm(), out |= 1;
-  if (is_clang) clang(), out |= 2;
+  if (is_llvm || what == Artifact::Disassembly) require_llvm_engine(), out |= 1;
+  if (is_clang) require_clang_engine(), out |= 2;
   if (is_amd(job) && is_file) lld_engine().value_or_throw(), out |= 4;
   return out;
 }
 
 std::string llvm_identity(const CompileJob& job) {
   std::string identity = "LLVM " + std::string(llvm_version()) + " ";
-  if (job.language == Language::Hip) identity += device_libraries().string();
+  if (job.language == Language::Hip) identity += find_device_library_folder().string();
   if (job.language == Language::Metal) identity += kMetalLibrarySource;
-  if (machine_of_job(job).cpu == "native") identity += host_cpu();
+  if (machine_of_job(job).cpu == "native") identity += host_cpu_text();
   return identity;
 }
 
@@ -207,7 +209,7 @@ void add_llvm_compilers(std::vector<CompilerInfo>& to) {
   auto clang = clang_engine();
   to.push_back({"clang", "C, HIP and OpenCL; CUDA where NVRTC is missing", bool(clang),
                 clang ? (*clang)->version() : clang.diag().text()});
-  auto libraries = catch_failures([] { return device_libraries().string(); });
+  auto libraries = catch_failures([] { return find_device_library_folder().string(); });
   to.push_back({"AMD device libraries", "HIP", bool(libraries), libraries ? *libraries : libraries.diag().text()});
 }
 

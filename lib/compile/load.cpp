@@ -48,12 +48,12 @@ float bfloat16_bits_of_double(double x) {
   return bfloat16_bits(std::bit_cast<float>(bits));
 }
 
-struct Libraries {
+struct RuntimeLibraries {
   void* gcc = ::dlopen("libgcc_s.so.1", RTLD_LAZY);
   void* math = ::dlopen("libm.so.6", RTLD_LAZY);
 };
-const Libraries& libraries() {
-  static const Libraries opened;
+const RuntimeLibraries& open_runtime_libraries() {
+  static const RuntimeLibraries opened;
   return opened;
 }
 
@@ -61,7 +61,7 @@ constexpr std::string_view kMemoryFunctions[] = {"memcpy", "memset", "memmove", 
 
 // Finds `name` in `library` itself, not in libraries it depends on, because the C library's functions could start
 // programs. `own` is a symbol known to be in `library`.
-void* symbol_of(void* library, const char* own, const std::string& name) {
+void* find_own_symbol(void* library, const char* own, const std::string& name) {
   void *found = library ? ::dlsym(library, name.c_str()) : nullptr, *known = found ? ::dlsym(library, own) : nullptr;
   Dl_info of_found{}, of_known{};
   bool is_own = known && ::dladdr(found, &of_found) && ::dladdr(known, &of_known) &&
@@ -69,35 +69,35 @@ void* symbol_of(void* library, const char* own, const std::string& name) {
   return is_own ? found : nullptr;
 }
 
-void* find_outside(const std::string& name) {
+void* find_external_function(const std::string& name) {
   if (name == "__truncsfbf2") return reinterpret_cast<void*>(&bfloat16_bits);
   if (name == "__truncdfbf2") return reinterpret_cast<void*>(&bfloat16_bits_of_double);
   bool of_memory = std::ranges::find(kMemoryFunctions, name) != std::end(kMemoryFunctions);
   if (void* found = of_memory ? ::dlsym(RTLD_DEFAULT, name.c_str()) : nullptr) return found;
-  if (void* found = symbol_of(libraries().gcc, "__udivti3", name)) return found;
-  if (void* found = symbol_of(libraries().math, "exp2f", name)) return found;
+  if (void* found = find_own_symbol(open_runtime_libraries().gcc, "__udivti3", name)) return found;
+  if (void* found = find_own_symbol(open_runtime_libraries().math, "exp2f", name)) return found;
   throw Failure("the code calls '" + name + "', which kernels may not call: available are libm, libgcc, memcpy, " +
                 "memset and similar functions");
 }
 
 class Loader {
  public:
-  Loader(std::string_view object, const FunctionTable& own) : object_(object), own_(own) {}
+  Loader(std::string_view object, const FunctionTable& own) : object_(object), own_functions_(own) {}
 
   std::shared_ptr<const LoadedCode> load() {
     read_headers();
     place_sections();
-    map();
+    map_memory();
     for (const Elf64_Shdr& s : sections_)
       if (s.sh_type == SHT_RELA) relocate(s);
-    protect();
-    auto symbols = exported();
-    auto code = std::make_shared<LoadedCode>(code_memory_, total_, std::move(symbols));
+    protect_memory();
+    auto symbols = exported_symbols();
+    auto code = std::make_shared<LoadedCode>(code_memory_, total_bytes_, std::move(symbols));
     code_memory_ = nullptr;
     return code;
   }
   ~Loader() {
-    if (code_memory_) ::munmap(code_memory_, total_);
+    if (code_memory_) ::munmap(code_memory_, total_bytes_);
   }
 
  private:
@@ -110,20 +110,20 @@ class Loader {
     return out;
   }
   template <class T>
-  std::vector<T> table(const Elf64_Shdr& s) const {
+  std::vector<T> read_table(const Elf64_Shdr& s) const {
     std::vector<T> out;
-    const std::string_view bytes = content(s);
+    const std::string_view bytes = section_content(s);
     out.reserve(bytes.size() / sizeof(T));
     for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) out.push_back(read<T>(s.sh_offset + at));
     return out;
   }
-  std::string_view content(const Elf64_Shdr& s) const {
+  std::string_view section_content(const Elf64_Shdr& s) const {
     if (s.sh_type == SHT_NOBITS || s.sh_offset > object_.size() || object_.size() - s.sh_offset < s.sh_size)
       throw Failure("a section of the object lies outside it");
     return object_.substr(s.sh_offset, s.sh_size);
   }
-  std::string text(const Elf64_Shdr& strings, size_t at) const {
-    const std::string_view names = content(strings);
+  std::string read_string(const Elf64_Shdr& strings, size_t at) const {
+    const std::string_view names = section_content(strings);
     if (at >= names.size()) throw Failure("a name of the object lies outside its table");
     const std::string_view name = names.substr(at, kMostName);
     return std::string(name.substr(0, name.find('\0')));
@@ -141,90 +141,92 @@ class Loader {
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
     if (header.e_shstrndx >= sections_.size()) throw Failure("the object has no section names");
     for (const Elf64_Shdr& s : sections_) {
-      names_.push_back(text(sections_[header.e_shstrndx], s.sh_name));
+      section_names_.push_back(read_string(sections_[header.e_shstrndx], s.sh_name));
       if (s.sh_type != SHT_SYMTAB) continue;
       if (!symbols_.empty()) throw Failure("the object has two tables of symbols");
-      symbols_ = table<Elf64_Sym>(s);
-      strings_ = s.sh_link;
-      if (strings_ >= sections_.size()) throw Failure("the object has no symbol names");
+      symbols_ = read_table<Elf64_Sym>(s);
+      string_table_index_ = s.sh_link;
+      if (string_table_index_ >= sections_.size()) throw Failure("the object has no symbol names");
     }
   }
 
   // Regions of the memory, which share no page: code and stubs; read-only data; writable data and address slots.
   enum Region { Code, Constant, Writable, kRegions };
-  bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && names_[i] != ".eh_frame"; }
+  bool is_loaded(size_t i) const { return (sections_[i].sh_flags & SHF_ALLOC) && section_names_[i] != ".eh_frame"; }
   static Region region_of(const Elf64_Shdr& s) {
     return s.sh_flags & SHF_EXECINSTR ? Code : s.sh_flags & SHF_WRITE ? Writable : Constant;
   }
 
-  static size_t end_of(size_t begin, size_t size) {
+  static size_t checked_end(size_t begin, size_t size) {
     if (begin > kMostBytes || size > kMostBytes - begin) throw Failure("the object needs more than 1 GiB of memory");
     return begin + size;
   }
 
   void place_sections() {
-    place_.resize(sections_.size());
+    section_offsets_.resize(sections_.size());
     size_t page = size_t(::sysconf(_SC_PAGESIZE)), at = 0;
     for (int r = 0; r < kRegions; r++) {
-      begin_[r] = at;
+      region_begins_[r] = at;
       for (size_t i = 0; i < sections_.size(); i++) {
         const Elf64_Shdr& s = sections_[i];
         if (!is_loaded(i) || region_of(s) != r) continue;
-        if (s.sh_type != SHT_NOBITS) content(s);
+        if (s.sh_type != SHT_NOBITS) section_content(s);
         if (s.sh_addralign > kMostAlignment || (s.sh_addralign & (s.sh_addralign - 1)))
           throw Failure("a section of the object has an alignment of " + std::to_string(s.sh_addralign));
         at = round_up(at, std::max<size_t>(s.sh_addralign, 16));
-        place_[i] = at;
-        at = end_of(at, s.sh_size);
+        section_offsets_[i] = at;
+        at = checked_end(at, s.sh_size);
       }
       at = round_up(at, kStub);
-      if (r == Code) stubs_ = at, at = end_of(at, symbols_.size() * kStub);
-      if (r == Writable) slots_ = at, at = end_of(at, symbols_.size() * sizeof(void*));
+      if (r == Code) stubs_offset_ = at, at = checked_end(at, symbols_.size() * kStub);
+      if (r == Writable) slots_offset_ = at, at = checked_end(at, symbols_.size() * sizeof(void*));
       at = round_up(at, page);
     }
-    begin_[kRegions] = total_ = at;
+    region_begins_[kRegions] = total_bytes_ = at;
   }
 
-  void map() {
-    void* memory = ::mmap(nullptr, total_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void map_memory() {
+    void* memory = ::mmap(nullptr, total_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Failure("not enough memory for the code of a kernel");
     code_memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < sections_.size(); i++)
       if (is_loaded(i) && sections_[i].sh_type != SHT_NOBITS && sections_[i].sh_size)
-        std::memcpy(code_memory_ + place_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
+        std::memcpy(code_memory_ + section_offsets_[i], object_.data() + sections_[i].sh_offset, sections_[i].sh_size);
   }
 
   const Elf64_Sym& symbol_at(size_t i) const {
     if (i >= symbols_.size()) throw Failure("a relocation names a symbol that does not exist");
     return symbols_[i];
   }
-  std::string name_of(const Elf64_Sym& s) const { return text(sections_[strings_], s.st_name); }
+  std::string symbol_name(const Elf64_Sym& s) const { return read_string(sections_[string_table_index_], s.st_name); }
 
   uint64_t address_of(size_t i) {
     const Elf64_Sym& s = symbol_at(i);
     if (s.st_shndx == SHN_UNDEF) {
-      auto own = own_.find(name_of(s));
-      return i ? reinterpret_cast<uint64_t>(own != own_.end() ? own->second : find_outside(name_of(s))) : 0;
+      auto own = own_functions_.find(symbol_name(s));
+      return i ? reinterpret_cast<uint64_t>(own != own_functions_.end() ? own->second
+                                                                        : find_external_function(symbol_name(s)))
+               : 0;
     }
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx >= sections_.size() || !is_loaded(s.st_shndx))
       throw Failure("a symbol of the object is in no loaded section");
     if (s.st_value > sections_[s.st_shndx].sh_size) throw Failure("a symbol of the object lies outside its section");
-    return reinterpret_cast<uint64_t>(code_memory_) + place_[s.st_shndx] + s.st_value;
+    return reinterpret_cast<uint64_t>(code_memory_) + section_offsets_[s.st_shndx] + s.st_value;
   }
   // Fills the slot for indirect accesses to symbol `i`, and returns its address.
-  uint64_t slot_of(size_t i) {
+  uint64_t fill_address_slot(size_t i) {
     uint64_t address = address_of(i);
-    char* slot = code_memory_ + slots_ + i * sizeof(void*);
+    char* slot = code_memory_ + slots_offset_ + i * sizeof(void*);
     std::memcpy(slot, &address, sizeof address);
     return reinterpret_cast<uint64_t>(slot);
   }
   // Returns the address that calls to symbol `i` use: the symbol's own if it is in the object, else a stub's, because
   // the symbol may be out of a call instruction's range.
-  uint64_t callable(size_t i) {
+  uint64_t call_address(size_t i) {
     if (symbol_at(i).st_shndx != SHN_UNDEF) return address_of(i);
     uint64_t address = address_of(i);
-    char* stub = code_memory_ + stubs_ + i * kStub;
+    char* stub = code_memory_ + stubs_offset_ + i * kStub;
     // x86-64: jmp *[rip]; AArch64: ldr x16, #8; br x16. The address follows the instructions.
     static const unsigned char x86[] = {0xFF, 0x25, 0, 0, 0, 0}, arm[] = {0x50, 0, 0, 0x58, 0, 0x02, 0x1F, 0xD6};
     size_t length = kMachine == EM_X86_64 ? sizeof x86 : sizeof arm;
@@ -236,18 +238,18 @@ class Loader {
   void relocate(const Elf64_Shdr& relocations) {
     size_t target = relocations.sh_info;
     if (target >= sections_.size() || !is_loaded(target)) return;  // skip debug information and unwind tables
-    for (const auto& r : table<Elf64_Rela>(relocations)) {
-      if (++relocated_ > object_.size()) throw Failure("the object has more relocations than bytes");
+    for (const auto& r : read_table<Elf64_Rela>(relocations)) {
+      if (++num_relocations_ > object_.size()) throw Failure("the object has more relocations than bytes");
       const size_t width = ELF64_R_TYPE(r.r_info) == kWord64 ? 8 : 4, size = sections_[target].sh_size;
       if (size < width || r.r_offset > size - width || sections_[target].sh_type == SHT_NOBITS)
         throw Failure("a relocation lies outside its section");
-      char* where = code_memory_ + place_[target] + r.r_offset;
+      char* where = code_memory_ + section_offsets_[target] + r.r_offset;
       bool known = kMachine == EM_X86_64 ? relocate_x86(r, where) : relocate_arm(r, where);
       if (!known) throw Failure("unsupported relocation type " + std::to_string(ELF64_R_TYPE(r.r_info)));
     }
   }
 
-  static void put32(char* where, uint64_t value) {
+  static void write_int32(char* where, uint64_t value) {
     int64_t v = int64_t(value);
     if (v != int32_t(v)) throw Failure("the target of a relocation is out of range");
     int32_t narrow = int32_t(v);
@@ -263,41 +265,41 @@ class Loader {
         std::memcpy(where, &value, sizeof value);
         return true;
       }
-      case R_X86_64_PC32: return put32(where, address_of(symbol) + addend - here), true;
-      case R_X86_64_PLT32: return put32(where, callable(symbol) + addend - here), true;
+      case R_X86_64_PC32: return write_int32(where, address_of(symbol) + addend - here), true;
+      case R_X86_64_PLT32: return write_int32(where, call_address(symbol) + addend - here), true;
       case R_X86_64_GOTPCREL:
       case R_X86_64_GOTPCRELX:
-      case R_X86_64_REX_GOTPCRELX: return put32(where, slot_of(symbol) + addend - here), true;
+      case R_X86_64_REX_GOTPCRELX: return write_int32(where, fill_address_slot(symbol) + addend - here), true;
       default: return false;
     }
   }
 
-  static void insert(char* where, uint64_t bits, int at) {
+  static void insert_bits(char* where, uint64_t bits, int at) {
     uint32_t instruction;
     std::memcpy(&instruction, where, sizeof instruction);
     instruction |= uint32_t(bits << at);
     std::memcpy(where, &instruction, sizeof instruction);
   }
-  static void put_page(char* where, uint64_t target, uint64_t here) {
+  static void insert_page_offset(char* where, uint64_t target, uint64_t here) {
     uint64_t pages = ((target & ~uint64_t(0xFFF)) - (here & ~uint64_t(0xFFF))) >> 12;
-    insert(where, pages & 3, 29);
-    insert(where, (pages >> 2) & 0x7FFFF, 5);
+    insert_bits(where, pages & 3, 29);
+    insert_bits(where, (pages >> 2) & 0x7FFFF, 5);
   }
 
   bool relocate_arm(const Elf64_Rela& r, char* where) {
     size_t symbol = ELF64_R_SYM(r.r_info);
     uint64_t here = reinterpret_cast<uint64_t>(where), addend = uint64_t(r.r_addend);
-    auto low = [&](uint64_t target, int scale) { insert(where, (target & 0xFFF) >> scale, 10); };
+    auto low = [&](uint64_t target, int scale) { insert_bits(where, (target & 0xFFF) >> scale, 10); };
     switch (ELF64_R_TYPE(r.r_info)) {
       case R_AARCH64_ABS64: {
         uint64_t value = address_of(symbol) + addend;
         std::memcpy(where, &value, sizeof value);
         return true;
       }
-      case R_AARCH64_PREL32: return put32(where, address_of(symbol) + addend - here), true;
-      case R_AARCH64_ADR_PREL_PG_HI21: return put_page(where, address_of(symbol) + addend, here), true;
-      case R_AARCH64_ADR_GOT_PAGE: return put_page(where, slot_of(symbol), here), true;
-      case R_AARCH64_LD64_GOT_LO12_NC: return low(slot_of(symbol), 3), true;
+      case R_AARCH64_PREL32: return write_int32(where, address_of(symbol) + addend - here), true;
+      case R_AARCH64_ADR_PREL_PG_HI21: return insert_page_offset(where, address_of(symbol) + addend, here), true;
+      case R_AARCH64_ADR_GOT_PAGE: return insert_page_offset(where, fill_address_slot(symbol), here), true;
+      case R_AARCH64_LD64_GOT_LO12_NC: return low(fill_address_slot(symbol), 3), true;
       case R_AARCH64_ADD_ABS_LO12_NC:
       case R_AARCH64_LDST8_ABS_LO12_NC: return low(address_of(symbol) + addend, 0), true;
       case R_AARCH64_LDST16_ABS_LO12_NC: return low(address_of(symbol) + addend, 1), true;
@@ -305,37 +307,39 @@ class Loader {
       case R_AARCH64_LDST64_ABS_LO12_NC: return low(address_of(symbol) + addend, 3), true;
       case R_AARCH64_LDST128_ABS_LO12_NC: return low(address_of(symbol) + addend, 4), true;
       case R_AARCH64_CALL26:
-      case R_AARCH64_JUMP26: return insert(where, ((callable(symbol) + addend - here) >> 2) & 0x3FFFFFF, 0), true;
+      case R_AARCH64_JUMP26:
+        return insert_bits(where, ((call_address(symbol) + addend - here) >> 2) & 0x3FFFFFF, 0), true;
       default: return false;
     }
   }
 
-  void protect() {
+  void protect_memory() {
     const int access[kRegions] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
     for (int r = 0; r < kRegions; r++)
-      if (size_t size = begin_[r + 1] - begin_[r]; size && ::mprotect(code_memory_ + begin_[r], size, access[r]) != 0)
+      if (size_t size = region_begins_[r + 1] - region_begins_[r];
+          size && ::mprotect(code_memory_ + region_begins_[r], size, access[r]) != 0)
         throw Failure("cannot make the code of a kernel executable");
-    __builtin___clear_cache(code_memory_, code_memory_ + total_);
+    __builtin___clear_cache(code_memory_, code_memory_ + total_bytes_);
   }
 
-  FunctionTable exported() {
+  FunctionTable exported_symbols() {
     FunctionTable out;
     for (size_t i = 1; i < symbols_.size(); i++)
       if (ELF64_ST_TYPE(symbols_[i].st_info) == STT_FUNC && symbols_[i].st_shndx != SHN_UNDEF)
-        out[name_of(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
+        out[symbol_name(symbols_[i])] = reinterpret_cast<void*>(address_of(i));
     for (size_t i = 0; i < sections_.size(); i++)
-      if (is_loaded(i)) out.emplace(names_[i], code_memory_ + place_[i]);
+      if (is_loaded(i)) out.emplace(section_names_[i], code_memory_ + section_offsets_[i]);
     return out;
   }
 
   std::string_view object_;
-  const FunctionTable& own_;
+  const FunctionTable& own_functions_;
   std::vector<Elf64_Shdr> sections_;
-  std::vector<std::string> names_;
+  std::vector<std::string> section_names_;
   std::vector<Elf64_Sym> symbols_;
-  size_t strings_ = 0, relocated_ = 0;
-  std::vector<size_t> place_;            // by section: offset from code_memory_
-  size_t begin_[kRegions + 1] = {}, total_ = 0, stubs_ = 0, slots_ = 0;
+  size_t string_table_index_ = 0, num_relocations_ = 0;
+  std::vector<size_t> section_offsets_;            // by section: offset from code_memory_
+  size_t region_begins_[kRegions + 1] = {}, total_bytes_ = 0, stubs_offset_ = 0, slots_offset_ = 0;
   char* code_memory_ = nullptr;
 };
 
@@ -343,7 +347,7 @@ class Loader {
 
 LoadedCode::~LoadedCode() { ::munmap(code_memory_, size_bytes_); }
 
-void load_libraries() { libraries(); }
+void load_libraries() { open_runtime_libraries(); }
 
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const FunctionTable& own) {
   return catch_failures([&] { return Loader(object, own).load(); });

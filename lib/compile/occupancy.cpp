@@ -15,7 +15,7 @@ struct NvidiaProcessor {
   std::string_view arch;
   uint32_t warps, blocks;           // maximum numbers that are resident
   // of the multiprocessor, and the part that the system reserves for each block
-  uint32_t shared_bytes, reserved;
+  uint32_t shared_bytes, reserved_shared_bytes;
 };
 constexpr NvidiaProcessor kNvidia[] = {
     {"sm_60", 64, 32, 64 << 10, 0},       {"sm_61", 64, 32, 96 << 10, 0},       {"sm_70", 64, 32, 96 << 10, 0},
@@ -29,48 +29,48 @@ constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kWarp = 32, kShar
 // The first of equal limits counts.
 class SmallestLimit {
  public:
-  explicit SmallestLimit(uint32_t most) : least_(most) {}
-  void limit(uint32_t to, std::string_view name) {
-    if (to < least_) least_ = to, name_ = name;
+  explicit SmallestLimit(uint32_t most) : smallest_limit_(most) {}
+  void add_limit(uint32_t to, std::string_view name) {
+    if (to < smallest_limit_) smallest_limit_ = to, limiting_resource_ = name;
   }
-  uint32_t least() const { return least_; }
-  std::string_view name() const { return name_; }
+  uint32_t smallest_limit() const { return smallest_limit_; }
+  std::string_view limiting_resource() const { return limiting_resource_; }
 
  private:
-  uint32_t least_;
-  std::string_view name_;
+  uint32_t smallest_limit_;
+  std::string_view limiting_resource_;
 };
 
-Occupancy on_nvidia(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
+Occupancy nvidia_occupancy(const KernelResources& k, const NvidiaProcessor& p, uint32_t threads) {
   const uint32_t warps = divide_up(threads, kWarp);
   SmallestLimit blocks(UINT32_MAX);
   // the numbers of schedulers are assumed; each scheduler has an equal part of the registers
   const uint32_t schedulers = p.arch == "sm_60" ? 2 : 4;
   const uint32_t of_warp = round_up(std::max(1u, *k.num_vector_registers) * kWarp, kRegisterPortion);
-  blocks.limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
-  if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved; shared)
-    blocks.limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
-  blocks.limit(p.blocks, "resident blocks");
-  blocks.limit(p.warps / warps, "threads of a block");
-  const uint32_t resident = blocks.least() * warps;
-  return {resident, p.warps, "warp", resident < p.warps ? blocks.name() : ""};
+  blocks.add_limit(kRegisters / of_warp / schedulers * schedulers / warps, "registers");
+  if (const uint32_t shared = k.shared_bytes.value_or(0) + p.reserved_shared_bytes; shared)
+    blocks.add_limit(p.shared_bytes / round_up(shared, kSharedPortion), "shared memory");
+  blocks.add_limit(p.blocks, "resident blocks");
+  blocks.add_limit(p.warps / warps, "threads of a block");
+  const uint32_t resident = blocks.smallest_limit() * warps;
+  return {resident, p.warps, "warp", resident < p.warps ? blocks.limiting_resource() : ""};
 }
 
 // Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo.
-Occupancy on_amd(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
+Occupancy amd_occupancy(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
   constexpr uint32_t kBarriers = 16;  // of a compute unit; each work group of several waves uses one
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
   const uint32_t waves = divide_up(threads, p.num_wave_lanes);
   const uint32_t all = p.max_waves * p.num_simds;
   SmallestLimit groups(UINT32_MAX);
-  groups.limit(all / waves, "threads of a work group");
-  if (waves > 1) groups.limit(kBarriers, "barriers");
-  if (k.shared_bytes.value_or(0)) groups.limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
+  groups.add_limit(all / waves, "threads of a work group");
+  if (waves > 1) groups.add_limit(kBarriers, "barriers");
+  if (k.shared_bytes.value_or(0)) groups.add_limit(std::max(1u, p.shared_bytes / *k.shared_bytes), "local memory");
   SmallestLimit resident(p.max_waves);
-  resident.limit(p.fitting_waves(*k.num_vector_registers), "vector registers");
-  if (is_gfx9 && k.num_scalar_registers.value_or(0) > kScalarRegisters) resident.limit(7, "scalar registers");
-  resident.limit(divide_up(groups.least() * waves, p.num_simds), groups.name());
-  return {resident.least(), p.max_waves, "wave", resident.name()};
+  resident.add_limit(p.fitting_waves(*k.num_vector_registers), "vector registers");
+  if (is_gfx9 && k.num_scalar_registers.value_or(0) > kScalarRegisters) resident.add_limit(7, "scalar registers");
+  resident.add_limit(divide_up(groups.smallest_limit() * waves, p.num_simds), groups.limiting_resource());
+  return {resident.smallest_limit(), p.max_waves, "wave", resident.limiting_resource()};
 }
 
 }  // namespace
@@ -104,8 +104,8 @@ std::optional<Occupancy> occupancy_of_kernel(const KernelResources& kernel, std:
   if (!kernel.num_vector_registers || !threads) return std::nullopt;
   const std::string_view base = arch.substr(0, arch.find_last_of("0123456789") + 1);
   if (auto p = std::ranges::find(kNvidia, base, &NvidiaProcessor::arch); p != std::end(kNvidia))
-    return on_nvidia(kernel, *p, threads);
-  if (auto p = find_amd_processor(arch)) return on_amd(kernel, *p, arch.starts_with("gfx9"), threads);
+    return nvidia_occupancy(kernel, *p, threads);
+  if (auto p = find_amd_processor(arch)) return amd_occupancy(kernel, *p, arch.starts_with("gfx9"), threads);
   return std::nullopt;
 }
 

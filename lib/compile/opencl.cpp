@@ -26,16 +26,16 @@ struct OpenCl {
 #undef TGC_CL
 };
 
-struct Device {
+struct OpenClDevice {
   OpenCl cl;
   cl_device_id id = nullptr;
   cl_context context = nullptr;
   std::string name;     // such as "OpenCL 3.0 PoCL 3.1, pthread-..."
-  std::string missing;
+  std::string missing_text;
 };
 
 template <class Get, class Object>
-std::string text_of(Get get, Object object, cl_uint what) {
+std::string info_text(Get get, Object object, cl_uint what) {
   size_t size = 0;
   if (get(object, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
   std::string out(size, '\0');
@@ -44,24 +44,24 @@ std::string text_of(Get get, Object object, cl_uint what) {
   return out;
 }
 
-const Device& device() {
-  static const Device found = [] {
-    Device d;
+const OpenClDevice& find_opencl_device() {
+  static const OpenClDevice found = [] {
+    OpenClDevice d;
     if (!d.cl.library) {
-      d.missing = "libOpenCL.so.1 is missing (the package ocl-icd-libopencl1)";
+      d.missing_text = "libOpenCL.so.1 is missing (the package ocl-icd-libopencl1)";
       return d;
     }
     cl_platform_id platform = nullptr;
     cl_uint count = 0;
     if (d.cl.clGetPlatformIDs(1, &platform, &count) != CL_SUCCESS || count == 0 ||
         d.cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &d.id, nullptr) != CL_SUCCESS) {
-      d.missing = "no OpenCL device (the package pocl-opencl-icd makes one of the CPU)";
+      d.missing_text = "no OpenCL device (the package pocl-opencl-icd makes one of the CPU)";
       return d;
     }
-    d.name = text_of(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
-             text_of(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
+    d.name = info_text(d.cl.clGetPlatformInfo, platform, CL_PLATFORM_VERSION) + ", " +
+             info_text(d.cl.clGetDeviceInfo, d.id, CL_DEVICE_NAME);
     d.context = d.cl.clCreateContext(nullptr, 1, &d.id, nullptr, nullptr, nullptr);
-    if (!d.context) d.missing = "cannot create an OpenCL context";
+    if (!d.context) d.missing_text = "cannot create an OpenCL context";
     return d;
   }();
   return found;
@@ -69,7 +69,7 @@ const Device& device() {
 
 // Parses the first error. PoCL: "error: FOLDER/tempfile.cl:3:5: use of undeclared identifier 'b'"; others: "FILE:3:5:
 // error: use of ...".
-Diag first_error(const std::string& log) {
+Diag parse_first_error(const std::string& log) {
   Diag diag{.message = log.empty() ? "the OpenCL platform gives no reason" : log.substr(0, log.find('\n'))};
   static const std::regex pocl("error: [^\n]*?:([0-9]{1,9}):([0-9]{1,9}): ([^\n]*)"),
       clang(":([0-9]{1,9}):([0-9]{1,9}): error: ([^\n]*)");
@@ -84,21 +84,21 @@ Diag first_error(const std::string& log) {
 }  // namespace
 
 std::string compile_opencl(const CompileJob& job) {
-  const Device& d = device();
-  if (!d.missing.empty()) throw Failure(Diag{.message = d.missing, .expected = "an OpenCL platform"});
+  const OpenClDevice& d = find_opencl_device();
+  if (!d.missing_text.empty()) throw Failure(Diag{.message = d.missing_text, .expected = "an OpenCL platform"});
   const char* text = job.source.c_str();
   cl_program program = d.cl.clCreateProgramWithSource(d.context, 1, &text, nullptr, nullptr);
   if (!program) throw Failure("the OpenCL platform does not accept the program");
-  struct Release {
+  struct ProgramReleaser {
     const OpenCl& cl;
     cl_program program;
-    ~Release() { cl.clReleaseProgram(program); }
+    ~ProgramReleaser() { cl.clReleaseProgram(program); }
   } release{d.cl, program};
   if (d.cl.clBuildProgram(program, 1, &d.id, nullptr, nullptr, nullptr) != CL_SUCCESS) {
-    auto log = text_of([&](cl_program p, cl_uint what, size_t size, void* to,
-                           size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
-                       program, CL_PROGRAM_BUILD_LOG);
-    throw RejectedSource(first_error(log));
+    auto log = info_text([&](cl_program p, cl_uint what, size_t size, void* to,
+                             size_t* needs) { return d.cl.clGetProgramBuildInfo(p, d.id, what, size, to, needs); },
+                         program, CL_PROGRAM_BUILD_LOG);
+    throw RejectedSource(parse_first_error(log));
   }
   size_t size = 0;
   d.cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, nullptr);
@@ -113,8 +113,8 @@ void add_opencl_compilers(std::vector<CompilerInfo>& to) {
   // query in a worker: a driver starts threads, which a process forked later from this process would lack
   auto name = run_in_sandbox(
       [](Worker&) -> Result<std::string> {
-        const Device& d = device();
-        return d.missing.empty() ? Result<std::string>(d.name) : Diag{d.missing};
+        const OpenClDevice& d = find_opencl_device();
+        return d.missing_text.empty() ? Result<std::string>(d.name) : Diag{d.missing_text};
       },
       {.timeout_seconds = 20});
   to.push_back(

@@ -27,23 +27,23 @@ constexpr uint64_t kMostKeptBytes = uint64_t(64) << 20;
 }  // namespace
 
 void remove_oldest_kept_files(const std::string& folder, uint64_t size) {
-  struct File {
+  struct KeptFile {
     fs::file_time_type time;
     uint64_t size;
     fs::path path;
   };
-  std::vector<File> files;
+  std::vector<KeptFile> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code gone;
     if (!fs::is_regular_file(it->symlink_status(gone))) continue;
-    File file{it->last_write_time(gone), it->file_size(gone), it->path()};
+    KeptFile file{it->last_write_time(gone), it->file_size(gone), it->path()};
     if (!gone) files.push_back(std::move(file));
     if (!gone) size += files.back().size;
   }
-  std::ranges::sort(files, {}, &File::time);
+  std::ranges::sort(files, {}, &KeptFile::time);
   size_t left = files.size();
-  for (const File& file : files) {
+  for (const KeptFile& file : files) {
     if (left < kMostKeptFiles && size <= kMostKeptBytes) break;
     fs::remove(file.path, error);
     left--, size -= file.size;

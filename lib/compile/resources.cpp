@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-std::optional<uint32_t> number_in(std::string_view text) {
+std::optional<uint32_t> parse_number(std::string_view text) {
   text = trimmed_line(text);
   uint32_t out = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -26,12 +26,12 @@ std::optional<uint32_t> number_before(std::string_view line, std::string_view wo
   if (end == line.npos) return std::nullopt;
   size_t begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') begin--;
-  return number_in(line.substr(begin, end - begin));
+  return parse_number(line.substr(begin, end - begin));
 }
 
 // Decodes the ULEB128 number that LLVM prints as .byte, .ascii or .asciz.
-std::optional<uint32_t> uleb_in(std::string_view line) {
-  if (line.starts_with(".byte")) return number_in(line.substr(5));
+std::optional<uint32_t> parse_uleb128(std::string_view line) {
+  if (line.starts_with(".byte")) return parse_number(line.substr(5));
   size_t begin = line.find('"'), end = line.rfind('"');
   if (!line.starts_with(".asci") || begin >= end) return std::nullopt;
   std::string bytes;
@@ -55,7 +55,7 @@ std::optional<uint32_t> uleb_in(std::string_view line) {
 constexpr std::string_view kMoves[] = {"mov", "broadcast", "insert", "extract", "perm", "unpck", "shuf", "xor", "blend",
                                        "pinsr", "pextr", "zero", "unpack", "gather", "align", "pack"};
 
-bool moves_only(std::string_view mnemonic) {
+bool only_moves_vectors(std::string_view mnemonic) {
   if (mnemonic.starts_with("v")) mnemonic.remove_prefix(1);
   if (mnemonic.starts_with("p") && !mnemonic.starts_with("perm") && !mnemonic.starts_with("pack"))
     mnemonic.remove_prefix(1);
@@ -80,44 +80,45 @@ uint32_t vector_bits_of(std::string_view mnemonic, std::string_view operands) {
 
 class CpuFunction {
  public:
-  void add(std::string_view line) {
+  void add_line(std::string_view line) {
     size_t comment = line.find('#');
     if (comment == line.npos) comment = line.find("//");
     const std::string_view note = comment == line.npos ? "" : line.substr(comment);
-    spills_ += note.find("Spill") != note.npos;
-    reloads_ += note.find("Reload") != note.npos;
+    num_spills_ += note.find("Spill") != note.npos;
+    num_reloads_ += note.find("Reload") != note.npos;
     line = trimmed_line(line.substr(0, comment));
     const size_t end = line.find_first_of(" \t");
     if (line.empty() || line[0] == '.' || end == line.npos) return;
     const std::string_view mnemonic = line.substr(0, end);
-    uint32_t& widest = moves_only(mnemonic) ? moved_ : computed_;
+    uint32_t& widest = only_moves_vectors(mnemonic) ? moved_bits_ : computed_bits_;
     const uint32_t bits = vector_bits_of(mnemonic, line.substr(end));
     widest = std::max(widest, bits);
-    computes_ |= !moves_only(mnemonic) && (bits || line.find("%xmm") != line.npos || line.find(" s") != line.npos);
+    has_vector_arithmetic_ |=
+        !only_moves_vectors(mnemonic) && (bits || line.find("%xmm") != line.npos || line.find(" s") != line.npos);
   }
-  KernelResources read(std::string_view name) const {
+  KernelResources make_resources(std::string_view name) const {
     KernelResources out{.kernel = std::string(name), .reporter_name = "LLVM " + std::string(llvm_version())};
-    out.num_spills = spills_, out.num_spill_loads = reloads_, out.spill_unit = "instructions";
-    out.vector_bits = computes_ ? computed_ : moved_;
+    out.num_spills = num_spills_, out.num_spill_loads = num_reloads_, out.spill_unit = "instructions";
+    out.vector_bits = has_vector_arithmetic_ ? computed_bits_ : moved_bits_;
     return out;
   }
 
  private:
-  uint32_t spills_ = 0, reloads_ = 0, moved_ = 0, computed_ = 0;
-  bool computes_ = false;
+  uint32_t num_spills_ = 0, num_reloads_ = 0, moved_bits_ = 0, computed_bits_ = 0;
+  bool has_vector_arithmetic_ = false;
 };
 
-using Compile = Result<std::string>(const CompileJob&, Artifact);
+using JobCompiler = Result<std::string>(const CompileJob&, Artifact);
 
-std::vector<KernelResources> of_elf(const CompileJob& job, Compile& run,
-                                    std::vector<KernelResources> (*read)(std::string_view assembly)) {
+std::vector<KernelResources> resources_of_elf(const CompileJob& job, JobCompiler& run,
+                                              std::vector<KernelResources> (*read)(std::string_view assembly)) {
   auto out = read(run(job, Artifact::Resources).value_or_throw());
   const std::string object = run(job, Artifact::Binary).value_or_throw();
   for (KernelResources& k : out) k.code_bytes = function_size_bytes(object, k.kernel);
   return out;
 }
 
-std::vector<KernelResources> of_nvidia(const CompileJob& job, Compile& run) {
+std::vector<KernelResources> resources_of_nvidia(const CompileJob& job, JobCompiler& run) {
   const std::string ptx = run(job, Artifact::Binary).value_or_throw();
   auto estimated = estimate_ptx_resources(ptx);
   if (!has_ptxas()) return estimated;
@@ -144,13 +145,13 @@ std::vector<KernelResources> read_cpu_assembly(std::string_view assembly) {
       name = trimmed_line(line.substr(5, line.find(',') - 5));
       function = CpuFunction();
     } else if (!name.empty() && line.starts_with(".size") && line.find(name) != line.npos) {
-      out.push_back(function.read(name)), name = {};
+      out.push_back(function.make_resources(name)), name = {};
     } else if (line.starts_with(".section") || line.starts_with(".text")) {
       in_sizes = line.find(".stack_sizes") != line.npos;
     } else if (in_sizes && !out.empty() && (line.starts_with(".byte") || line.starts_with(".asci"))) {
-      if (!out.back().scratch_bytes) out.back().scratch_bytes = uleb_in(line);
+      if (!out.back().scratch_bytes) out.back().scratch_bytes = parse_uleb128(line);
     } else if (!name.empty()) {
-      function.add(raw);
+      function.add_line(raw);
     }
   }
   return out;
@@ -175,13 +176,13 @@ std::vector<KernelResources> read_amd_metadata(std::string_view assembly) {
     const std::string_view key = line.substr(0, colon), value = trimmed_line(line.substr(colon + 1));
     KernelResources& k = out.back();
     if (key == ".name") k.kernel = value;
-    if (key == ".vgpr_count") k.num_vector_registers = number_in(value);
-    if (key == ".sgpr_count") k.num_scalar_registers = number_in(value);
-    if (key == ".vgpr_spill_count") k.num_spills = number_in(value);
-    if (key == ".sgpr_spill_count") k.num_spill_loads = number_in(value);
-    if (key == ".group_segment_fixed_size") k.shared_bytes = number_in(value);
-    if (key == ".private_segment_fixed_size") k.scratch_bytes = number_in(value);
-    if (key == ".max_flat_workgroup_size") k.max_threads = number_in(value).value_or(0);
+    if (key == ".vgpr_count") k.num_vector_registers = parse_number(value);
+    if (key == ".sgpr_count") k.num_scalar_registers = parse_number(value);
+    if (key == ".vgpr_spill_count") k.num_spills = parse_number(value);
+    if (key == ".sgpr_spill_count") k.num_spill_loads = parse_number(value);
+    if (key == ".group_segment_fixed_size") k.shared_bytes = parse_number(value);
+    if (key == ".private_segment_fixed_size") k.scratch_bytes = parse_number(value);
+    if (key == ".max_flat_workgroup_size") k.max_threads = parse_number(value).value_or(0);
   }
   return out;
 }
@@ -242,9 +243,9 @@ Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, boo
     if (job.language == Language::Metal)
       throw Failure(Diag{.message = "only Apple's compiler knows the registers of a Metal kernel",
                          .expected = "Xcode's shader profiler on macOS"});
-    Compile& run = uses_cache ? compile : compile_without_cache;
-    if (job.language == Language::Cuda || job.language == Language::Ptx) return of_nvidia(job, run);
-    return of_elf(job, run, job.machine == "amdgcn" ? read_amd_metadata : read_cpu_assembly);
+    JobCompiler& run = uses_cache ? compile : compile_without_cache;
+    if (job.language == Language::Cuda || job.language == Language::Ptx) return resources_of_nvidia(job, run);
+    return resources_of_elf(job, run, job.machine == "amdgcn" ? read_amd_metadata : read_cpu_assembly);
   });
 }
 

@@ -21,7 +21,7 @@ constexpr std::string_view kAssembly[] = {"asm sideeffect \".word (0x201000+($0<
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101792)\"",
                                           "asm sideeffect \"nop\\0Anop\\0Anop\\0A.word (2101793)\""};
 
-[[noreturn]] void refuse(std::string_view source, size_t at, const std::string& what) {
+[[noreturn]] void throw_rejection(std::string_view source, size_t at, const std::string& what) {
   std::string_view before = source.substr(0, at);
   size_t line_begin = before.rfind('\n') + 1;
   throw RejectedSource(Diag{.message = what + ", which no renderer prints: a source must not read files",
@@ -48,36 +48,36 @@ bool names_tensor_core(std::string_view line) {
          std::ranges::all_of(line.substr(builtin + kBuiltin.size()), is_word_char);
 }
 
-bool is_own_line(std::string_view source, size_t at) {
+bool is_renderer_line(std::string_view source, size_t at) {
   std::string_view line = source.substr(at, source.find('\n', at) - at);
   return (at == 0 || source[at - 1] == '\n') &&
          (std::ranges::find(kDirectives, line) != std::end(kDirectives) || names_tensor_core(line));
 }
 
-void check_c(Language language, std::string_view source) {
+void check_c_source(Language language, std::string_view source) {
   for (std::string_view sign : {"#", "%:", "?" "?="})  // # and C's other spellings of it: digraph and trigraph
     for (size_t at = 0; (at = source.find(sign, at)) != source.npos;) {
-      if (!is_own_line(source, at)) refuse(source, at, "a line for the preprocessor");
+      if (!is_renderer_line(source, at)) throw_rejection(source, at, "a line for the preprocessor");
       at = std::min(source.find('\n', at), source.size());
     }
   // These could hide a word: a backslash or trigraph at the end of a line joins two lines; \u and \U spell characters.
   for (size_t at = 0; (at = source.find('\\', at)) != source.npos; at++)
     if (at + 1 == source.size() || std::string_view(" \t\v\f\r\nuU").find(source[at + 1]) != source.npos)
-      refuse(source, at, "a joined line or an escaped character");
-  if (size_t at = source.find("?" "?/"); at != source.npos) refuse(source, at, "a trigraph");
+      throw_rejection(source, at, "a joined line or an escaped character");
+  if (size_t at = source.find("?" "?/"); at != source.npos) throw_rejection(source, at, "a trigraph");
   for (std::string_view word : {"_Pragma", "__pragma"})
-    if (size_t at = find_word(source, word, 0); at != source.npos) refuse(source, at, "a pragma");
+    if (size_t at = find_word(source, word, 0); at != source.npos) throw_rejection(source, at, "a pragma");
   if (language == Language::Cuda) return;  // PTX assembly cannot read files
   for (std::string_view word : {"asm", "_asm", "__asm", "__asm__"})
     for (size_t at = 0; (at = find_word(source, word, at)) != source.npos; at++)
-      if (!is_own_line(source, source.rfind('\n', at) + 1)) refuse(source, at, "inline assembly");
+      if (!is_renderer_line(source, source.rfind('\n', at) + 1)) throw_rejection(source, at, "inline assembly");
 }
 
 void check_llvm_ir(std::string_view source) {
   for (size_t at = 0; (at = find_word(source, "asm", at)) != source.npos; at++) {
     bool is_name = at > 0 && (source[at - 1] == '%' || source[at - 1] == '@');
     auto begins = [&](std::string_view known) { return source.substr(at).starts_with(known); };
-    if (!is_name && std::ranges::none_of(kAssembly, begins)) refuse(source, at, "inline assembly");
+    if (!is_name && std::ranges::none_of(kAssembly, begins)) throw_rejection(source, at, "inline assembly");
   }
 }
 
@@ -87,7 +87,7 @@ void check_self_contained(Language language, std::string_view source) {
   switch (language) {
     case Language::LlvmIr: return check_llvm_ir(source);
     case Language::Ptx: return;
-    default: return check_c(language, source);
+    default: return check_c_source(language, source);
   }
 }
 

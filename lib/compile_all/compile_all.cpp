@@ -29,7 +29,7 @@ bool compiler_works(std::string_view compiler) {
 }
 
 // Returns machine code or, for a GPU's source without its compiler on this computer, an earlier form.
-Artifact artifact_of(const CompileJob& job) {
+Artifact choose_artifact(const CompileJob& job) {
   bool nvidia = job.language == Language::Cuda || job.language == Language::Ptx;
   if (nvidia) return compiler_works("ptxas") ? Artifact::Cubin : Artifact::Binary;
   if (job.language == Language::OpenCl) return compiler_works("OpenCL") ? Artifact::Binary : Artifact::Assembly;
@@ -37,13 +37,13 @@ Artifact artifact_of(const CompileJob& job) {
 }
 
 // Returns the threads of a work group; 0 if the sizes are symbolic, or if the runtime chooses them.
-uint32_t threads_of(const std::optional<std::array<Sint, 3>>& local_size) {
+uint32_t num_group_threads_of(const std::optional<std::array<Sint, 3>>& local_size) {
   if (!local_size) return 0;
   int64_t out = 1;
   for (Sint size : *local_size) out *= size.is_int() ? size.as_int().to_int64().value_or(0) : 0;
   return uint32_t(out);
 }
-uint32_t threads_of(const GoldenRecord& record) {
+uint32_t num_group_threads_of(const GoldenRecord& record) {
   if (!record.program || !record.program->has_local_size) return 0;
   uint32_t out = 1;
   for (const std::string& size : record.program->local_size)
@@ -52,12 +52,12 @@ uint32_t threads_of(const GoldenRecord& record) {
 }
 
 std::string failure_text(const CompiledSource& c, const Diag& diag) {
-  return c.file.empty() ? diag.text() : at_hand_written_line(diag, c.file).text();
+  return c.file.empty() ? diag.text() : point_to_source_line(diag, c.file).text();
 }
 
 // If this computer can execute the compiled object, also loads it.
 void compile_source(CompiledSource& c, bool cache) {
-  Artifact what = artifact_of(c.job);
+  Artifact what = choose_artifact(c.job);
   auto begin = Clock::now();
   double cpu = thread_seconds() + compiler_processor_seconds();
   auto made = cache ? compile(c.job, what) : compile_without_cache(c.job, what);
@@ -124,7 +124,7 @@ Status BatchCompiler::add_graph(InputGraph graph) {
     if (auto allowed = check_custom_nodes(*list); !allowed)
       return add_refused_kernel(target, kernel->name(), allowed.diag()), Unit{};
   auto info = kernel->list().ok() ? make_program_info(*kernel->list()) : Result<ProgramInfo>(kernel->list().diag());
-  add_source(target, kernel->name(), *source, info ? threads_of(info->local_size) : 0,
+  add_source(target, kernel->name(), *source, info ? num_group_threads_of(info->local_size) : 0,
              [&] { return kernel->make_compile_job(); });
   return Unit{};
 }
@@ -143,7 +143,7 @@ Status BatchCompiler::add_recorded_kernel(const InputGraph& graph) {
     return add_refused_kernel(name, record->id,
                               {record->source_error.value_or(record->error.value_or("no source was recorded"))}),
            Unit{};
-  add_source(name, record->id, *record->source, threads_of(*record), [&]() -> Result<CompileJob> {
+  add_source(name, record->id, *record->source, num_group_threads_of(*record), [&]() -> Result<CompileJob> {
     auto outputs = KernelOutputs::make_recorded_outputs(*record, settings);
     return outputs ? compile_job_of_outputs(*outputs) : outputs.diag();
   });

@@ -9,21 +9,21 @@
 namespace tgc {
 namespace {
 
-uint32_t threads_of(const CompiledSource& s, const KernelResources& k) {
+uint32_t num_group_threads_of(const CompiledSource& s, const KernelResources& k) {
   return s.num_group_threads ? s.num_group_threads : k.max_threads;
 }
 
-std::optional<Occupancy> occupancy(const CompiledSource& s, const KernelResources& k) {
-  return occupancy_of_kernel(k, s.job.arch, threads_of(s, k));
+std::optional<Occupancy> kernel_occupancy(const CompiledSource& s, const KernelResources& k) {
+  return occupancy_of_kernel(k, s.job.arch, num_group_threads_of(s, k));
 }
 
-std::string cell(std::optional<uint32_t> n, std::string_view before = {}) {
+std::string count_cell(std::optional<uint32_t> n, std::string_view before = {}) {
   return n ? std::string(before) + std::to_string(*n) : "-";
 }
 
 // Vector registers and, for an AMD GPU, "+" and scalar registers.
 std::string registers_text(const KernelResources& k) {
-  std::string out = cell(k.num_vector_registers, k.is_estimate ? "~" : "");
+  std::string out = count_cell(k.num_vector_registers, k.is_estimate ? "~" : "");
   return k.num_scalar_registers ? out + "+" + std::to_string(*k.num_scalar_registers) : out;
 }
 
@@ -31,10 +31,10 @@ std::string spills_text(const KernelResources& k) {
   return k.num_spills ? std::to_string(*k.num_spills) + "+" + std::to_string(k.num_spill_loads.value_or(0)) : "-";
 }
 
-std::string last_text(const CompiledSource& s, const KernelResources& k) {
+std::string last_column_text(const CompiledSource& s, const KernelResources& k) {
   if (k.vector_bits) return *k.vector_bits ? "vectors of " + std::to_string(*k.vector_bits) + " bits" : "scalar code";
-  if (auto o = occupancy(s, k)) return o->text();
-  return threads_of(s, k) ? "no table for " + s.job.arch : "unknown work group: --threads=N";
+  if (auto o = kernel_occupancy(s, k)) return o->text();
+  return num_group_threads_of(s, k) ? "no table for " + s.job.arch : "unknown work group: --threads=N";
 }
 
 }  // namespace
@@ -55,7 +55,8 @@ std::string resources_text(std::span<const CompiledSource> sources) {
   for (const CompiledSource& s : sources)
     for (const KernelResources& k : s.resources) {
       out += row(s.resources.size() > 1 ? k.kernel : s.kernel, s.target, registers_text(k), spills_text(k),
-                 cell(k.shared_bytes), cell(k.scratch_bytes), cell(k.code_bytes), last_text(s, k));
+                 count_cell(k.shared_bytes), count_cell(k.scratch_bytes), count_cell(k.code_bytes),
+                 last_column_text(s, k));
       if (std::ranges::find(from, k.reporter_name) == from.end()) from.push_back(k.reporter_name);
     }
   for (size_t i = 0; i < from.size(); i++) out += (i ? ", " : "by ") + from[i] + (i + 1 == from.size() ? "\n" : "");
@@ -82,8 +83,8 @@ void write_resources(JsonWriter& json, const CompiledSource& source) {
         }
         number("shared_bytes", k.shared_bytes), number("scratch_bytes", k.scratch_bytes);
         number("code_bytes", k.code_bytes), number("vector_bits", k.vector_bits);
-        if (const uint32_t threads = threads_of(source, k)) json.member("threads", threads);
-        if (auto o = occupancy(source, k))
+        if (const uint32_t threads = num_group_threads_of(source, k)) json.member("threads", threads);
+        if (auto o = kernel_occupancy(source, k))
           json.key("occupancy").object([&] {
             json.member("resident", o->num_resident_waves).member("most", o->max_waves).member("of", o->wave_name);
             json.member("limiter", o->limiting_resource);

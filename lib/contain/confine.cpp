@@ -41,12 +41,12 @@
 namespace tgc {
 namespace {
 
-Diag refused(const char* wall, int error) {
+Diag confinement_error(const char* wall, int error) {
   return Diag{std::string("cannot confine the worker process (") + wall + "): " + std::strerror(error)};
 }
 
 // Does not use directory_iterator, whose increment() ends the process if memory runs out.
-std::vector<std::string> names_in(const char* folder) {
+std::vector<std::string> entry_names_in(const char* folder) {
   std::vector<std::string> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder), closedir);
   if (!open) return out;
@@ -55,7 +55,7 @@ std::vector<std::string> names_in(const char* folder) {
   return out;
 }
 
-uint64_t address_space() {
+uint64_t address_space_bytes() {
   char text[128] = "";  // stdio would allocate a buffer
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -74,16 +74,16 @@ void lower_limit(int which, uint64_t to) {
 
 void set_limits(const Confinement& what) {
   lower_limit(RLIMIT_CORE, 0);
-  if (what.rights != Rights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
+  if (what.rights != WorkerRights::Driver) lower_limit(RLIMIT_FSIZE, 0), lower_limit(RLIMIT_NPROC, 0);
   if (what.cpu_seconds > 0) lower_limit(RLIMIT_CPU, uint64_t(std::ceil(what.cpu_seconds)) + 1);
   if (what.memory_bytes && !kIsSanitized) {
     // Drivers reserve terabytes of address space, so only their data segment is limited.
-    bool driver = what.rights == Rights::Driver;
-    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space() + what.memory_bytes);
+    bool driver = what.rights == WorkerRights::Driver;
+    lower_limit(driver ? RLIMIT_DATA : RLIMIT_AS, address_space_bytes() + what.memory_bytes);
   }
 }
 
-void close_between(unsigned first, unsigned last) {
+void close_descriptor_range(unsigned first, unsigned last) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, last, 0) == 0) return;
 #endif
@@ -94,12 +94,12 @@ void close_between(unsigned first, unsigned last) {
 
 // If descriptors 0 to 2 were closed, the next file that a driver opens would get one of these numbers and receive the
 // driver's error messages.
-Status close_inherited(int channel) {
+Status close_inherited_descriptors(int channel) {
   int null = open("/dev/null", O_RDWR);
   for (int fd : {0, 1, 2})
-    if (fd != channel && (null < 0 || dup2(null, fd) < 0)) return refused("/dev/null", errno);
-  if (channel > 3) close_between(3, unsigned(channel) - 1);
-  close_between(unsigned(std::max(3, channel + 1)), ~0u);
+    if (fd != channel && (null < 0 || dup2(null, fd) < 0)) return confinement_error("/dev/null", errno);
+  if (channel > 3) close_descriptor_range(3, unsigned(channel) - 1);
+  close_descriptor_range(unsigned(std::max(3, channel + 1)), ~0u);
   return Unit{};
 }
 
@@ -113,13 +113,13 @@ constexpr uint64_t kNetwork = 3, kScopes = 3;  // network: bind and connect with
                                                // signals to, processes outside the sandbox
 
 // The struct landlock_ruleset_attr of ABI version 6. Older kernels accept a prefix of it.
-struct Ruleset {
+struct LandlockRuleset {
   uint64_t files, network, scopes;
 };
 
 int landlock_version() { return int(syscall(SYS_landlock_create_ruleset, nullptr, 0, 1)); }
 
-void allow(int rules, const std::string& path, uint64_t access) {
+void allow_path_access(int rules, const std::string& path, uint64_t access) {
   int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
   if (fd < 0) return;
   std::error_code error;
@@ -134,32 +134,32 @@ Status restrict_files(const Confinement& what) {
   if (version < 1) return Unit{};
   uint64_t all = kFirstRights;
   all |= (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) | (version >= 5 ? kIoctl : 0);
-  Ruleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
+  LandlockRuleset set{all, version >= 4 ? kNetwork : 0, version >= 6 ? kScopes : 0};
   size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   int rules = int(syscall(SYS_landlock_create_ruleset, &set, size, 0));
-  if (rules < 0) return refused("Landlock", errno);
-  if (what.rights == Rights::Compile) {
+  if (rules < 0) return confinement_error("Landlock", errno);
+  if (what.rights == WorkerRights::Compile) {
     std::error_code error;  // allow reading clang's headers
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-    allow(rules, program.parent_path().parent_path() / "lib/tgc/clang",
-          kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+    allow_path_access(rules, program.parent_path().parent_path() / "lib/tgc/clang",
+                      kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
     for (const char* folder : {"/usr", "/opt", "/lib", "/lib64", "/etc/ld.so.cache", "/proc/cpuinfo", "/sys/devices"})
-      allow(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
+      allow_path_access(rules, folder, kRead & ~uint64_t(LANDLOCK_ACCESS_FS_EXECUTE));
   }
-  if (what.rights == Rights::Driver) {
+  if (what.rights == WorkerRights::Driver) {
     // Makes files readable except most of those in /dev, which has the terminals.
-    allow(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
-    for (const std::string& name : names_in("/"))
-      if (name != "dev") allow(rules, "/" + name, kRead);
-    for (const char* path : {"/dev/random", "/dev/urandom"}) allow(rules, path, kRead);
-    for (const std::string& path : what.writable_paths) allow(rules, path, all);
+    allow_path_access(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR);
+    for (const std::string& name : entry_names_in("/"))
+      if (name != "dev") allow_path_access(rules, "/" + name, kRead);
+    for (const char* path : {"/dev/random", "/dev/urandom"}) allow_path_access(rules, path, kRead);
+    for (const std::string& path : what.writable_paths) allow_path_access(rules, path, all);
     // libcuda names its threads, and cuInit fails if it cannot
-    allow(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
+    allow_path_access(rules, "/proc/self/task", LANDLOCK_ACCESS_FS_WRITE_FILE | (all & kTruncate));
   }
   bool done = syscall(SYS_landlock_restrict_self, rules, 0) == 0;
   int error = errno;
   close(rules);
-  return done ? Status(Unit{}) : refused("Landlock", error);
+  return done ? Status(Unit{}) : confinement_error("Landlock", error);
 }
 #else
 int landlock_version() { return 0; }
@@ -219,227 +219,233 @@ constexpr const char* kRefused[] = {
     "fsetxattr", "removexattr", "lremovexattr", "fremovexattr", "utime", "utimes", "utimensat", "futimesat",
     "personality"};
 
-using Program = std::vector<sock_filter>;
+using BpfProgram = std::vector<sock_filter>;
 
-// restrict_calls() replaces these by the worker's process id and channel.
+// restrict_system_calls() replaces these by the worker's process id and channel.
 constexpr uint32_t kSelf = 0x5E1F5E1F, kChannel = 0x0C4A77E1;
 
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kTrap = SECCOMP_RET_TRAP;
-constexpr uint32_t fails(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
+constexpr uint32_t errno_action(uint32_t error) { return SECCOMP_RET_ERRNO | error; }
 
-struct Condition {
+struct ArgumentCondition {
   uint32_t offset, mask, value;
 };
 // The kernel reads the low 32 bits of an int argument.
-Condition is_int(unsigned argument, uint32_t value, uint32_t mask = ~0u) {
+ArgumentCondition int_argument_equals(unsigned argument, uint32_t value, uint32_t mask = ~0u) {
   constexpr unsigned kLow = std::endian::native == std::endian::little ? 0 : 4;
   return {uint32_t(offsetof(seccomp_data, args)) + 8 * argument + kLow, mask, value};
 }
 
 // Makes a BPF program that finds the rules of a system call by binary search over the numbers of calls.
-class Filter {
+class SeccompFilter {
  public:
-  explicit Filter(uint32_t otherwise) : otherwise_{{{}, otherwise}} {}
+  explicit SeccompFilter(uint32_t otherwise) : default_rules_{{{}, otherwise}} {}
 
   template <size_t N>
-  void add(uint32_t action, const char* const (&names)[N]) {
-    for (const char* name : names) add(action, name);
+  void add_rule(uint32_t action, const char* const (&names)[N]) {
+    for (const char* name : names) add_rule(action, name);
   }
   // The first rule of the call whose conditions hold decides. Does nothing if libseccomp does not know the call.
-  void add(uint32_t action, const char* name, std::vector<Condition> when = {}) {
+  void add_rule(uint32_t action, const char* name, std::vector<ArgumentCondition> when = {}) {
     if (int number = seccomp_syscall_resolve_name(name); number >= 0)
       rules_[uint32_t(number)].push_back({std::move(when), action});
   }
 
-  Program program() const {
-    std::vector<Range> ranges{{0, &otherwise_}};
+  BpfProgram make_program() const {
+    std::vector<CallRange> ranges{{0, &default_rules_}};
     auto append = [&](uint32_t first, const Rules& rules) {
       if (ranges.back().first == first) ranges.pop_back();
-      bool goes_on = !ranges.empty() && rules[0].when.empty() && ranges.back().rules->front().when.empty() &&
+      bool goes_on = !ranges.empty() && rules[0].conditions.empty() &&
+                     ranges.back().rules->front().conditions.empty() &&
                      rules[0].action == ranges.back().rules->front().action;
       if (!goes_on) ranges.push_back({first, &rules});
     };
-    for (auto& [number, rules] : rules_) append(number, rules), append(number + 1, otherwise_);
-    Program out;
-    load(out, offsetof(seccomp_data, arch));
+    for (auto& [number, rules] : rules_) append(number, rules), append(number + 1, default_rules_);
+    BpfProgram out;
+    emit_load(out, offsetof(seccomp_data, arch));
     out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0));
     out.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-    load(out, offsetof(seccomp_data, nr));
-    search(ranges, out);
+    emit_load(out, offsetof(seccomp_data, nr));
+    emit_search(ranges, out);
     return out;
   }
 
  private:
   struct Rule {
-    std::vector<Condition> when;
+    std::vector<ArgumentCondition> conditions;
     uint32_t action;
   };
   using Rules = std::vector<Rule>;
-  struct Range {
+  struct CallRange {
     uint32_t first;
     const Rules* rules;
   };
 
-  static void load(Program& out, size_t offset) { out.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, uint32_t(offset))); }
+  static void emit_load(BpfProgram& out, size_t offset) {
+    out.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, uint32_t(offset)));
+  }
 
-  void search(std::span<const Range> ranges, Program& out) const {
-    if (ranges.size() == 1) return decide(*ranges[0].rules, out);
+  void emit_search(std::span<const CallRange> ranges, BpfProgram& out) const {
+    if (ranges.size() == 1) return emit_rule_checks(*ranges[0].rules, out);
     const size_t half = ranges.size() / 2;
     out.push_back(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, ranges[half].first, 0, 1));
     const size_t jump = out.size();
     out.push_back(BPF_STMT(BPF_JMP | BPF_JA, 0));
-    search(ranges.first(half), out);
+    emit_search(ranges.first(half), out);
     out[jump].k = uint32_t(out.size() - jump - 1);
-    search(ranges.subspan(half), out);
+    emit_search(ranges.subspan(half), out);
   }
-  void decide(const Rules& rules, Program& out) const {
+  void emit_rule_checks(const Rules& rules, BpfProgram& out) const {
     for (const Rule& rule : rules) {
-      size_t left = 3 * rule.when.size() + 1;
-      for (const Condition& c : rule.when) {
-        load(out, c.offset);
+      size_t left = 3 * rule.conditions.size() + 1;
+      for (const ArgumentCondition& c : rule.conditions) {
+        emit_load(out, c.offset);
         out.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c.mask));
         left -= 3;
         out.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c.value, 0, uint8_t(left)));
       }
       out.push_back(BPF_STMT(BPF_RET | BPF_K, rule.action));
-      if (rule.when.empty()) return;
+      if (rule.conditions.empty()) return;
     }
-    out.push_back(BPF_STMT(BPF_RET | BPF_K, otherwise_[0].action));
+    out.push_back(BPF_STMT(BPF_RET | BPF_K, default_rules_[0].action));
   }
 
-  Rules otherwise_;
+  Rules default_rules_;
   std::map<uint32_t, Rules> rules_;
 };
 
 // Adds rules for calls that Compile and Driver workers may make with certain arguments.
-void add_commands(Filter& filter, bool is_driver) {
+void add_argument_rules(SeccompFilter& filter, bool is_driver) {
   constexpr uint32_t kTcgets2 = 0x802C542A, kSetVma = 0x53564D41;
   // isatty() and the query of a terminal's width fail as if there were no terminal
   for (uint32_t command : {uint32_t(TCGETS), kTcgets2, uint32_t(TIOCGWINSZ)})
-    filter.add(fails(ENOTTY), "ioctl", {is_int(1, command)});
-  filter.add(kAllow, "ioctl", {is_int(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
+    filter.add_rule(errno_action(ENOTTY), "ioctl", {int_argument_equals(1, command)});
+  filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, FIONCLEX, ~1u)});  // the mask allows FIONCLEX and FIOCLEX
   // F_SETOWN and F_SETSIG make the kernel send signals to other processes, so they are not allowed
-  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD, ~7u)});       // the mask allows all commands from F_DUPFD to F_SETLKW
+  filter.add_rule(kAllow, "fcntl",
+                  {int_argument_equals(1, F_DUPFD, ~7u)});  // the mask allows all commands from F_DUPFD to F_SETLKW
   // the mask allows F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW
-  filter.add(kAllow, "fcntl", {is_int(1, F_OFD_GETLK, ~3u)});
-  filter.add(kAllow, "fcntl", {is_int(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
-  filter.add(kAllow, "fcntl", {is_int(1, F_DUPFD_CLOEXEC)});
+  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_OFD_GETLK, ~3u)});
+  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_GETPIPE_SZ, ~7u)});  // also the seals of a memfd
+  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_DUPFD_CLOEXEC)});
   if (!is_driver) {
     // the worker's own limits, for reading: process 0 is the caller, and the pointer to new limits (two words) is null
     constexpr uint32_t kNewLimit = offsetof(seccomp_data, args) + 16;
-    filter.add(kAllow, "prlimit64", {is_int(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
+    filter.add_rule(kAllow, "prlimit64", {int_argument_equals(0, 0), {kNewLimit, ~0u, 0}, {kNewLimit + 4, ~0u, 0}});
     return;
   }
   for (const char* name : {"prlimit64", "sched_setaffinity", "move_pages"})
-    filter.add(kAllow, name, {is_int(0, 0)});  // process 0 is the caller
-  filter.add(kAllow, "fcntl", {is_int(1, F_SETPIPE_SZ)});
-  for (uint32_t command : {FIONREAD, FIONBIO}) filter.add(kAllow, "ioctl", {is_int(1, command)});
+    filter.add_rule(kAllow, name, {int_argument_equals(0, 0)});  // process 0 is the caller
+  filter.add_rule(kAllow, "fcntl", {int_argument_equals(1, F_SETPIPE_SZ)});
+  for (uint32_t command : {FIONREAD, FIONBIO}) filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, command)});
   // The second byte names a driver: NVIDIA (F, and 0 for unified memory), graphics (d), shared buffers (b, >), Windows
   // (G), and AMD's KFD (K, with a direction; without a direction, K is the console).
   for (char driver : {'F', '\0', 'd', 'b', '>', 'G'})
-    filter.add(kAllow, "ioctl", {is_int(1, uint32_t(driver) << 8, 0xFF00)});
+    filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, uint32_t(driver) << 8, 0xFF00)});
   for (uint32_t direction : {1u << 30, 1u << 31})
-    filter.add(kAllow, "ioctl", {is_int(1, direction | 'K' << 8, direction | 0xFF00)});
+    filter.add_rule(kAllow, "ioctl", {int_argument_equals(1, direction | 'K' << 8, direction | 0xFF00)});
   for (uint32_t command : {TIOCSTI, TIOCLINUX})  // these type into a terminal
-    filter.add(kTrap, "ioctl", {is_int(1, command)});
+    filter.add_rule(kTrap, "ioctl", {int_argument_equals(1, command)});
   // The operations 0 to 55, and PR_SET_VMA. PR_SCHED_CORE (62) reaches other processes.
   constexpr std::pair<uint32_t, uint32_t> kOperations[] = {{0, ~31u}, {32, ~15u}, {48, ~7u}, {kSetVma, ~0u}};
-  for (auto [first, mask] : kOperations) filter.add(kAllow, "prctl", {is_int(0, first, mask)});
+  for (auto [first, mask] : kOperations) filter.add_rule(kAllow, "prctl", {int_argument_equals(0, first, mask)});
   // No new namespaces, and no siblings of the worker (CLONE_PARENT). clone3 fails with ENOSYS, because a filter cannot
   // see its flags; the C library then calls clone.
   constexpr uint32_t kSpaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                CLONE_NEWPID | CLONE_NEWNET;
-  filter.add(kAllow, "clone", {is_int(0, 0, kSpaces | CLONE_PARENT)});
+  filter.add_rule(kAllow, "clone", {int_argument_equals(0, 0, kSpaces | CLONE_PARENT)});
 }
 
-Program program_of(Rights rights) {
-  const bool is_driver = rights == Rights::Driver;
-  Filter filter(is_driver ? fails(ENOSYS) : kTrap);
-  filter.add(kAllow, kCompute);
-  filter.add(kAllow, "tgkill", {is_int(0, kSelf)});  // for abort()
-  if (rights == Rights::Compute) {
-    for (const char* name : {"read", "write"}) filter.add(kAllow, name, {is_int(0, kChannel)});
-    filter.add(kAllow, "mmap", {is_int(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
+BpfProgram build_seccomp_program(WorkerRights rights) {
+  const bool is_driver = rights == WorkerRights::Driver;
+  SeccompFilter filter(is_driver ? errno_action(ENOSYS) : kTrap);
+  filter.add_rule(kAllow, kCompute);
+  filter.add_rule(kAllow, "tgkill", {int_argument_equals(0, kSelf)});  // for abort()
+  if (rights == WorkerRights::Compute) {
+    for (const char* name : {"read", "write"}) filter.add_rule(kAllow, name, {int_argument_equals(0, kChannel)});
+    filter.add_rule(kAllow, "mmap", {int_argument_equals(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
     // the C library calls fstat when it flushes its output, and SIGSYS would kill the worker
-    for (const char* name : {"fstat", "newfstatat"}) filter.add(fails(EACCES), name);
-    return filter.program();
+    for (const char* name : {"fstat", "newfstatat"}) filter.add_rule(errno_action(EACCES), name);
+    return filter.make_program();
   }
-  filter.add(kAllow, kCompile);
-  for (const char* name : {"read", "fstat", "newfstatat"}) filter.add(kAllow, name);
-  add_commands(filter, is_driver);
+  filter.add_rule(kAllow, kCompile);
+  for (const char* name : {"read", "fstat", "newfstatat"}) filter.add_rule(kAllow, name);
+  add_argument_rules(filter, is_driver);
   if (is_driver) {
-    filter.add(kAllow, kDriver);
+    filter.add_rule(kAllow, kDriver);
     // cuInit needs these: libcuda looks for the server that shares a GPU (MPS), and listens on its own socket
-    filter.add(kAllow, "socket", {is_int(0, AF_UNIX), is_int(1, SOCK_SEQPACKET, 0xF)});
-    filter.add(fails(ENOENT), "connect");
-    for (const char* name : {"bind", "listen"}) filter.add(kAllow, name);
-    filter.add(kTrap, kNoDriver);
-    filter.add(fails(EPERM), kRefused);
+    filter.add_rule(kAllow, "socket", {int_argument_equals(0, AF_UNIX), int_argument_equals(1, SOCK_SEQPACKET, 0xF)});
+    filter.add_rule(errno_action(ENOENT), "connect");
+    for (const char* name : {"bind", "listen"}) filter.add_rule(kAllow, name);
+    filter.add_rule(kTrap, kNoDriver);
+    filter.add_rule(errno_action(EPERM), kRefused);
     // Landlock before version 3 does not prevent truncation by opening a file for reading. openat2 is not allowed,
     // because a filter cannot read its flags.
     for (auto [name, flags] : {std::pair("open", 1u), std::pair("openat", 2u)}) {
-      filter.add(kAllow, name, {is_int(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
-      for (uint32_t access : {O_WRONLY, O_RDWR}) filter.add(kAllow, name, {is_int(flags, access, O_ACCMODE)});
+      filter.add_rule(kAllow, name, {int_argument_equals(flags, O_RDONLY, O_ACCMODE | O_TRUNC)});
+      for (uint32_t access : {O_WRONLY, O_RDWR})
+        filter.add_rule(kAllow, name, {int_argument_equals(flags, access, O_ACCMODE)});
     }
-    filter.add(kAllow, "kill", {is_int(0, kSelf)});
-    for (const char* name : {"kill", "tgkill"}) filter.add(kTrap, name);
-    return filter.program();
+    filter.add_rule(kAllow, "kill", {int_argument_equals(0, kSelf)});
+    for (const char* name : {"kill", "tgkill"}) filter.add_rule(kTrap, name);
+    return filter.make_program();
   }
   constexpr uint32_t kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
-  filter.add(kAllow, "mmap");
-  filter.add(kAllow, "write", {is_int(0, kChannel)});
-  filter.add(kAllow, "openat", {is_int(2, O_RDONLY, kWrites)});
-  filter.add(kAllow, "open", {is_int(1, O_RDONLY, kWrites)});
-  return filter.program();
+  filter.add_rule(kAllow, "mmap");
+  filter.add_rule(kAllow, "write", {int_argument_equals(0, kChannel)});
+  filter.add_rule(kAllow, "openat", {int_argument_equals(2, O_RDONLY, kWrites)});
+  filter.add_rule(kAllow, "open", {int_argument_equals(1, O_RDONLY, kWrites)});
+  return filter.make_program();
 }
 
-template <Rights kRights>
-Result<Program>& program_for() {
-  static Result<Program> made = catch_failures([] { return kSeccomp ? program_of(kRights) : Program(); });
+template <WorkerRights kRights>
+Result<BpfProgram>& seccomp_program_for() {
+  static Result<BpfProgram> made =
+      catch_failures([] { return kSeccomp ? build_seccomp_program(kRights) : BpfProgram(); });
   return made;
 }
-Result<Program>& program_for(Rights rights) {
-  return rights == Rights::Compute   ? program_for<Rights::Compute>()
-         : rights == Rights::Compile ? program_for<Rights::Compile>()
-                                     : program_for<Rights::Driver>();
+Result<BpfProgram>& seccomp_program_for(WorkerRights rights) {
+  return rights == WorkerRights::Compute   ? seccomp_program_for<WorkerRights::Compute>()
+         : rights == WorkerRights::Compile ? seccomp_program_for<WorkerRights::Compile>()
+                                     : seccomp_program_for<WorkerRights::Driver>();
 }
-void restrict_calls(Result<Program>& made, int channel) {
+void restrict_system_calls(Result<BpfProgram>& made, int channel) {
   if (!kSeccomp) return;
-  Program program = made.value_or_throw();
+  BpfProgram program = made.value_or_throw();
   for (sock_filter& step : program)
     if (BPF_CLASS(step.code) == BPF_JMP && step.k == kSelf) step.k = uint32_t(getpid());
     else if (BPF_CLASS(step.code) == BPF_JMP && step.k == kChannel) step.k = uint32_t(channel);
   sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
   // TSYNC: all threads get the filter. The result may be the id of a thread that cannot.
   long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);
-  if (failed) throw Failure(refused("seccomp", failed > 0 ? ESRCH : errno));
+  if (failed) throw Failure(confinement_error("seccomp", failed > 0 ? ESRCH : errno));
 }
 #else
 constexpr bool kSeccomp = false;
-int program_for(Rights) { return 0; }
-void restrict_calls(int, int) {}
+int seccomp_program_for(WorkerRights) { return 0; }
+void restrict_system_calls(int, int) {}
 #endif
 
 }  // namespace
 
-void prepare_confinement() { (void)program_for(Rights::Compute); }
+void prepare_confinement() { (void)seccomp_program_for(WorkerRights::Compute); }
 
 constexpr std::string_view kRightsNames[] = {"memory and messages", "reading compilers' files", "what drivers need"};
 
 Status confine_process(const Confinement& what, int channel) {
   log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
-    auto&& program = program_for(what.rights);  // before the memory limit is set
-    if (!kIsSanitized) close_inherited(channel).value_or_throw();
+    auto&& program = seccomp_program_for(what.rights);  // before the memory limit is set
+    if (!kIsSanitized) close_inherited_descriptors(channel).value_or_throw();
     set_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)
     mallopt(M_ARENA_MAX, 8);  // otherwise malloc, when out of memory, opens a file
 #endif
 #if TGC_LINUX
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(refused("no new privileges", errno));
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw Failure(confinement_error("no new privileges", errno));
 #endif
     if (!kIsSanitized) restrict_files(what).value_or_throw();
-    restrict_calls(program, channel);
+    restrict_system_calls(program, channel);
     return Unit{};
   });
 }
@@ -463,7 +469,7 @@ std::string system_call_name(int number) {
 std::vector<std::string> driver_writable_paths(const std::string& temporary) {
   namespace fs = std::filesystem;
   std::vector<std::string> out{temporary, "/dev/null", "/dev/zero", "/dev/shm", "/dev/dri", "/dev/dxg", "/dev/kfd"};
-  for (const std::string& name : names_in("/dev"))
+  for (const std::string& name : entry_names_in("/dev"))
     if (name.starts_with("nvidia")) out.push_back("/dev/" + name);
   auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
   std::string home = variable("HOME"), caches = variable("XDG_CACHE_HOME");

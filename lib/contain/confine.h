@@ -10,7 +10,7 @@
 namespace tgc {
 
 // Each value also allows what the values before it allow.
-enum class Rights : uint8_t {
+enum class WorkerRights : uint8_t {
   Compute,  // memory, clocks, existing threads, messages to and from the parent process
   Compile,  // also reading system files, such as a compiler's headers
   Driver,   // also what device drivers need: device files, threads, own child processes, reading most files, writing
@@ -18,10 +18,10 @@ enum class Rights : uint8_t {
 };
 
 struct Confinement {
-  Rights rights = Rights::Compute;
+  WorkerRights rights = WorkerRights::Compute;
   uint64_t memory_bytes = 0;  // beyond the current size; 0: no limit
   double cpu_seconds = 0;     // rounded up, plus 1; 0: no limit
-  // for Rights::Driver
+  // for WorkerRights::Driver
   std::vector<std::string> writable_paths = {};
   // for tests of older kernels; 0: no Landlock
   int max_landlock_abi = 1000;
@@ -32,7 +32,7 @@ struct Confinement {
 // SIGSYS, or fails. If this function returns an error, the caller must not run untrusted code.
 Status confine_process(const Confinement& what, int channel);
 
-// Builds the filter for Rights::Compute, so that workers inherit it through fork.
+// Builds the filter for WorkerRights::Compute, so that workers inherit it through fork.
 void prepare_confinement();
 
 // Returns a text such as "seccomp, Landlock, limits".

@@ -102,7 +102,7 @@ void each_worker(const std::function<void(const Confinement&)>& check) {
     MESSAGE("SKIPPED: there is no seccomp here; active: " << active_sandbox_mechanisms());
     return;
   }
-  for (Rights rights : {Rights::Compute, Rights::Compile, Rights::Driver})
+  for (WorkerRights rights : {WorkerRights::Compute, WorkerRights::Compile, WorkerRights::Driver})
     for (int landlock : {1000, 2, 0}) {
       CAPTURE(int(rights));
       CAPTURE(landlock);
@@ -210,7 +210,7 @@ TEST_CASE("confine: no worker reads or writes a descriptor that it inherited") {
   });
   auto read_first = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
     for (int fd : {0, 1, 2}) dup2(file, fd);
-    worker.confine_process({.rights = Rights::Driver});
+    worker.confine_process({.rights = WorkerRights::Driver});
     char text[8];
     return std::to_string(pread(0, text, sizeof text, 0)) + " " + std::to_string(write(1, "x", 1));
   });
@@ -248,7 +248,8 @@ TEST_CASE("confine: a driver's worker opens no terminal where there is Landlock,
   for (int landlock : {1000, 2}) {
     auto opened = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
       become_unprivileged();
-      worker.confine_process({.rights = Rights::Driver, .writable_paths = {"/dev/null"}, .max_landlock_abi = landlock});
+      worker.confine_process(
+          {.rights = WorkerRights::Driver, .writable_paths = {"/dev/null"}, .max_landlock_abi = landlock});
       std::string out;
       for (const char* path : {name.c_str(), "/dev/ptmx", "/dev/null", "/dev/urandom", "/etc/passwd"}) {
         int fd = open(path, O_RDONLY | O_NOCTTY);
@@ -278,7 +279,7 @@ TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda 
   REQUIRE(listen(listening, 1) == 0);
   auto tried = run_in_sandbox([&](Worker& worker) -> Result<std::string> {
     become_unprivileged();
-    worker.confine_process({.rights = Rights::Driver});
+    worker.confine_process({.rights = WorkerRights::Driver});
     std::string out;
     auto attempt = [&](const char* what, int result) {
       out += std::string(what) + (result < 0 ? std::string(": ") + strerrorname_np(errno) : " worked") + "; ";

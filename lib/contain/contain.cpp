@@ -32,26 +32,26 @@
 namespace tgc {
 namespace {
 
-enum class Kind : uint32_t { Answer, Error, Fault, Log };
-struct Header {
-  Kind kind = Kind::Answer;
+enum class MessageKind : uint32_t { Answer, Error, Fault, Log };
+struct MessageHeader {
+  MessageKind kind = MessageKind::Answer;
   // a fault: the signal and its si_code (for SIGSYS, the system call); a log entry: its topic and level
   int32_t signal = 0, code = 0;
   uint64_t address = 0, stack = 0;  // fault address and stack pointer
   uint64_t bytes = 0;
-  char memory[48] = "";          // the watched range nearest to the address; empty if none is near
-  int32_t side = 0;              // -1: the address is before that range, 1: after it, 0: inside
-  uint64_t away = 0;
-  uint64_t size = 0;
+  char range_name[48] = "";          // the watched range nearest to the address; empty if none is near
+  int32_t range_side = 0;              // -1: the address is before that range, 1: after it, 0: inside
+  uint64_t distance = 0;
+  uint64_t range_bytes = 0;
 };
 
 constexpr uint64_t kNearTheStack = 1 << 20;
 
-bool is_near_the_stack(const Header& h) {
+bool is_near_stack_pointer(const MessageHeader& h) {
   return h.stack && (h.address > h.stack ? h.address - h.stack : h.stack - h.address) < kNearTheStack;
 }
 
-std::string explanation(const Header& h) {
+std::string fault_explanation(const MessageHeader& h) {
   if (h.signal == SIGFPE)
     return h.code == FPE_INTOVF   ? "integer overflow"
            : h.code == FPE_INTDIV ? "integer division by zero"
@@ -60,7 +60,7 @@ std::string explanation(const Header& h) {
   if (h.signal == SIGSEGV && h.code == SI_KERNEL)
     return "misaligned vector access, or access to a non-canonical address";
 #endif
-  if (h.signal == SIGSEGV && !h.memory[0] && is_near_the_stack(h)) return "stack overflow";
+  if (h.signal == SIGSEGV && !h.range_name[0] && is_near_stack_pointer(h)) return "stack overflow";
   if (h.signal == SIGSEGV || h.signal == SIGBUS) return "access to unmapped memory";
   if (h.signal == SIGILL) return "instruction that this processor does not have";
   if (h.signal == SIGABRT) return "the process aborted itself";
@@ -119,27 +119,27 @@ uint64_t stack_pointer([[maybe_unused]] void* context) {
 }
 
 // Finds the watched range nearest to the fault address, within 1 GiB. Runs in a signal handler: no malloc.
-void name_memory(Header& h) {
+void find_nearest_range(MessageHeader& h) {
   constexpr uint64_t kNear = uint64_t(1) << 30;
   uint64_t best = kNear;
   for (const NamedMemory& m : watched) {
     uint64_t end = m.address + m.bytes;
     bool before = h.address < m.address;
-    uint64_t away = before ? m.address - h.address : h.address >= end ? h.address - end : 0;
-    if (away >= best) continue;
-    best = away;
-    h.side = before ? -1 : h.address >= end, h.away = away, h.size = m.bytes;
-    std::strncpy(h.memory, m.name.c_str(), sizeof h.memory - 1);
+    uint64_t distance = before ? m.address - h.address : h.address >= end ? h.address - end : 0;
+    if (distance >= best) continue;
+    best = distance;
+    h.range_side = before ? -1 : h.address >= end, h.distance = distance, h.range_bytes = m.bytes;
+    std::strncpy(h.range_name, m.name.c_str(), sizeof h.range_name - 1);
   }
 }
 
 void report_fault(int signal, siginfo_t* info, void* context) {
-  Header header{.kind = Kind::Fault, .signal = signal, .code = info->si_code};
+  MessageHeader header{.kind = MessageKind::Fault, .signal = signal, .code = info->si_code};
   if (signal != SIGABRT && signal != SIGSYS) header.address = reinterpret_cast<uint64_t>(info->si_addr);
 #if TGC_LINUX
   if (signal == SIGSYS) header.code = info->si_syscall;
 #endif
-  if (signal == SIGSEGV || signal == SIGBUS) name_memory(header), header.stack = stack_pointer(context);
+  if (signal == SIGSEGV || signal == SIGBUS) find_nearest_range(header), header.stack = stack_pointer(context);
   write_all(fault_fd, &header, sizeof header);
   _exit(1);
 }
@@ -172,14 +172,14 @@ void let_be_killed_first() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-std::string packed(const Diag& d) {
+std::string serialize_diag(const Diag& d) {
   ByteWriter out;
   out.write_number(d.line).write_number(d.column).write_number(d.kernel_fault);
   out.write_text(d.message).write_text(d.file).write_text(d.expected).write_text(d.context);
   return out.take_bytes();
 }
 
-Diag unpacked(std::string_view bytes) {
+Diag deserialize_diag(std::string_view bytes) {
   ByteReader in(bytes);
   Diag d;
   d.line = uint32_t(in.read_number()), d.column = uint32_t(in.read_number()), d.kernel_fault = in.read_number() != 0;
@@ -189,7 +189,7 @@ Diag unpacked(std::string_view bytes) {
 
 enum class ReadOutcome { Done, Ended, TimedOut, TooMany };
 
-size_t group_size(pid_t group) {
+size_t count_group_processes(pid_t group) {
   size_t out = 0;
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
@@ -201,11 +201,11 @@ size_t group_size(pid_t group) {
 
 // If `child` is set, stops after `timeout` seconds without progress, at the current deadline, or if the child's process
 // group has more than kMostProcesses processes.
-class Reader {
+class ChannelReader {
  public:
-  explicit Reader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
+  explicit ChannelReader(int fd, pid_t child = 0, double timeout = 0, const std::function<uint64_t()>& progress = {})
       : fd_(fd), child_(child), timeout_(timeout), progress_(progress) {
-    begin_time();
+    restart_deadline();
   }
 
   ReadOutcome read(void* to, size_t bytes) {
@@ -218,9 +218,10 @@ class Reader {
         int ready = poll(&waiting, 1, std::min(milliseconds_left(), kCheckMilliseconds));
         if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) {
-          if (uint64_t now = progress_ ? progress_() : 0; now != seen_) seen_ = now, begin_time();
+          if (uint64_t now = progress_ ? progress_() : 0; now != last_progress_)
+            last_progress_ = now, restart_deadline();
           if (milliseconds_left() == 0) return ReadOutcome::TimedOut;
-          if (group_size(child_) > kMostProcesses) return ReadOutcome::TooMany;
+          if (count_group_processes(child_) > kMostProcesses) return ReadOutcome::TooMany;
           continue;
         }
       }
@@ -231,7 +232,7 @@ class Reader {
     }
     return ReadOutcome::Done;
   }
-  double limit() const { return deadline_.limit_seconds; }
+  double limit_seconds() const { return deadline_.limit_seconds; }
   // Reads in pieces, so that a large size alone does not make this process allocate much memory.
   ReadOutcome read(std::string& to, uint64_t bytes) {
     constexpr uint64_t kPiece = 16 << 20;
@@ -246,53 +247,54 @@ class Reader {
  private:
   static constexpr size_t kMostProcesses = 32;
 
-  void begin_time() { deadline_ = deadline_within(timeout_); }
+  void restart_deadline() { deadline_ = deadline_within(timeout_); }
   int milliseconds_left() const { return int(std::min(std::ceil(1000 * deadline_.seconds_left()), 1e9)); }
 
   int fd_;
   pid_t child_;
   double timeout_;
   const std::function<uint64_t()>& progress_;
-  uint64_t seen_ = 0;
+  uint64_t last_progress_ = 0;
   Deadline deadline_;
 };
 
 // Returns, for example, ": 4 bytes after the end of data1, 32 bytes"; "" if no range is near.
-std::string place_of(const Header& h) {
+std::string nearest_range_text(const MessageHeader& h) {
   std::string name;
-  for (const char* c = h.memory; c < std::end(h.memory) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
+  for (const char* c = h.range_name; c < std::end(h.range_name) && *c; c++) name += *c < ' ' || *c == 127 ? '?' : *c;
   if (name.empty()) return "";
-  std::string where = h.side < 0   ? counted(h.away, "byte") + " before the beginning of "
-                      : h.side > 0 ? counted(h.away, "byte") + " after the end of "
+  std::string where = h.range_side < 0   ? count_text(h.distance, "byte") + " before the beginning of "
+                      : h.range_side > 0 ? count_text(h.distance, "byte") + " after the end of "
                                    : "in ";
-  return ": " + where + name + ", " + counted(h.size, "byte");
+  return ": " + where + name + ", " + count_text(h.range_bytes, "byte");
 }
 
-Diag killed(const Header& h) {
-  bool has_address = h.address || ((h.signal == SIGSEGV || h.signal == SIGBUS) && h.kind == Kind::Fault);
+Diag signal_death_diag(const MessageHeader& h) {
+  bool has_address = h.address || ((h.signal == SIGSEGV || h.signal == SIGBUS) && h.kind == MessageKind::Fault);
 #ifdef SI_KERNEL
   if (h.signal == SIGSEGV && h.code == SI_KERNEL) has_address = false;
 #endif
   char where[32] = "";
   if (has_address) std::snprintf(where, sizeof where, " at 0x%llx", static_cast<unsigned long long>(h.address));
-  return Diag{.message = "killed by " + signal_name(h.signal) + " (" + explanation(h) + where + place_of(h) + ")",
-              .kernel_fault = h.memory[0] && h.side};
+  return Diag{.message = "killed by " + signal_name(h.signal) + " (" + fault_explanation(h) + where +
+                         nearest_range_text(h) + ")",
+              .kernel_fault = h.range_name[0] && h.range_side};
 }
 
 // A new worker closes the copies of the channels that it inherits.
-struct Channels {
+struct WorkerChannels {
   std::mutex mutex;
-  std::vector<int> open;
+  std::vector<int> open_channels;
 
-  void opened(int channel) { open.push_back(channel); }
-  void channel_closed(int channel) {
+  void add_channel(int channel) { open_channels.push_back(channel); }
+  void close_channel(int channel) {
     std::lock_guard lock(mutex);
-    std::erase(open, channel);
+    std::erase(open_channels, channel);
     close(channel);
   }
 };
-Channels& channels() {
-  static Channels all;
+WorkerChannels& channels() {
+  static WorkerChannels all;
   return all;
 }
 
@@ -303,13 +305,13 @@ namespace {
 constexpr size_t kMostLogged = 4096;
 std::mutex messages_to_parent;  // a log entry of another thread must not interrupt an answer
 
-bool write_message(int channel, Header header, std::string_view text) {
+bool write_message(int channel, MessageHeader header, std::string_view text) {
   std::lock_guard lock(messages_to_parent);
   header.bytes = text.size();
   return write_all(channel, &header, sizeof header) && write_all(channel, text.data(), text.size());
 }
 
-void log_of_worker(const Header& header, const std::string& text, pid_t worker) {
+void write_worker_log(const MessageHeader& header, const std::string& text, pid_t worker) {
   if (header.signal < 0 || size_t(header.signal) >= kNumLogTopics || text.size() > kMostLogged) return;
   const LogLevel level = header.code == int(LogLevel::Info) ? LogLevel::Info : LogLevel::Debug;
   write_log_entry(LogTopic(header.signal), level, "worker " + std::to_string(worker) + ": " + text);
@@ -320,14 +322,14 @@ void log_of_worker(const Header& header, const std::string& text, pid_t worker) 
 void Worker::watch_memory(std::span<const NamedMemory> memory) { watched = memory; }
 
 void Worker::send_answer(const Result<std::string>& result) const {
-  std::string diag = result ? "" : packed(result.diag());
+  std::string diag = result ? "" : serialize_diag(result.diag());
   const std::string& text = result ? *result : diag;
-  const bool sent = write_message(channel_, {.kind = result ? Kind::Answer : Kind::Error}, text);
+  const bool sent = write_message(channel_, {.kind = result ? MessageKind::Answer : MessageKind::Error}, text);
   if (!sent) _exit(0);
 }
 
 std::string Worker::next_message() const {
-  Reader reader(channel_);
+  ChannelReader reader(channel_);
   uint64_t bytes = 0;
   std::string text;
   if (reader.read(&bytes, sizeof bytes) != ReadOutcome::Done || reader.read(text, bytes) != ReadOutcome::Done) _exit(0);
@@ -342,9 +344,9 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
   std::fflush(nullptr);  // else both processes could write the buffered output
   std::unique_lock lock(channels().mutex);
   pid_t child = fork();
-  if (child > 0) channels().opened(ends[0]);
+  if (child > 0) channels().add_channel(ends[0]);
   if (child == 0)
-    for (int channel : std::exchange(channels().open, {})) close(channel);
+    for (int channel : std::exchange(channels().open_channels, {})) close(channel);
   lock.unlock();
   if (child < 0) {
     int error = errno;
@@ -357,7 +359,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     catch_faults(ends[1]);
     Worker worker(ends[1]);
     forward_log([channel = ends[1]](LogTopic topic, LogLevel level, std::string_view text) {
-      const Header header{.kind = Kind::Log, .signal = int32_t(topic), .code = int32_t(level)};
+      const MessageHeader header{.kind = MessageKind::Log, .signal = int32_t(topic), .code = int32_t(level)};
       write_message(channel, header, text.substr(0, kMostLogged));
     });
     auto done = catch_failures([&] { return body(worker).value_or_throw(); });
@@ -388,7 +390,7 @@ int WorkerProcess::kill_and_wait() {
   int status = 0;
   while (waitpid(child_pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  channels().channel_closed(channel_);
+  channels().close_channel(channel_);
   child_pid_ = 0;
   return status;
 }
@@ -408,8 +410,8 @@ Status WorkerProcess::send(std::string_view message) {
 
 Result<std::string> WorkerProcess::receive_answer(double timeout_seconds, const std::function<uint64_t()>& progress) {
   if (!child_pid_) return exit_cause_;
-  Reader reader(channel_, child_pid_, timeout_seconds, progress);
-  Header header;
+  ChannelReader reader(channel_, child_pid_, timeout_seconds, progress);
+  MessageHeader header;
   std::string text;
   ReadOutcome got;
   bool believable;
@@ -418,18 +420,19 @@ Result<std::string> WorkerProcess::receive_answer(double timeout_seconds, const 
     got = reader.read(&header, sizeof header);
     believable = got == ReadOutcome::Done && header.bytes <= kMostBytes;
     if (believable) got = reader.read(text, header.bytes);
-    if (believable && got == ReadOutcome::Done && header.kind == Kind::Log) log_of_worker(header, text, child_pid_);
-  } while (believable && got == ReadOutcome::Done && header.kind == Kind::Log);
-  if (believable && got == ReadOutcome::Done && header.kind == Kind::Answer) return text;
-  if (believable && got == ReadOutcome::Done && header.kind == Kind::Error)
-    return catch_failures([&]() -> std::string { throw Failure(unpacked(text)); });
+    if (believable && got == ReadOutcome::Done && header.kind == MessageKind::Log)
+      write_worker_log(header, text, child_pid_);
+  } while (believable && got == ReadOutcome::Done && header.kind == MessageKind::Log);
+  if (believable && got == ReadOutcome::Done && header.kind == MessageKind::Answer) return text;
+  if (believable && got == ReadOutcome::Done && header.kind == MessageKind::Error)
+    return catch_failures([&]() -> std::string { throw Failure(deserialize_diag(text)); });
   int status = kill_and_wait();
   if (got == ReadOutcome::TimedOut)
-    return record_exit({SIGKILL, true}, out_of_time_error(reader.limit()));
+    return record_exit({SIGKILL, true}, out_of_time_error(reader.limit_seconds()));
   if (got == ReadOutcome::TooMany)
     return record_exit({SIGKILL}, {"started more processes than a driver needs, and was ended with all of them"});
-  if (believable && got == ReadOutcome::Done) return record_exit({header.signal}, killed(header));
-  if (WIFSIGNALED(status)) return record_exit({WTERMSIG(status)}, killed({.signal = WTERMSIG(status)}));
+  if (believable && got == ReadOutcome::Done) return record_exit({header.signal}, signal_death_diag(header));
+  if (WIFSIGNALED(status)) return record_exit({WTERMSIG(status)}, signal_death_diag({.signal = WTERMSIG(status)}));
   const std::string code = std::to_string(WEXITSTATUS(status));
   return record_exit({}, {"its process ended with exit code " + code + " and without an answer"});
 }

@@ -193,7 +193,7 @@ TEST_CASE("contain: a worker that exhausts its memory returns an error") {
 std::string confined(const std::function<void()>& work, const ContainOptions& options = {.timeout_seconds = 10}) {
   return message(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine_process({.rights = Rights::Compute, .memory_bytes = 256 << 20, .cpu_seconds = 5});
+        worker.confine_process({.rights = WorkerRights::Compute, .memory_bytes = 256 << 20, .cpu_seconds = 5});
         work();
         return std::string("done");
       },
@@ -253,7 +253,7 @@ TEST_CASE("contain: a worker with Rights::Driver writes only where it may and ca
   auto driver = [&](const std::function<std::string()>& work) {
     auto r = run_in_sandbox(
         [&](Worker& worker) -> Result<std::string> {
-          worker.confine_process({.rights = Rights::Driver, .writable_paths = {folder}});
+          worker.confine_process({.rights = WorkerRights::Driver, .writable_paths = {folder}});
           return work();
         },
         {.timeout_seconds = 10});

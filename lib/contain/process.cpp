@@ -75,7 +75,7 @@ constexpr size_t kMostOutput = size_t(1) << 30;
 
 // Polls at growing intervals, up to `longest`. Returns nullopt if `give_up` returns true.
 template <class GiveUp>
-std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
+std::optional<int> wait_for_exit(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
   int status = 0;
   auto pause = std::chrono::microseconds(50);
   while (::waitpid(pid, &status, WNOHANG) == 0) {
@@ -87,7 +87,7 @@ std::optional<int> wait_for(pid_t pid, std::chrono::microseconds longest, const 
 }
 
 // Appends up to 64 KiB. Returns false at the end of the file or on an error.
-bool drain(int fd, std::string& to) {
+bool append_chunk(int fd, std::string& to) {
   char chunk[1 << 16];
   ssize_t n = ::read(fd, chunk, sizeof chunk);
   if (n > 0) to.append(chunk, size_t(n));
@@ -118,11 +118,11 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
       if (n > 0) input.remove_prefix(size_t(n));
       if (input.empty() || (n < 0 && errno != EAGAIN && errno != EINTR)) in.close_write_end();
     }
-    if (fds[0].revents && !drain(out.read_end(), result.out)) out.close_read_end();
-    if (fds[1].revents && !drain(err.read_end(), result.err)) err.close_read_end();
+    if (fds[0].revents && !append_chunk(out.read_end(), result.out)) out.close_read_end();
+    if (fds[1].revents && !append_chunk(err.read_end(), result.err)) err.close_read_end();
     if (result.out.size() + result.err.size() > kMostOutput) throw killed(" wrote more than 1 GB");
   }
-  auto ended = wait_for(pid, std::chrono::milliseconds(10), [&] { return Clock::now() >= deadline; });
+  auto ended = wait_for_exit(pid, std::chrono::milliseconds(10), [&] { return Clock::now() >= deadline; });
   if (!ended) throw too_late();
   result.exit_code = exit_code_of_status(*ended);
   return result;
@@ -160,7 +160,7 @@ Result<int> run_shell(const std::string& command, const ShellOptions& options) {
     const Deadline deadline = deadline_within(options.limit_seconds);
     bool stopped = false;
     auto give_up = [&] { return deadline.is_over() || (stopped = options.should_stop && options.should_stop()); };
-    if (auto ended = wait_for(pid, std::chrono::milliseconds(100), give_up)) return exit_code_of_status(*ended);
+    if (auto ended = wait_for_exit(pid, std::chrono::milliseconds(100), give_up)) return exit_code_of_status(*ended);
     ::kill(-pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     if (stopped) throw Failure("cancelled");

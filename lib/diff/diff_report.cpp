@@ -29,13 +29,13 @@ std::string_view op_of_line(std::string_view line) {
   return line.substr(0, line.find(' '));
 }
 
-std::string number_in(std::string_view text) {
+std::string first_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
   return std::string(text.substr(0, text.find_first_not_of("0123456789")));
 }
 
 // Returns the text of a Python literal of several lines; "" for other args and for literals with "\x".
-std::string lines_in(std::string_view repr) {
+std::string literal_text(std::string_view repr) {
   if (repr.starts_with('b')) repr.remove_prefix(1);
   if (repr.size() < 2 || (repr[0] != '\'' && repr[0] != '"') || repr.find("\\n") == repr.npos ||
       repr.find("\\x") != repr.npos)
@@ -53,20 +53,20 @@ std::string lines_in(std::string_view repr) {
 }
 
 // Shortens a text whose first `common` bytes are equal in both graphs, so that a printed line shows the difference.
-std::string near_difference(std::string_view text, size_t common) {
+std::string shorten_to_difference(std::string_view text, size_t common) {
   constexpr size_t kStart = 40, kContext = 60;
   if (text.size() <= kMaxWidth || common < kMaxWidth - kContext) return std::string(text);
   return std::string(text.substr(0, kStart)) + " ... " + std::string(text.substr(common - kContext));
 }
 
-std::pair<std::string, std::string> near_difference(std::string_view a, std::string_view b) {
+std::pair<std::string, std::string> shorten_to_difference(std::string_view a, std::string_view b) {
   const auto common = size_t(std::ranges::mismatch(a, b).in1 - a.begin());
-  return {near_difference(a, common), near_difference(b, common)};
+  return {shorten_to_difference(a, common), shorten_to_difference(b, common)};
 }
 
-class Printer {
+class DiffPrinter {
  public:
-  explicit Printer(const DiffStyle& style) : style_(style) {}
+  explicit DiffPrinter(const DiffStyle& style) : style_(style) {}
 
   std::string print(const GraphDiff& diff) {
     if (diff.is_same) return {};
@@ -75,16 +75,16 @@ class Printer {
     std::string numbers;
     for (const NodeChange& c : diff.changes) {
       if (!is_renumbering(c)) {
-        if (shown++ < style_.max_changes) change(c);
+        if (shown++ < style_.max_changes) append_change(c);
       } else if (renumbered++ < kMaxNumbers) {
         const PropertyDifference& d = c.differences[0];
-        numbers += (numbers.empty() ? "" : ", ") + number_in(d.before) + " -> " + number_in(d.after);
+        numbers += (numbers.empty() ? "" : ", ") + first_number(d.before) + " -> " + first_number(d.after);
       }
     }
     if (shown > style_.max_changes) out_ += "... and " + std::to_string(shown - style_.max_changes) + " more\n";
     if (renumbered)
-      line("", counted(renumbered, "buffer") + " with another number: " + numbers +
-           (renumbered > kMaxNumbers ? ", ..." : ""));
+      append_line("", count_text(renumbered, "buffer") + " with another number: " + numbers +
+                  (renumbered > kMaxNumbers ? ", ..." : ""));
     out_ += std::to_string(diff.count_changes(NodeChange::Kind::Changed)) + " changed, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Added)) + " added, " +
             std::to_string(diff.count_changes(NodeChange::Kind::Removed)) + " removed, of " +
@@ -93,7 +93,7 @@ class Printer {
   }
 
  private:
-  void line(std::string_view prefix, std::string_view text, std::string_view color = {}) {
+  void append_line(std::string_view prefix, std::string_view text, std::string_view color = {}) {
     bool painted = style_.uses_color && !color.empty();
     if (painted) out_ += color;
     out_ += prefix;
@@ -103,41 +103,41 @@ class Printer {
     out_ += '\n';
   }
 
-  void lines(const std::string& before, const std::string& after) {
+  void append_text_diff(const std::string& before, const std::string& after) {
     std::string text = line_diff(before, after, {.context_lines = 1, .max_lines = 20, .uses_color = style_.uses_color});
     if (text.empty()) text = "the texts differ in the ends of their lines\n";
-    if (text == last_lines_) return line("    ", "the same lines differ");
+    if (text == last_lines_) return append_line("    ", "the same lines differ");
     last_lines_ = text;
-    for (std::string_view l : lines_of(text)) line("    ", l);
+    for (std::string_view l : lines_of(text)) append_line("    ", l);
   }
 
-  void change(const NodeChange& c) {
+  void append_change(const NodeChange& c) {
     constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kBold = "\x1b[1m";
     const PropertyDifference* text = nullptr;  // the first difference between texts of several lines
     std::string head =
         std::string(kind_name(c.kind)) + " " + std::string(op_of_line(c.after.empty() ? c.before : c.after));
     for (size_t i = 0; i < c.differences.size(); i++) {
       const PropertyDifference& d = c.differences[i];
-      const bool is_text = !lines_in(d.before).empty() && !lines_in(d.after).empty();
-      auto [before, after] = near_difference(d.before, d.after);
+      const bool is_text = !literal_text(d.before).empty() && !literal_text(d.after).empty();
+      auto [before, after] = shorten_to_difference(d.before, d.after);
       head += (i ? ", " : ": ") + d.property_name + (is_text ? ", these lines:" : " " + before + " -> " + after);
       if (is_text && !text) text = &d;
     }
     if (!c.grouped_lines.empty())
-      head += " with " + counted(c.grouped_lines.size(), "node") + " below";
-    line("", head, kBold);
+      head += " with " + count_text(c.grouped_lines.size(), "node") + " below";
+    append_line("", head, kBold);
     const bool read_the_same = c.before == c.after;
-    auto [before, after] = near_difference(c.before, c.after);
-    if (text) lines(lines_in(text->before), lines_in(text->after));
-    else if (read_the_same) line("    ", c.before);
-    if (!c.before.empty() && !read_the_same && !text) line("  - ", before, kRed);
-    if (!c.after.empty() && !read_the_same && !text) line("  + ", after, kGreen);
+    auto [before, after] = shorten_to_difference(c.before, c.after);
+    if (text) append_text_diff(literal_text(text->before), literal_text(text->after));
+    else if (read_the_same) append_line("    ", c.before);
+    if (!c.before.empty() && !read_the_same && !text) append_line("  - ", before, kRed);
+    if (!c.after.empty() && !read_the_same && !text) append_line("  + ", after, kGreen);
     bool added = c.kind == NodeChange::Kind::Added;
     for (size_t i = 0; i < c.grouped_lines.size() && i < kMaxWithLines; i++)
-      line(added ? "  +   " : "  -   ", c.grouped_lines[i], added ? kGreen : kRed);
+      append_line(added ? "  +   " : "  -   ", c.grouped_lines[i], added ? kGreen : kRed);
     if (c.grouped_lines.size() > kMaxWithLines)
-      line("      ", "... and " + std::to_string(c.grouped_lines.size() - kMaxWithLines) + " more");
-    if (!c.usage_text.empty()) line("    ", c.usage_text);
+      append_line("      ", "... and " + std::to_string(c.grouped_lines.size() - kMaxWithLines) + " more");
+    if (!c.usage_text.empty()) append_line("    ", c.usage_text);
   }
 
   DiffStyle style_;
@@ -146,7 +146,7 @@ class Printer {
 
 }  // namespace
 
-std::string diff_as_text(const GraphDiff& diff, const DiffStyle& style) { return Printer(style).print(diff); }
+std::string diff_as_text(const GraphDiff& diff, const DiffStyle& style) { return DiffPrinter(style).print(diff); }
 
 std::string diff_as_json(const GraphDiff& diff) {
   return json_object([&](JsonWriter& json) {

@@ -13,13 +13,13 @@ std::string op_name(UOp u) { return std::string(name_of(u.op())); }
 
 // Returns the arg of a constant or device; else %N, N being the node's position.
 std::string source_text(const DiffSide& side, UOp s) {
-  if (side.is_value(side.at(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
-  return "%" + std::to_string(side.at(s));
+  if (side.is_value(side.position_of(s))) return s.is(Op::DEVICE) ? s.arg().repr() : s.arg().str();
+  return "%" + std::to_string(side.position_of(s));
 }
 
 std::string text_in_sentence(const DiffSide& side, UOp s) {
   std::string text = source_text(side, s);
-  return side.is_value(side.at(s)) ? text : text + " " + op_name(s);
+  return side.is_value(side.position_of(s)) ? text : text + " " + op_name(s);
 }
 
 std::pair<std::string, std::string> distinct_texts(std::string before, UOp s, std::string after, UOp t) {
@@ -69,26 +69,28 @@ class GraphDiffer {
   void run() {
     for (uint32_t y = 0; y < b_.nodes.size(); y++) {
       if (b_.is_value(y)) continue;
-      if (b_.matched_positions[y] >= 0) compare(uint32_t(b_.matched_positions[y]), y);
-      else if (is_own_change(b_, y)) gather(b_, y, NodeChange::Kind::Added);
+      if (b_.matched_positions[y] >= 0) compare_nodes(uint32_t(b_.matched_positions[y]), y);
+      else if (is_own_change(b_, y)) add_grouped_change(b_, y, NodeChange::Kind::Added);
     }
     for (uint32_t x = 0; x < a_.nodes.size(); x++)
       if (!a_.is_value(x) && a_.matched_positions[x] < 0 && is_own_change(a_, x))
-        gather(a_, x, NodeChange::Kind::Removed);
+        add_grouped_change(a_, x, NodeChange::Kind::Removed);
     compare_root_values();
   }
 
  private:
   bool corresponds(UOp s, UOp t) const {
-    uint32_t x = a_.at(s), y = b_.at(t);
+    uint32_t x = a_.position_of(s), y = b_.position_of(t);
     if (a_.is_value(x) || b_.is_value(y))
       return a_.is_value(x) && b_.is_value(y) && a_.structure_hashes[x] == b_.structure_hashes[y];
     return a_.matched_positions[x] == int32_t(y);
   }
-  bool is_new(UOp t) const { return !b_.is_value(b_.at(t)) && b_.matched_positions[b_.at(t)] < 0; }
-  bool is_gone(UOp s) const { return !a_.is_value(a_.at(s)) && a_.matched_positions[a_.at(s)] < 0; }
+  bool is_added(UOp t) const { return !b_.is_value(b_.position_of(t)) && b_.matched_positions[b_.position_of(t)] < 0; }
+  bool is_removed(UOp s) const {
+    return !a_.is_value(a_.position_of(s)) && a_.matched_positions[a_.position_of(s)] < 0;
+  }
 
-  void compare(uint32_t x, uint32_t y) {
+  void compare_nodes(uint32_t x, uint32_t y) {
     UOp u = a_.nodes[x], v = b_.nodes[y];
     NodeChange c{.kind = NodeChange::Kind::Changed, .a = int32_t(x), .b = int32_t(y)};
     auto add = [&](std::string what, std::string before, std::string after) {
@@ -104,7 +106,7 @@ class GraphDiffer {
     if (c.differences.empty()) return;
     c.before = node_as_line(a_, x);
     c.after = node_as_line(b_, y);
-    c.usage_text = place(x, y);
+    c.usage_text = describe_usage(x, y);
     out_.changes.push_back(std::move(c));
   }
 
@@ -146,7 +148,7 @@ class GraphDiffer {
       if (wrong.size() > 1 && is_reordered(su, sv, wrong))
         return add("order of sources", list_text(a_, su), list_text(b_, sv));
       for (size_t i : wrong)
-        if (!is_new(sv[i]) && !is_gone(su[i])) {
+        if (!is_added(sv[i]) && !is_removed(su[i])) {
           auto [before, after] = distinct_texts(text_in_sentence(a_, su[i]), su[i], text_in_sentence(b_, sv[i]), sv[i]);
           add(role_of_source(v, i), before, after);
         }
@@ -156,8 +158,8 @@ class GraphDiffer {
     while (front < common && corresponds(su[front], sv[front])) front++;
     while (front + back < common && corresponds(su[su.size() - 1 - back], sv[sv.size() - 1 - back])) back++;
     auto old_part = su.subspan(front, su.size() - front - back), new_part = sv.subspan(front, sv.size() - front - back);
-    bool is_reported = std::all_of(old_part.begin(), old_part.end(), [&](UOp s) { return is_gone(s); }) &&
-                std::all_of(new_part.begin(), new_part.end(), [&](UOp t) { return is_new(t); });
+    bool is_reported = std::all_of(old_part.begin(), old_part.end(), [&](UOp s) { return is_removed(s); }) &&
+                std::all_of(new_part.begin(), new_part.end(), [&](UOp t) { return is_added(t); });
     if (is_reported) return;
     bool ranges = u.op() == v.op() && range_start(u.op()) >= 0 && int(front) >= range_start(u.op());
     bool validity = u.is(Op::INDEX) && v.is(Op::INDEX) && front >= 2;
@@ -182,8 +184,8 @@ class GraphDiffer {
       if (found == come.end()) gone.push_back(s);
       else come.erase(found);
     }
-    std::erase_if(gone, [&](UOp s) { return is_gone(s); });
-    std::erase_if(come, [&](UOp t) { return is_new(t); });
+    std::erase_if(gone, [&](UOp s) { return is_removed(s); });
+    std::erase_if(come, [&](UOp t) { return is_added(t); });
     if (!gone.empty() || !come.empty()) add("sources", list_text(a_, gone), list_text(b_, come));
   }
 
@@ -205,7 +207,7 @@ class GraphDiffer {
                                                 [&](uint32_t u) { return side.matched_positions[u] >= 0; });
   }
 
-  void gather(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
+  void add_grouped_change(const DiffSide& side, uint32_t top, NodeChange::Kind kind) {
     bool added = kind == NodeChange::Kind::Added;
     NodeChange c{.kind = kind};
     (added ? c.b : c.a) = int32_t(top);
@@ -219,7 +221,7 @@ class GraphDiffer {
       todo.pop_back();
       if (i != top) c.grouped_lines.push_back(node_as_line(side, i));
       for (UOp s : side.nodes[i].src()) {
-        uint32_t k = side.at(s);
+        uint32_t k = side.position_of(s);
         if (side.matched_positions[k] >= 0 || side.is_value(k) || covered[k] || is_own_change(side, k)) continue;
         covered[k] = 1;
         todo.push_back(k);
@@ -242,12 +244,12 @@ class GraphDiffer {
     UOp here = side.nodes[user], there = other.nodes[size_t(side.matched_positions[user])];
     if (here.num_src() != there.num_src()) return;
     for (size_t i = 0; i < here.num_src(); i++)
-      if (side.at(here.src(i)) == top)
+      if (side.position_of(here.src(i)) == top)
         text += (added ? ", in place of " : ", where now stands ") + text_in_sentence(other, there.src(i));
   }
 
   // Returns the index expression around a changed node, if the expression changed and is short; else the node's users.
-  std::string place(uint32_t x, uint32_t y) const {
+  std::string describe_usage(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x].is(Op::INDEX) ? a_.nodes[x] : a_.nodes[x].in(kIndexMath) ? index_above(a_, x) : UOp();
     UOp v = b_.nodes[y].is(Op::INDEX) ? b_.nodes[y] : b_.nodes[y].in(kIndexMath) ? index_above(b_, y) : UOp();
     if (u && v) {

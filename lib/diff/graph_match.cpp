@@ -14,7 +14,7 @@ constexpr OpSet kGathers{Op::SINK, Op::GROUP, Op::BARRIER, Op::AFTER, Op::END};
 // Limits the work on very regular graphs: sources are paired only for a node's first candidate partners.
 constexpr size_t kPartners = 4;
 
-uint64_t mix(uint64_t h, uint64_t v) {
+uint64_t mix_hash(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15ull;
   return h ^ h >> 29;
 }
@@ -38,7 +38,7 @@ std::vector<UOp> ordered_sources(UOp u, const NodeLabels& labels, const DiffSide
   std::vector<UOp> out(u.src().begin(), u.src().end());
   if (labels.should_ignore_source_order(u))
     std::stable_sort(out.begin(), out.end(), [&](UOp x, UOp y) {
-      return side.structure_hashes[side.at(x)] < side.structure_hashes[side.at(y)];
+      return side.structure_hashes[side.position_of(x)] < side.structure_hashes[side.position_of(y)];
     });
   return out;
 }
@@ -119,8 +119,8 @@ bool NodeLabels::should_ignore_source_order(UOp u) const {
 }
 
 uint64_t NodeLabels::hash_labels(UOp u) const {
-  uint64_t h = mix(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
-  return mix(mix(h, compared_arg(u).hash()), compared_tag(u).hash());
+  uint64_t h = mix_hash(uint64_t(u.op()), reinterpret_cast<uintptr_t>(u.dtype().info()));
+  return mix_hash(mix_hash(h, compared_arg(u).hash()), compared_tag(u).hash());
 }
 
 // Sources are ordered, so the two roots determine which nodes correspond.
@@ -160,7 +160,7 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
     below.clear();
     bool value = u.in({Op::CONST, Op::VCONST, Op::DEVICE});
     for (UOp s : u.src()) {
-      uint32_t k = at(s);
+      uint32_t k = position_of(s);
       below.push_back(structure_hashes[k]);
       value &= is_value(k);
       if (users[k].empty() || users[k].back() != i) users[k].push_back(i);
@@ -168,8 +168,8 @@ DiffSide::DiffSide(UOp root, const NodeLabels& labels)
     is_value_[i] = value;
     if (labels.should_ignore_source_order(u)) std::sort(below.begin(), below.end());
     uint64_t h = labels.hash_labels(u);
-    for (uint64_t s : below) h = mix(h, s);
-    if (UOp inner = NodeLabels::inner_ast(u)) h = mix(h, DiffSide(inner, labels).structure_hashes.back());
+    for (uint64_t s : below) h = mix_hash(h, s);
+    if (UOp inner = NodeLabels::inner_ast(u)) h = mix_hash(h, DiffSide(inner, labels).structure_hashes.back());
     structure_hashes[i] = h;
   }
 }
@@ -179,15 +179,15 @@ namespace {
 class GraphMatcher {
  public:
   GraphMatcher(DiffSide& a, DiffSide& b, const NodeLabels& labels) : a_(a), b_(b), labels_(labels) {
-    for (uint32_t i = 0; i < a.nodes.size(); i++) if (!a.is_value(i)) count_a_[a.structure_hashes[i]]++;
-    for (uint32_t i = 0; i < b.nodes.size(); i++) if (!b.is_value(i)) count_b_[b.structure_hashes[i]]++;
+    for (uint32_t i = 0; i < a.nodes.size(); i++) if (!a.is_value(i)) hash_counts_a_[a.structure_hashes[i]]++;
+    for (uint32_t i = 0; i < b.nodes.size(); i++) if (!b.is_value(i)) hash_counts_b_[b.structure_hashes[i]]++;
   }
 
   void run() {
-    propose(uint32_t(a_.nodes.size() - 1), uint32_t(b_.nodes.size() - 1));
-    while (!queue_.empty()) {
-      auto [x, y] = queue_.front();
-      queue_.pop_front();
+    propose_pair(uint32_t(a_.nodes.size() - 1), uint32_t(b_.nodes.size() - 1));
+    while (!pair_queue_.empty()) {
+      auto [x, y] = pair_queue_.front();
+      pair_queue_.pop_front();
       pair_sources(x, y);
     }
     accept_candidates();
@@ -203,14 +203,14 @@ class GraphMatcher {
   };
 
   bool are_equal_subgraphs(uint32_t x, uint32_t y) const { return a_.structure_hashes[x] == b_.structure_hashes[y]; }
-  bool labels_equal(uint32_t x, uint32_t y) const { return labels_.are_equal(a_.nodes[x], b_.nodes[y]); }
+  bool have_equal_labels(uint32_t x, uint32_t y) const { return labels_.are_equal(a_.nodes[x], b_.nodes[y]); }
 
-  void propose(uint32_t x, uint32_t y) {
+  void propose_pair(uint32_t x, uint32_t y) {
     if (a_.is_value(x) || b_.is_value(y)) return;
-    auto [at, is_new] = known_.try_emplace(uint64_t(x) << 32 | y, uint32_t(candidates_.size()));
+    auto [at, is_new] = candidate_indices_.try_emplace(uint64_t(x) << 32 | y, uint32_t(candidates_.size()));
     if (is_new) {
       candidates_.push_back({x, y, 0, uint32_t(candidates_.size())});
-      if (followed_a_[x]++ < kPartners && followed_b_[y]++ < kPartners) queue_.emplace_back(x, y);
+      if (num_followed_a_[x]++ < kPartners && num_followed_b_[y]++ < kPartners) pair_queue_.emplace_back(x, y);
     }
     candidates_[at->second].votes++;
   }
@@ -218,12 +218,12 @@ class GraphMatcher {
   // Pairs the sources of two paired nodes: equal ones at corresponding positions, then other equal ones, then the rest.
   void pair_sources(uint32_t x, uint32_t y) {
     std::vector<uint32_t> sx, sy;
-    for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.at(s));
-    for (UOp s : ordered_sources(b_.nodes[y], labels_, b_)) sy.push_back(b_.at(s));
+    for (UOp s : ordered_sources(a_.nodes[x], labels_, a_)) sx.push_back(a_.position_of(s));
+    for (UOp s : ordered_sources(b_.nodes[y], labels_, b_)) sy.push_back(b_.position_of(s));
     std::vector<uint8_t> used_x(sx.size()), used_y(sy.size());
     auto take = [&](size_t i, size_t j) {
       used_x[i] = used_y[j] = 1;
-      propose(sx[i], sy[j]);
+      propose_pair(sx[i], sy[j]);
     };
     size_t common = std::min(sx.size(), sy.size());
     if (sx.size() == sy.size()) {
@@ -245,13 +245,13 @@ class GraphMatcher {
       take(i, found->second.front());
       found->second.pop_front();
     }
-    pair_rest(sx, sy, used_x, used_y);
+    pair_remaining(sx, sy, used_x, used_y);
   }
 
   // Pairs the sources that are not used yet, at nearby positions: first those with equal labels, then all but constants
   // and devices.
-  void pair_rest(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
-                 std::vector<uint8_t>& used_y) {
+  void pair_remaining(const std::vector<uint32_t>& sx, const std::vector<uint32_t>& sy, std::vector<uint8_t>& used_x,
+                      std::vector<uint8_t>& used_y) {
     constexpr size_t kWindow = 64;
     for (bool same_label : {true, false})
       for (size_t i = 0; i < sx.size(); i++) {
@@ -260,7 +260,7 @@ class GraphMatcher {
         if (j >= sy.size() || used_y[j] || sx.size() != sy.size()) j = i > kWindow ? i - kWindow : 0;
         size_t end = std::min(sy.size(), i + kWindow);
         for (; j < end; j++)
-          if (!used_y[j] && (same_label ? labels_equal(sx[i], sy[j]) : true)) break;
+          if (!used_y[j] && (same_label ? have_equal_labels(sx[i], sy[j]) : true)) break;
         if (j >= end) continue;
         if (!same_label && (a_.is_value(sx[i]) || b_.is_value(sy[j]))) continue;
         used_x[i] = used_y[j] = 1;
@@ -270,31 +270,32 @@ class GraphMatcher {
 
   double similarity(uint32_t x, uint32_t y) const {
     UOp u = a_.nodes[x], v = b_.nodes[y];
-    double sum = (u.op() == v.op() ? 0.5 : 0) + (labels_equal(x, y) ? 0.5 : 0);
+    double sum = (u.op() == v.op() ? 0.5 : 0) + (have_equal_labels(x, y) ? 0.5 : 0);
     size_t n = std::min(u.num_src(), v.num_src()), alikes = 0;
-    for (size_t i = 0; i < n; i++) alikes += are_equal_subgraphs(a_.at(u.src(i)), b_.at(v.src(i)));
+    for (size_t i = 0; i < n; i++) alikes += are_equal_subgraphs(a_.position_of(u.src(i)), b_.position_of(v.src(i)));
     return sum + (n ? 2.0 * double(alikes) / double(std::max(u.num_src(), v.num_src())) : 0);
   }
 
   // Proposes at most one pair: `x` and `y`, or one of them and a source of the other if these are more similar, as
   // after an insertion.
   void pair_unlike(uint32_t x, uint32_t y) {
-    bool same_label = labels_equal(x, y);
+    bool same_label = have_equal_labels(x, y);
     double best = similarity(x, y);
     uint32_t best_x = x, best_y = y;
     auto consider = [&](uint32_t p, uint32_t q) {
       if (a_.is_value(p) || b_.is_value(q)) return;
-      double l = are_equal_subgraphs(p, q) ? 9 : !same_label && labels_equal(p, q) ? similarity(p, q) - 0.1 : 0;
+      double l = are_equal_subgraphs(p, q) ? 9 : !same_label && have_equal_labels(p, q) ? similarity(p, q) - 0.1 : 0;
       if (l > best) best = l, best_x = p, best_y = q;
     };
-    for (UOp s : b_.nodes[y].src()) consider(x, b_.at(s));
-    for (UOp s : a_.nodes[x].src()) consider(a_.at(s), y);
-    if (best < 1 && count_b_.contains(a_.structure_hashes[x]) && count_a_.contains(b_.structure_hashes[y])) return;
-    propose(best_x, best_y);
+    for (UOp s : b_.nodes[y].src()) consider(x, b_.position_of(s));
+    for (UOp s : a_.nodes[x].src()) consider(a_.position_of(s), y);
+    if (best < 1 && hash_counts_b_.contains(a_.structure_hashes[x]) && hash_counts_a_.contains(b_.structure_hashes[y]))
+      return;
+    propose_pair(best_x, best_y);
   }
 
-  bool is_free(uint32_t x, uint32_t y) const { return a_.matched_positions[x] < 0 && b_.matched_positions[y] < 0; }
-  void accept(uint32_t x, uint32_t y) {
+  bool is_unmatched(uint32_t x, uint32_t y) const { return a_.matched_positions[x] < 0 && b_.matched_positions[y] < 0; }
+  void accept_pair(uint32_t x, uint32_t y) {
     a_.matched_positions[x] = int32_t(y);
     b_.matched_positions[y] = int32_t(x);
   }
@@ -306,7 +307,8 @@ class GraphMatcher {
     size_t shared = 0;
     for (UOp s : u.src())
       for (UOp t : v.src())
-        if (are_equal_subgraphs(a_.at(s), b_.at(t)) || a_.matched_positions[a_.at(s)] == int32_t(b_.at(t))) {
+        if (are_equal_subgraphs(a_.position_of(s), b_.position_of(t)) ||
+            a_.matched_positions[a_.position_of(s)] == int32_t(b_.position_of(t))) {
           shared++;
           break;
         }
@@ -316,7 +318,7 @@ class GraphMatcher {
   void accept_candidates() {
     auto rank = [&](const Candidate& c) {
       if (are_equal_subgraphs(c.x, c.y)) return 0;
-      return labels_equal(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
+      return have_equal_labels(c.x, c.y) ? 1 : a_.nodes[c.x].op() == b_.nodes[c.y].op() ? 2 : 3;
     };
     std::vector<int> ranks;
     for (const Candidate& c : candidates_) ranks.push_back(rank(c));
@@ -330,7 +332,7 @@ class GraphMatcher {
     for (uint32_t i : order) {
       const Candidate& c = candidates_[i];
       if (ranks[i] == 3 && !may_correspond(c.x, c.y)) continue;
-      if (is_free(c.x, c.y)) accept(c.x, c.y);
+      if (is_unmatched(c.x, c.y)) accept_pair(c.x, c.y);
     }
   }
 
@@ -345,19 +347,20 @@ class GraphMatcher {
       if (found == left.end()) continue;
       while (!found->second.empty() && b_.matched_positions[found->second.back()] >= 0) found->second.pop_back();
       if (found->second.empty()) continue;
-      match_down(x, found->second.back());
+      match_subgraph(x, found->second.back());
     }
   }
 
-  void match_down(uint32_t x, uint32_t y) {
+  void match_subgraph(uint32_t x, uint32_t y) {
     std::vector<std::pair<uint32_t, uint32_t>> todo{{x, y}};
     while (!todo.empty()) {
       auto [u, v] = todo.back();
       todo.pop_back();
-      if (!is_free(u, v) || !are_equal_subgraphs(u, v) || a_.is_value(u)) continue;
-      accept(u, v);
+      if (!is_unmatched(u, v) || !are_equal_subgraphs(u, v) || a_.is_value(u)) continue;
+      accept_pair(u, v);
       auto su = ordered_sources(a_.nodes[u], labels_, a_), sv = ordered_sources(b_.nodes[v], labels_, b_);
-      for (size_t i = 0; i < su.size() && i < sv.size(); i++) todo.emplace_back(a_.at(su[i]), b_.at(sv[i]));
+      for (size_t i = 0; i < su.size() && i < sv.size(); i++)
+        todo.emplace_back(a_.position_of(su[i]), b_.position_of(sv[i]));
     }
   }
 
@@ -370,29 +373,30 @@ class GraphMatcher {
         if (b_.matched_positions[y] < 0 && !b_.is_value(y) && b_.nodes[y].op() == a_.nodes[x].op()) score[y]++;
       };
       for (UOp s : a_.nodes[x].src())
-        if (int32_t k = a_.matched_positions[a_.at(s)]; k >= 0 && b_.users[size_t(k)].size() < 64)
+        if (int32_t k = a_.matched_positions[a_.position_of(s)]; k >= 0 && b_.users[size_t(k)].size() < 64)
           for (uint32_t y : b_.users[size_t(k)]) consider(y);
       for (uint32_t user : a_.users[x])
         if (int32_t k = a_.matched_positions[user]; k >= 0 && b_.nodes[size_t(k)].num_src() < 64)
-          for (UOp s : b_.nodes[size_t(k)].src()) consider(b_.at(s));
+          for (UOp s : b_.nodes[size_t(k)].src()) consider(b_.position_of(s));
       int best = 0;
       uint32_t best_y = 0;
       for (auto [y, n] : score) {
-        int weight = 2 * n + labels_equal(x, y);
+        int weight = 2 * n + have_equal_labels(x, y);
         if (weight > best || (weight == best && y < best_y)) best = weight, best_y = y;
       }
-      if (best) accept(x, best_y);
+      if (best) accept_pair(x, best_y);
     }
   }
 
   DiffSide& a_;
   DiffSide& b_;
   const NodeLabels& labels_;
-  std::unordered_map<uint64_t, uint32_t> count_a_, count_b_;
-  std::unordered_map<uint64_t, uint32_t> known_;  // maps x << 32 | y to the index of this pair in candidates_
-  std::unordered_map<uint32_t, uint32_t> followed_a_, followed_b_;
+  std::unordered_map<uint64_t, uint32_t> hash_counts_a_, hash_counts_b_;
+  std::unordered_map<uint64_t, uint32_t>
+      candidate_indices_;  // maps x << 32 | y to the index of this pair in candidates_
+  std::unordered_map<uint32_t, uint32_t> num_followed_a_, num_followed_b_;
   std::vector<Candidate> candidates_;
-  std::deque<std::pair<uint32_t, uint32_t>> queue_;
+  std::deque<std::pair<uint32_t, uint32_t>> pair_queue_;
 };
 
 }  // namespace

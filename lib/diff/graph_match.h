@@ -59,7 +59,7 @@ struct DiffSide {
   // by position: position of the matching node in the other graph, or -1
   std::vector<int32_t> matched_positions;
 
-  uint32_t at(UOp u) const { return *node_positions.find(u); }
+  uint32_t position_of(UOp u) const { return *node_positions.find(u); }
   bool is_value(uint32_t i) const { return is_value_[i]; }
 
  private:

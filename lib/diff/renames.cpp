@@ -10,11 +10,11 @@
 namespace tgc {
 namespace {
 
-struct Row {
+struct RenameRow {
   std::string_view kind;
   std::string_view since, from, to;  // `since` is a release of releases.def
 };
-constexpr Row kRows[] = {
+constexpr RenameRow kRows[] = {
 #define X(kind, since, from, to) {#kind, since, from, to},
 #include "lib/diff/renames.def"
 #undef X
@@ -54,7 +54,7 @@ constexpr std::string_view kForms[] = {
     "INDEX",    // a pointer dtype, except of an image, becomes that of the element
     "pointer",  // a pointer dtype becomes its element dtype
 };
-bool is_form(std::string_view name) {
+bool is_known_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
@@ -97,7 +97,7 @@ bool is_weak(DType d) { return d.repr() == "dtypes.weakint" || d.repr() == "dtyp
 std::span<const UOp> dimensions(const UOp& u) { return u.is(Op::STACK) ? u.src() : std::span(&u, 1); }
 
 // Returns end - begin for each dimension; the empty UOp if they are not constant or differ in number.
-UOp lengths(UOp begin, UOp end) {
+UOp axis_lengths(UOp begin, UOp end) {
   auto from = dimensions(begin), to = dimensions(end);
   std::vector<UOp> out;
   for (size_t i = 0; i < std::min(from.size(), to.size()); i++) {
@@ -140,7 +140,7 @@ void RenameTable::convert_to_common_form(Graph& graph, NodeParts& node) const {
       break;
     case Op::SHRINK:
       if (!node.is_older || node.src.size() != 3) break;
-      if (UOp size = lengths(node.src[1], node.src[2])) node.src[2] = size;
+      if (UOp size = axis_lengths(node.src[1], node.src[2])) node.src[2] = size;
       break;
     case Op::SINK:
       if (node.arg.kind() == Arg::Kind::Record && has_only_defaults(node.arg)) node.arg = {};
@@ -225,7 +225,7 @@ std::string plain_kernel_name(std::string_view name) { return ansistrip(remove_n
 
 RenameTable RenameTable::for_releases(Release a, Release b) {
   RenameTable out;
-  for (const Row& row : kRows) {
+  for (const RenameRow& row : kRows) {
     const Release since = release_of("tinygrad " + std::string(row.since));
     if (since > std::min(a, b) && since <= std::max(a, b)) out.add_rename(row.kind, row.from, row.to);
   }
@@ -269,7 +269,7 @@ bool RenameTable::add_rename(std::string_view kind, std::string_view from, std::
                 : kind == "field" ? &new_fields_
                 : kind == "form"  ? &forms_
                                   : nullptr;
-  if (!table || (table == &forms_ && !is_form(from))) return false;
+  if (!table || (table == &forms_ && !is_known_form(from))) return false;
   for (auto& [old_name, new_name] : *table)
     if (new_name == from) new_name = to;
   (*table)[std::string(from)] = to;

@@ -35,26 +35,28 @@ class MakerRecorder : public RewriteObserver {
   ~MakerRecorder() override { set_observer(graph_, nullptr); }
 
   // Starts to record makers. `stage` becomes the first name in Maker::rewrite.
-  void watch(std::string_view stage) {
+  void start_recording(std::string_view stage) {
     is_recording_ = true;
-    first_ = uint32_t(graph_.size());
-    where_ = {std::string(stage)};
+    num_old_nodes_ = uint32_t(graph_.size());
+    rewrite_path_ = {std::string(stage)};
   }
-  void stop() { is_recording_ = false; }
+  void stop_recording() { is_recording_ = false; }
 
   void begin_rewrite(std::string_view name, UOp sink, const RuleSet&, bool) override {
     if (!is_recording_) return;
-    where_.push_back(where_.size() == 1 && name == where_[0] ? where_[0] : where_.back() + " > " + std::string(name));
-    if (where_.size() == 2) note_new(sink, nullptr);  // no rule made new nodes in the input
+    rewrite_path_.push_back(rewrite_path_.size() == 1 && name == rewrite_path_[0]
+                                ? rewrite_path_[0]
+                                : rewrite_path_.back() + " > " + std::string(name));
+    if (rewrite_path_.size() == 2) record_new_nodes(sink, nullptr);  // no rule made new nodes in the input
   }
   void end_rewrite(std::string_view, UOp) override {
-    if (is_recording_) where_.pop_back();
+    if (is_recording_) rewrite_path_.pop_back();
   }
   void apply_rule(const RuleHit& hit, UOp before, UOp after, RuleCost cost) override {
     if (!is_recording_ || before == after) return;
     // A node that a rule of an inner rewrite created keeps that rule as its maker.
-    for (auto id = cost.num_nodes_before; id < graph_.size(); id++) note(graph_.at(id), hit.rule);
-    note_new(after, hit.rule);  // also nodes that the rule only inserts, such as those of a substitution
+    for (auto id = cost.num_nodes_before; id < graph_.size(); id++) record_maker(graph_.at(id), hit.rule);
+    record_new_nodes(after, hit.rule);  // also nodes that the rule only inserts, such as those of a substitution
   }
   void rebuild_node(UOp before, UOp after) override {
     if (const Maker* maker = is_recording_ ? makers_.find(before) : nullptr) {
@@ -63,35 +65,36 @@ class MakerRecorder : public RewriteObserver {
     }
   }
   // `rewrite` is empty if the node existed before the stage.
-  Maker of(UOp u) const {
+  Maker maker_of(UOp u) const {
     if (auto* maker = makers_.find(u)) return *maker;
-    return u.id() < first_ ? Maker() : Maker{nullptr, where_.front()};
+    return u.id() < num_old_nodes_ ? Maker() : Maker{nullptr, rewrite_path_.front()};
   }
 
  private:
-  void note(UOp u, const Rule* rule) {
-    if (!makers_.contains(u)) makers_[u] = {rule, where_.back()};
+  void record_maker(UOp u, const Rule* rule) {
+    if (!makers_.contains(u)) makers_[u] = {rule, rewrite_path_.back()};
   }
-  void note_new(UOp root, const Rule* rule) {
-    for (UOp u : toposort(root, [&](UOp u) { return u.id() >= first_ && !makers_.contains(u); }))
-      if (u.id() >= first_) note(u, rule);
+  void record_new_nodes(UOp root, const Rule* rule) {
+    for (UOp u : toposort(root, [&](UOp u) { return u.id() >= num_old_nodes_ && !makers_.contains(u); }))
+      if (u.id() >= num_old_nodes_) record_maker(u, rule);
   }
   Graph& graph_;
   UOpTable<Maker> makers_;
-  std::vector<std::string> where_;
-  uint32_t first_ = 0;  // number of the nodes before the stage
+  std::vector<std::string> rewrite_path_;
+  uint32_t num_old_nodes_ = 0;  // number of the nodes before the stage
   bool is_recording_ = false;
 };
 
 // Runs the stages up to `stage`, and records the makers of its nodes. Returns the empty UOp if a stage fails.
-UOp run_to(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
+UOp run_through_stage(Compilation& c, const StageRow& stage, MakerRecorder& makers) {
   for (const StageRow* row = c.next_row(); row && row <= &stage; row = c.next_row()) {
-    if (row == &stage) makers.watch(stage.name);
+    if (row == &stage) makers.start_recording(stage.name);
     auto step = c.run_step();
-    makers.stop();
+    makers.stop_recording();
     if (!step) return {};
   }
-  if (c.last_row() != &stage) makers.watch(stage.name), makers.stop();  // skipped: the stage made no nodes
+  if (c.last_row() != &stage)
+    makers.start_recording(stage.name), makers.stop_recording();  // skipped: the stage made no nodes
   return c.current_graph();
 }
 
@@ -117,8 +120,8 @@ std::string_view without_header(std::string_view text) {
   return has_header(text) ? text.substr(std::min(text.find('\n', text.find('#')), text.size() - 1) + 1) : text;
 }
 
-void find_blame(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b, const RunText& in_b,
-                const Settings& settings) {
+void find_blamed_rewrites(RunDiff& out, const CompileRun& a, const RunText& in_a, const CompileRun& b,
+                          const RunText& in_b, const Settings& settings) {
   if (release_of(a.producer) != release_of(b.producer)) return;
   const CompileRun* known = &a;
   if (a.texts.empty() || a.texts[0].stage != kAst) known = &b;
@@ -134,7 +137,7 @@ void find_blame(RunDiff& out, const CompileRun& a, const RunText& in_a, const Co
   InputGraph in{.graph = borrow_graph(graph), .root = ast->root, .is_tensor_graph = is_tensor_graph};
   auto compilation = Compilation::begin(std::move(in), {.target = known->target});
   if (!compilation) return;
-  UOp ours = run_to(*compilation, *stage, makers);
+  UOp ours = run_through_stage(*compilation, *stage, makers);
   auto sides = read_sides(graph, a, in_a, b, in_b);
   if (!ours || !sides) return;
   UOp compared = loses_facts(in_a.text) || loses_facts(in_b.text) ? reduce_to_pyrender(ours) : ours;
@@ -146,7 +149,7 @@ void find_blame(RunDiff& out, const CompileRun& a, const RunText& in_a, const Co
   for (const NodeChange& c : out.graph_difference.changes) {
     int32_t i = is_a ? c.a : c.b;
     if (i < 0 || size_t(i) >= nodes.size() || out.blamed_rewrites.size() == kMaxBlame) continue;
-    MakerRecorder::Maker maker = makers.of(nodes[size_t(i)]);
+    MakerRecorder::Maker maker = makers.maker_of(nodes[size_t(i)]);
     const std::string& line = is_a ? c.before : c.after;
     if (maker.rewrite.empty() || !reported.emplace(maker.rule, line).second) continue;
     BlamedRewrite blame{.rewrite = maker.rewrite, .node = line};
@@ -178,16 +181,16 @@ Status diff_stage(RunDiff& out, const CompileRun& a, const RunText& in_a, const 
   out.is_same = out.graph_difference.is_same;
   if (out.is_same) return Unit{};
   out.first_different_stage = in_a.stage;
-  find_blame(out, a, in_a, b, in_b, settings);
+  find_blamed_rewrites(out, a, in_a, b, in_b, settings);
   return Unit{};
 }
 
-struct Sides {
+struct GraphSides {
   UOp a, b;
-  Release of_a, of_b;
+  Release release_a, release_b;
 };
 
-Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
+Result<GraphSides> read_graphs(Graph& graph, const ComparedText& text_a, const ComparedText& text_b) {
   auto read = [&](const ComparedText& t) {
     // malformed nodes may be the difference that is searched for
     GraphReadReport report{.accepts_malformed_graphs = true, .producer = t.producer};
@@ -195,11 +198,11 @@ Result<Sides> read_both(Graph& graph, const ComparedText& text_a, const Compared
   };
   auto a = read(text_a), b = read(text_b);
   if (!a || !b) return !a ? a.diag() : b.diag();
-  const Release of_a = release_of(a->info.producer), of_b = release_of(b->info.producer);
-  graph.set_release(std::max(of_a, of_b));
+  const Release release_a = release_of(a->info.producer), release_b = release_of(b->info.producer);
+  graph.set_release(std::max(release_a, release_b));
   bool letters_a = loses_facts(text_a.text), letters_b = loses_facts(text_b.text);
-  return Sides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
-               letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, of_a, of_b};
+  return GraphSides{letters_b && !letters_a ? reduce_to_pyrender(a->root) : a->root,
+                    letters_a && !letters_b ? reduce_to_pyrender(b->root) : b->root, release_a, release_b};
 }
 
 }  // namespace
@@ -211,22 +214,22 @@ const RunText* find_text(const CompileRun& run, std::string_view stage, size_t i
 }
 
 Result<std::pair<UOp, UOp>> read_graph_pair(Graph& graph, const ComparedText& a, const ComparedText& b) {
-  auto sides = read_both(graph, a, b);
+  auto sides = read_graphs(graph, a, b);
   if (!sides) return sides.diag();
   return std::pair(sides->a, sides->b);
 }
 
 Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& text_a, const ComparedText& text_b,
                                               const RenameTable* asked_renames) {
-  auto sides = read_both(graph, text_a, text_b);
+  auto sides = read_graphs(graph, text_a, text_b);
   if (!sides) return sides.diag();
-  auto [a, b, of_a, of_b] = *sides;
-  const bool is_known = of_a != Release::Other && of_b != Release::Other;
-  const RenameTable usual = is_known ? RenameTable::for_releases(of_a, of_b) : RenameTable(),
+  auto [a, b, release_a, release_b] = *sides;
+  const bool is_known = release_a != Release::Other && release_b != Release::Other;
+  const RenameTable usual = is_known ? RenameTable::for_releases(release_a, release_b) : RenameTable(),
                     &renames = asked_renames ? *asked_renames : usual;
-  const bool are_of_0_12 = of_a == Release::v0_12 && of_b == Release::v0_12;
+  const bool are_of_0_12 = release_a == Release::v0_12 && release_b == Release::v0_12;
   if (renames.empty() && (!asked_renames || are_of_0_12)) return std::pair(a, b);
-  return std::pair(renames.rename_graph(a, of_a < of_b), renames.rename_graph(b, of_b < of_a));
+  return std::pair(renames.rename_graph(a, release_a < release_b), renames.rename_graph(b, release_b < release_a));
 }
 
 std::string stage_name(std::string_view text) {
@@ -275,14 +278,14 @@ Result<std::vector<CompileRun>> runs_of_folder(const std::string& path) {
 Result<RunDiff> diff_runs(const CompileRun& a, const CompileRun& b, const DiffOptions& options,
                           const RenameTable* asked_renames) {
   RunDiff out;
-  const Release of_a = release_of(a.producer), of_b = release_of(b.producer);
-  const RenameTable renames = asked_renames ? *asked_renames : RenameTable::for_releases(of_a, of_b);
+  const Release release_a = release_of(a.producer), release_b = release_of(b.producer);
+  const RenameTable renames = asked_renames ? *asked_renames : RenameTable::for_releases(release_a, release_b);
   // number of texts so far by stage: compares the n-th text of a stage in `a` with the n-th in `b`
   std::map<std::string, size_t> occurrences;
   for (const RunText& in_a : a.texts) {
     const std::string stage = renames.stage_after_renames(in_a.stage);
     const RunText* in_b = find_text(b, stage, occurrences[stage]++, renames);
-    if (!in_b || (of_a != of_b && !in_a.is_graph && in_a.stage != "source")) continue;
+    if (!in_b || (release_a != release_b && !in_a.is_graph && in_a.stage != "source")) continue;
     out.num_compared++;
     if (auto status = diff_stage(out, a, in_a, b, *in_b, options, asked_renames); !status) return status.diag();
     out.first_different_stage = in_a.stage, out.text_a = &in_a, out.text_b = in_b;
@@ -344,7 +347,7 @@ CiCase make_ci_case(const std::string& name, const std::string& file, const Grap
   CiCase out{.name = name, .file = file};
   if (diff.is_same) return out;
   out.verdict = CiVerdict::Failed, out.rule = "graph-differs";
-  out.message = counted(diff.changes.size(), "change"), out.details_text = diff_as_text(diff);
+  out.message = count_text(diff.changes.size(), "change"), out.details_text = diff_as_text(diff);
   return out;
 }
 

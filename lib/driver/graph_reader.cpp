@@ -18,7 +18,7 @@ namespace {
 
 // Returns the recorded text after `stage`, or of the AST if `stage` is empty, as a view of `record`. `stage` is the
 // record's name of the stage, its slug, or tgc's alias.
-Result<std::string_view> text_after(const GoldenRecord& record, std::string_view stage, const std::string& file) {
+Result<std::string_view> stage_text(const GoldenRecord& record, std::string_view stage, const std::string& file) {
   const RecordedStageTexts stages(record);
   const RecordedStage* found = stages.find_stage(stage.empty() ? "ast" : stage);
   const StageRow* row = found ? nullptr : find_stage_row(stage);
@@ -33,7 +33,7 @@ Result<std::string_view> text_after(const GoldenRecord& record, std::string_view
 
 // Sets the seeded fault `text`, which a repro bundle names ("": none), for this thread. A fault that the environment
 // sets takes precedence.
-Status take_fault(const std::string& text) {
+Status set_seeded_fault(const std::string& text) {
   set_fault_of_thread(std::nullopt), set_llvm_fault_of_thread(std::nullopt);
   auto asked = fault_of_environment();
   if (text.empty() || !asked || *asked) return Unit{};
@@ -46,7 +46,7 @@ Status take_fault(const std::string& text) {
 }
 
 // Returns the id of a record if `line` begins with {"id":"...; else an empty text.
-std::string_view id_at_begin(std::string_view line) {
+std::string_view leading_record_id(std::string_view line) {
   for (std::string_view part : {"{", "\"id\"", ":", "\""}) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     if (!line.starts_with(part)) return {};
@@ -66,30 +66,30 @@ class RecordReader : public GraphReader {
 
   Result<std::optional<InputGraph>> next_graph() override {
     GoldenLine line;
-    while (!done_) {
+    while (!is_done_) {
       auto more = records_.next_line(line);
       if (!more) return more.diag();
       if (!*more) {
         if (records_.truncation_error()) session_.send_warning(*records_.truncation_error());
-        note_runtime_kernels();
+        report_runtime_kernels();
         break;
       }
-      auto record = record_if_selected(line, number_++);
+      auto record = record_if_selected(line, next_number_++);
       if (!record) return record.diag();
       if (!*record) continue;
-      note_runtime_kernels();
+      report_runtime_kernels();
       auto graph = read_record(std::make_shared<const GoldenRecord>(std::move(**record)));
       if (!graph) return graph.diag();
       return std::optional(std::move(*graph));
     }
-    if (!found_ && !skipped_target_.empty())
+    if (!first_match_number_ && !skipped_target_.empty())
       return Diag{.message = "no record has the target '" + session_.overrides.target + "'",
                   .file = input_name_.display_name(),
                   .expected = "a target of the records, for example " + skipped_target_};
-    if (found_ || wanted_id_.empty()) return std::optional<InputGraph>();
+    if (first_match_number_ || wanted_id_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "no record '" + wanted_id_ + "'",
                 .file = input_name_.display_name(),
-                .expected = wanted_number_ ? "a number below " + std::to_string(number_) : suggest_ids()};
+                .expected = wanted_number_ ? "a number below " + std::to_string(next_number_) : suggest_ids()};
   }
 
  private:
@@ -100,7 +100,7 @@ class RecordReader : public GraphReader {
     const bool by_id = !wanted_number_ && !wanted_id_.empty();
     if (wanted_number_ ? number != *wanted_number_ : by_id && !may_be_wanted(line)) {
       // keep the id for the error message if no record matches
-      if (auto id = id_at_begin(line.text); !id.empty() && !found_) other_ids_.emplace_back(id);
+      if (auto id = leading_record_id(line.text); !id.empty() && !first_match_number_) other_ids_.emplace_back(id);
       return none;
     }
     auto record = parse_golden_record(line, records_.path());
@@ -109,18 +109,18 @@ class RecordReader : public GraphReader {
       if (record->id == wanted_name_) other_ids_.push_back(record->id + "@" + record->target);
       return none;
     }
-    if (found_ && !several_ && !wanted_id_.empty()) {
+    if (first_match_number_ && !has_reported_duplicates_ && !wanted_id_.empty()) {
       session_.report_note("several records of " + input_name_.display_name() + " are called '" + wanted_id_ +
-                           "', numbers " + std::to_string(*found_) + " and " + std::to_string(number) +
+                           "', numbers " + std::to_string(*first_match_number_) + " and " + std::to_string(number) +
                            " the first: each is taken; FILE#ID@TARGET or FILE --kernel=N takes one");
-      several_ = true;
+      has_reported_duplicates_ = true;
     }
     if (!session_.compiler()->accepts_record(*record, records_.header().producer)) {
       skipped_target_ = record->target;
       return none;
     }
-    if (!found_) found_ = number;
-    done_ = wanted_number_.has_value();
+    if (!first_match_number_) first_match_number_ = number;
+    is_done_ = wanted_number_.has_value();
     if (accepts_runtime_kernels || !is_runtime_kernel(*record, records_.header().producer))
       return std::optional(std::move(*record));
     if (!wanted_id_.empty())
@@ -129,7 +129,7 @@ class RecordReader : public GraphReader {
                              "or calls addresses in arrays, so tgc does not run it",
                   .file = input_name_.display_name(),
                   .expected = "a kernel of a schedule"};
-    runtime_kernels_++;
+    num_runtime_kernels_++;
     return none;
   }
 
@@ -143,9 +143,10 @@ class RecordReader : public GraphReader {
   }
 
   // Reports the number of skipped kernels of tinygrad's runtime since the last report.
-  void note_runtime_kernels() {
-    if (runtime_kernels_) session_.report_note(counted(runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
-    runtime_kernels_ = 0;
+  void report_runtime_kernels() {
+    if (num_runtime_kernels_)
+      session_.report_note(count_text(num_runtime_kernels_, "kernel") + " of tinygrad's runtime skipped");
+    num_runtime_kernels_ = 0;
   }
 
   // Suggests the same id with other targets, or similar ids; if there are none, the first ids of the file.
@@ -181,7 +182,7 @@ class RecordReader : public GraphReader {
       text = std::string_view(record->kernels[*n].ast);
       name += "." + kernel_name_;
     } else {
-      text = text_after(*record, session_.overrides.start_stage, file);
+      text = stage_text(*record, session_.overrides.start_stage, file);
     }
     if (!text) return text.diag();
     const GoldenHeader& header = records_.header();
@@ -201,12 +202,12 @@ class RecordReader : public GraphReader {
   const std::string wanted_name_ = wanted_id_.substr(0, wanted_id_.rfind('@'));       // without the target
   const std::optional<size_t> wanted_number_ =
       input_name_.id.empty() ? parse_number<size_t>(kernel_name_) : std::nullopt;
-  size_t number_ = 0;                   // records read so far
+  size_t next_number_ = 0;                   // records read so far
   std::vector<std::string> other_ids_;  // for the error if no record matches
-  std::optional<size_t> found_;
-  bool done_ = false, several_ = false;
+  std::optional<size_t> first_match_number_;
+  bool is_done_ = false, has_reported_duplicates_ = false;
   std::string skipped_target_;          // of a record that was skipped because of --target
-  size_t runtime_kernels_ = 0;          // skipped since the last note
+  size_t num_runtime_kernels_ = 0;          // skipped since the last note
 };
 
 class TextReader : public GraphReader {
@@ -215,39 +216,40 @@ class TextReader : public GraphReader {
       : GraphReader(session, name, kernel), input_kind_(kind), text_(std::move(text)) {
     if (kind != InputKind::Json && kind != InputKind::Repro) texts_ = find_graph_texts(text_);
     if (texts_.has_other_lines && !texts_.graph_texts.empty())
-      session.report_note(counted(texts_.graph_texts.size(), "graph") + " found in " + input_name_.display_name() +
+      session.report_note(count_text(texts_.graph_texts.size(), "graph") + " found in " + input_name_.display_name() +
                           "; other lines skipped");
   }
 
   std::string kernel_of_schedule() const override { return texts_.graph_texts.size() < 2 ? kernel_name_ : ""; }
 
   Result<std::optional<InputGraph>> next_graph() override {
-    if (!texts_.graph_texts.empty()) return next_of_several();
-    if (std::exchange(done_, true)) return std::optional<InputGraph>();
+    if (!texts_.graph_texts.empty()) return next_selected_graph();
+    if (std::exchange(is_done_, true)) return std::optional<InputGraph>();
     auto graph = read_text(input_kind_, text_, input_name_.display_name());
     if (!graph) return graph.diag();
     if (graph->info.name.empty()) graph->info.name = input_name_.stem();
     if (graph->read_report.repro)
-      if (auto status = take_fault(graph->read_report.repro->seeded_fault); !status) return status.diag();
+      if (auto status = set_seeded_fault(graph->read_report.repro->seeded_fault); !status) return status.diag();
     return std::optional(std::move(*graph));
   }
 
  private:
-  Result<std::optional<InputGraph>> next_of_several() {
+  Result<std::optional<InputGraph>> next_selected_graph() {
     const size_t count = texts_.graph_texts.size();
-    while (number_ < count) {
-      const GraphText& part = texts_.graph_texts[number_++];
-      const std::string name = count == 1 ? input_name_.stem() : input_name_.stem() + "." + std::to_string(number_ - 1);
+    while (next_number_ < count) {
+      const GraphText& part = texts_.graph_texts[next_number_++];
+      const std::string name =
+          count == 1 ? input_name_.stem() : input_name_.stem() + "." + std::to_string(next_number_ - 1);
       const bool is_wanted =
-          kernel_name_.empty() || kernel_name_ == std::to_string(number_ - 1) || kernel_name_ == name;
+          kernel_name_.empty() || kernel_name_ == std::to_string(next_number_ - 1) || kernel_name_ == name;
       if (count > 1 && !is_wanted) continue;  // in a text of one graph, --kernel picks a kernel of its schedule
-      done_ = true;
+      is_done_ = true;
       auto graph = read_text(part.kind, part.padded_text(text_), input_name_.display_name());
       if (!graph) return graph.diag();
       if (graph->info.name.empty()) graph->info.name = name;
       return std::optional(std::move(*graph));
     }
-    if (done_ || kernel_name_.empty()) return std::optional<InputGraph>();
+    if (is_done_ || kernel_name_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "the input has no graph '" + kernel_name_ + "'",
                 .file = input_name_.display_name(),
                 .expected = "0 to " + std::to_string(count - 1)};
@@ -256,8 +258,8 @@ class TextReader : public GraphReader {
   const InputKind input_kind_;
   const std::string text_;
   FoundGraphTexts texts_;  // empty if text_ as a whole is one graph
-  size_t number_ = 0;   // graphs of texts_ that were read or skipped so far
-  bool done_ = false;
+  size_t next_number_ = 0;   // graphs of texts_ that were read or skipped so far
+  bool is_done_ = false;
 };
 
 // Builds the tensor graph of an ONNX model with tgc's frontend, or reads the kernels that a live pipeline makes of it.
@@ -271,7 +273,7 @@ class ModelReader : public GraphReader {
 
   Result<std::optional<InputGraph>> next_graph() override {
     const auto compiler = session_.compiler();
-    if (number_ == 0 && !kernels_) {
+    if (next_number_ == 0 && !kernels_) {
       auto sizes = parse_variables(session_.overrides.size_texts);
       if (!sizes) return sizes.diag();
       auto kernels = compiler->kernels_of_model(input_name_.file, input_name_.stem(), *sizes);
@@ -279,8 +281,8 @@ class ModelReader : public GraphReader {
       kernels_ = std::move(*kernels);
     }
     if (kernels_) return next_kernel(*compiler);
-    if (number_++) return std::optional<InputGraph>();
-    auto graph = build();
+    if (next_number_++) return std::optional<InputGraph>();
+    auto graph = build_graph_of_model();
     if (!graph) return graph.diag();
     if (graph->info.name.empty()) graph->info.name = input_name_.stem();
     return std::optional(std::move(*graph));
@@ -288,19 +290,20 @@ class ModelReader : public GraphReader {
 
  private:
   Result<std::optional<InputGraph>> next_kernel(const GraphCompiler& compiler) {
-    while (number_ < kernels_->size()) {
-      GoldenRecord& record = (*kernels_)[number_++];
-      if (!kernel_name_.empty() && kernel_name_ != std::to_string(number_ - 1) && kernel_name_ != record.id) continue;
-      found_ = true;
+    while (next_number_ < kernels_->size()) {
+      GoldenRecord& record = (*kernels_)[next_number_++];
+      if (!kernel_name_.empty() && kernel_name_ != std::to_string(next_number_ - 1) && kernel_name_ != record.id)
+        continue;
+      has_found_kernel_ = true;
       auto graph = compiler.graph_of_record(std::move(record), input_name_.file);
       return graph ? Result(std::optional(std::move(*graph))) : graph.diag();
     }
-    if (found_ || kernel_name_.empty()) return std::optional<InputGraph>();
+    if (has_found_kernel_ || kernel_name_.empty()) return std::optional<InputGraph>();
     return Diag{.message = "the model has no kernel '" + kernel_name_ + "'", .file = input_name_.display_name()};
   }
 
   // Each input of the model becomes a buffer, except optional inputs, which are absent.
-  Result<InputGraph> build() const {
+  Result<InputGraph> build_graph_of_model() const {
     return catch_failures([&] {
       InputGraph out;
       Settings settings = session_.merge_settings().value_or_throw();
@@ -342,8 +345,8 @@ class ModelReader : public GraphReader {
   const OnnxModel model_;
   std::optional<std::vector<GoldenRecord>> kernels_;  // that a live pipeline made; nullopt if tgc's own frontend reads
                                                       // the model
-  size_t number_ = 0;  // kernels that were returned or skipped, or graphs that were built, so far
-  bool found_ = false;
+  size_t next_number_ = 0;  // kernels that were returned or skipped, or graphs that were built, so far
+  bool has_found_kernel_ = false;
 };
 
 }  // namespace

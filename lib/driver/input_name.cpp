@@ -43,7 +43,7 @@ std::string InputName::name_without_extension(const std::string& graph, bool is_
   return fs::path(file).replace_extension().string();
 }
 
-std::string InputName::schedules() const {
+std::string InputName::schedules_file() const {
   const size_t at = file.rfind(".jsonl");
   if (at == file.npos || std::string_view(file).substr(0, at).ends_with(".tensor")) return {};
   std::string out = file;

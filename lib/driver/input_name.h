@@ -20,7 +20,7 @@ struct InputName {
   std::string name_without_extension(const std::string& graph, bool is_record) const;
   // Returns the recording of schedules beside this recording of kernels: run.tensor.jsonl.gz beside run.jsonl.gz.
   // Returns "" if there is none.
-  std::string schedules() const;
+  std::string schedules_file() const;
 };
 
 // Returns true for an ONNX model; false also for "-", and if `path` cannot be opened. Fails if a file cannot be read.

@@ -54,29 +54,29 @@ Result<std::unique_ptr<Pipeline>> Session::pipeline(InputGraph in) const { retur
 
 namespace {
 
-std::string value_of(const char* name) {
+std::string environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
-bool is_set(const char* name) {
-  std::string value = value_of(name);
+bool is_variable_set(const char* name) {
+  std::string value = environment_value(name);
   return !value.empty() && value != "0";
 }
 
 constexpr const char* kDevices[] = {"CPU", "CUDA", "NV", "AMD", "METAL", "CL", "WEBGPU", "QCOM"};
 
-struct Switch {
+struct RendererSwitch {
   const char *variable, *device, *target;
 };
-constexpr Switch kRenderers[] = {{"CPU_LLVM", "CPU", "CPU:LLVM"},
-                                 {"CUDA_PTX", "CUDA", "CUDA:PTX"},
-                                 {"NV_PTX", "NV", "NV:PTX"},
-                                 {"AMD_LLVM", "AMD", "AMD:LLVM"}};
+constexpr RendererSwitch kRenderers[] = {{"CPU_LLVM", "CPU", "CPU:LLVM"},
+                                         {"CUDA_PTX", "CUDA", "CUDA:PTX"},
+                                         {"NV_PTX", "NV", "NV:PTX"},
+                                         {"AMD_LLVM", "AMD", "AMD:LLVM"}};
 
-struct Idle {
-  const char *variable, *what;
+struct IgnoredVariable {
+  const char *variable, *hint;
 };
-constexpr Idle kIdle[] = {
+constexpr IgnoredVariable kIdle[] = {
     {"VIZ", "`tgc view INPUT` shows every graph and rewrite in a browser"},
     {"JIT", "nothing is captured; a tensor graph is scheduled each time"},
     {"PROFILE", "`tgc run --bench=N` and DEBUG=2 tell times"},
@@ -89,21 +89,22 @@ constexpr Idle kIdle[] = {
 }  // namespace
 
 std::string target_of_environment() {
-  std::string device = value_of("DEV");
+  std::string device = environment_value("DEV");
   std::transform(device.begin(), device.end(), device.begin(), [](unsigned char c) { return char(std::toupper(c)); });
   for (const char* name : kDevices)
-    if (device.empty() && value_of(name) == "1") device = name;
-  for (const Switch& s : kRenderers)
-    if (is_set(s.variable) && (device == s.device || (device.empty() && s.device == std::string("CPU"))))
+    if (device.empty() && environment_value(name) == "1") device = name;
+  for (const RendererSwitch& s : kRenderers)
+    if (is_variable_set(s.variable) && (device == s.device || (device.empty() && s.device == std::string("CPU"))))
       return s.target;
   return device;
 }
 
 std::vector<std::string> ignored_variables() {
   std::vector<std::string> out;
-  for (const Idle& idle : kIdle)
-    if (is_set(idle.variable))
-      out.push_back(std::string(idle.variable) + "=" + value_of(idle.variable) + " does nothing here: " + idle.what);
+  for (const IgnoredVariable& idle : kIdle)
+    if (is_variable_set(idle.variable))
+      out.push_back(std::string(idle.variable) + "=" + environment_value(idle.variable) +
+                    " does nothing here: " + idle.hint);
   return out;
 }
 
@@ -166,6 +167,6 @@ std::vector<std::string> fault_warnings() {
   return extract_fault_warnings();
 }
 
-bool should_track_match_stats() { return is_set("TRACK_MATCH_STATS"); }
+bool should_track_match_stats() { return is_variable_set("TRACK_MATCH_STATS"); }
 
 }  // namespace tgc

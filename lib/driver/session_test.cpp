@@ -77,10 +77,10 @@ TEST_CASE("Source: FILE#ID selects a record, --kernel one of many graphs, --from
   CHECK(InputName::parse("a/b.c.gz#").file == "a/b.c.gz#");
   CHECK(InputName::parse("a/b.c.gz").stem() == "b");
   CHECK(InputName::parse("-").stem() == "kernel");
-  const std::string schedules = test_path("upgrades/base.tensor.jsonl.gz");
-  CHECK(InputName::parse(test_path("upgrades/base.jsonl.gz#x")).schedules() == schedules);
-  CHECK(InputName::parse(test_path("upgrades/base.tensor.jsonl.gz")).schedules().empty());
-  CHECK(InputName::parse(test_path("golden/kernels.jsonl.gz")).schedules().empty());
+  const std::string schedules_file = test_path("upgrades/base.tensor.jsonl.gz");
+  CHECK(InputName::parse(test_path("upgrades/base.jsonl.gz#x")).schedules_file() == schedules_file);
+  CHECK(InputName::parse(test_path("upgrades/base.tensor.jsonl.gz")).schedules_file().empty());
+  CHECK(InputName::parse(test_path("golden/kernels.jsonl.gz")).schedules_file().empty());
   CHECK(InputName::parse("a/b.uop").name_without_extension("k", false) == "a/b");
   CHECK(InputName::parse("a/b.gz").name_without_extension("../x", true) == file_name_of("../x"));
   CHECK(InputName::parse("a/b.gz#x").name_without_extension("x", false) == "x");

@@ -33,7 +33,7 @@ std::string Const::str() const {
 namespace {
 
 // Compares without rounding the int. `d` must not be NaN.
-std::strong_ordering compare(Int i, double d) {
+std::strong_ordering compare_int_with_double(Int i, double d) {
   if (std::isinf(d)) return d > 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   Int whole = Int::trunc(d);
   if (auto c = i <=> whole; c != 0) return c;
@@ -43,25 +43,25 @@ std::strong_ordering compare(Int i, double d) {
 
 }  // namespace
 
-bool py_equal_of_any(Const a, Const b) {
+bool py_equal_slow(Const a, Const b) {
   if (a.is_invalid() || b.is_invalid()) return a.is_invalid() && b.is_invalid();
   if (a.is_integral() && b.is_integral()) return a.as_int() == b.as_int();
   if (a.is_float() && b.is_float()) return a.as_float() == b.as_float();
   double d = a.is_float() ? a.as_float() : b.as_float();
-  return !std::isnan(d) && compare(a.is_float() ? b.as_int() : a.as_int(), d) == 0;
+  return !std::isnan(d) && compare_int_with_double(a.is_float() ? b.as_int() : a.as_int(), d) == 0;
 }
 
-bool py_less_of_any(Const a, Const b) {
+bool py_less_slow(Const a, Const b) {
   if (a.is_invalid() || b.is_invalid()) return !(a.is_invalid() && b.is_invalid());
   if (a.is_integral() && b.is_integral()) return a.as_int() < b.as_int();
   if (a.is_float() && b.is_float()) return a.as_float() < b.as_float();
-  if (a.is_float()) return !std::isnan(a.as_float()) && compare(b.as_int(), a.as_float()) > 0;
-  return !std::isnan(b.as_float()) && compare(a.as_int(), b.as_float()) < 0;
+  if (a.is_float()) return !std::isnan(a.as_float()) && compare_int_with_double(b.as_int(), a.as_float()) > 0;
+  return !std::isnan(b.as_float()) && compare_int_with_double(a.as_int(), b.as_float()) < 0;
 }
 
 namespace {
 template <class OnInt, class OnFloat>
-Const arithmetic(Const a, Const b, OnInt on_int, OnFloat on_float) {
+Const apply_arithmetic(Const a, Const b, OnInt on_int, OnFloat on_float) {
   if (a.is_invalid() || b.is_invalid()) throw Failure("arithmetic on Invalid");
   if (a.is_integral() && b.is_integral()) return on_int(a.as_int(), b.as_int());
   return on_float(a.to_double(), b.to_double());
@@ -69,15 +69,15 @@ Const arithmetic(Const a, Const b, OnInt on_int, OnFloat on_float) {
 }  // namespace
 
 Const py_add(Const a, Const b) {
-  return arithmetic(
+  return apply_arithmetic(
       a, b, [](Int x, Int y) -> Const { return x + y; }, [](double x, double y) -> Const { return x + y; });
 }
 Const py_sub(Const a, Const b) {
-  return arithmetic(
+  return apply_arithmetic(
       a, b, [](Int x, Int y) -> Const { return x - y; }, [](double x, double y) -> Const { return x - y; });
 }
 Const py_mul(Const a, Const b) {
-  return arithmetic(
+  return apply_arithmetic(
       a, b, [](Int x, Int y) -> Const { return x * y; }, [](double x, double y) -> Const { return x * y; });
 }
 Const py_neg(Const a) { return a.is_float() ? Const(-a.as_float()) : Const(-a.as_int()); }
@@ -85,11 +85,11 @@ Const py_neg(Const a) { return a.is_float() ? Const(-a.as_float()) : Const(-a.as
 namespace dtypes {
 
 namespace {
-struct Limits {
+struct ScalarLimits {
   Const min, max;
 };
 
-Limits limits_of(Scalar s) {
+ScalarLimits make_limits(Scalar s) {
   DType d = of(s);
   if (is_float(d)) return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   if (!is_int(d)) return {false, true};
@@ -98,10 +98,10 @@ Limits limits_of(Scalar s) {
   return {-Int::pow2(bits - 1), Int::pow2(bits - 1) - 1};
 }
 
-const Limits& limits(DType d) {
+const ScalarLimits& limits_of_dtype(DType d) {
   static const auto kTable = [] {
-    std::array<Limits, kNumScalars> table;
-    for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = limits_of(Scalar(i));
+    std::array<ScalarLimits, kNumScalars> table;
+    for (int i = 0; i < kNumScalars; i++) table[size_t(i)] = make_limits(Scalar(i));
     return table;
   }();
   // as in tinygrad: pointers have the limits of void (those of bool), images those of float
@@ -110,8 +110,8 @@ const Limits& limits(DType d) {
 }
 }  // namespace
 
-Const min(DType d) { return limits(d).min; }
-Const max(DType d) { return limits(d).max; }
+Const min(DType d) { return limits_of_dtype(d).min; }
+Const max(DType d) { return limits_of_dtype(d).max; }
 
 Const as_const(Const v, DType d) {
   if (v.is_invalid()) return v;
@@ -162,30 +162,30 @@ uint8_t float_to_fp8(double v, Scalar kind) {
   // The parameters of an fp8 format: the bias of the exponent; the number of significand bits, with the hidden bit; the
   // mask of the mantissa bits; the bits of the largest double that rounds to zero and of the largest that does not
   // saturate; the largest finite fp8 value; the bits of the smallest double that is a normal fp8 value.
-  struct Layout {
-    int bias, significand;
-    uint64_t mantissa_mask, zero, overflow, max_norm, min_norm;
+  struct Fp8Layout {
+    int bias, significand_bits;
+    uint64_t mantissa_mask, largest_zero_bits, overflow, max_norm, min_norm;
   };
-  static constexpr Layout kE4M3{7, 4, 0x7, 0x3F50000000000000, 0x407D000000000000, 0x7E, 0x3F90000000000000};
-  static constexpr Layout kE5M2{15, 3, 0x3, 0x3EE0000000000000, 0x40EE000000000000 - 1, 0x7B, 0x3F10000000000000};
-  const Layout& f = e4m3 ? kE4M3 : kE5M2;
+  static constexpr Fp8Layout kE4M3{7, 4, 0x7, 0x3F50000000000000, 0x407D000000000000, 0x7E, 0x3F90000000000000};
+  static constexpr Fp8Layout kE5M2{15, 3, 0x3, 0x3EE0000000000000, 0x40EE000000000000 - 1, 0x7B, 0x3F10000000000000};
+  const Fp8Layout& f = e4m3 ? kE4M3 : kE5M2;
   uint64_t bits = std::bit_cast<uint64_t>(v), magnitude = bits & ~(uint64_t(1) << 63);
-  uint64_t half_ulp = uint64_t(1) << (53 - f.significand - 1);
+  uint64_t half_ulp = uint64_t(1) << (53 - f.significand_bits - 1);
   int64_t exponent = int64_t(bits >> 52 & 0x7FF) - 1023 + f.bias;
-  uint64_t mantissa = bits >> (53 - f.significand) & f.mantissa_mask, out;
-  if (magnitude <= f.zero) {
+  uint64_t mantissa = bits >> (53 - f.significand_bits) & f.mantissa_mask, out;
+  if (magnitude <= f.largest_zero_bits) {
     out = 0;
   } else if (magnitude > 0x7FF0000000000000) {
     out = e4m3 ? 0x7F : 0x7E | mantissa;
   } else if (magnitude > f.overflow) {
     out = f.max_norm;
   } else if (magnitude >= f.min_norm) {
-    out = uint64_t(exponent) << (f.significand - 1) | mantissa;
+    out = uint64_t(exponent) << (f.significand_bits - 1) | mantissa;
     uint64_t rest = bits & ((half_ulp << 1) - 1);
     if (rest > half_ulp || (rest == half_ulp && (mantissa & 1))) out++;
   } else {
     int shift = int(1 - exponent);
-    out = (mantissa | uint64_t(1) << (f.significand - 1)) >> shift;
+    out = (mantissa | uint64_t(1) << (f.significand_bits - 1)) >> shift;
     uint64_t rest = (bits | uint64_t(1) << 52) & ((half_ulp << (shift + 1)) - 1);
     if (rest > half_ulp << shift || (rest == half_ulp << shift && (out & 1))) out++;
   }

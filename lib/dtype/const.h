@@ -59,15 +59,15 @@ class Const {
 
 inline bool are_small_ints(Const a, Const b) { return a.kind() == Const::Kind::Int && b.kind() == Const::Kind::Int; }
 // Called by py_equal and py_less, which have a fast path; call those.
-bool py_equal_of_any(Const a, Const b);
-bool py_less_of_any(Const a, Const b);
+bool py_equal_slow(Const a, Const b);
+bool py_less_slow(Const a, Const b);
 // Python's a == b and a < b. As in tinygrad (dtype.py:InvalidType), Invalid equals only itself, and py_less(a, b) is
 // true if exactly one of `a` and `b` is Invalid.
 inline bool py_equal(Const a, Const b) {
-  return are_small_ints(a, b) ? a.raw_bits() == b.raw_bits() : py_equal_of_any(a, b);
+  return are_small_ints(a, b) ? a.raw_bits() == b.raw_bits() : py_equal_slow(a, b);
 }
 inline bool py_less(Const a, Const b) {
-  return are_small_ints(a, b) ? int64_t(a.raw_bits()) < int64_t(b.raw_bits()) : py_less_of_any(a, b);
+  return are_small_ints(a, b) ? int64_t(a.raw_bits()) < int64_t(b.raw_bits()) : py_less_slow(a, b);
 }
 inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false if a or b is NaN
 // Python's min and max: return `a` if the two compare equal.

@@ -16,10 +16,10 @@ namespace tgc {
 namespace {
 
 // Interns dtypes except the scalars of 0.12.0. Several threads may use it at the same time.
-class Table {
+class DTypeTable {
  public:
-  static Table& get() {
-    static Table* table = new Table;  // never destroyed: static objects may refer to its entries
+  static DTypeTable& get() {
+    static DTypeTable* table = new DTypeTable;  // never destroyed: static objects may refer to its entries
     return *table;
   }
 
@@ -27,11 +27,11 @@ class Table {
     using Key = std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>;
     const DTypeInfo* of = d.scalar == Scalar::Other && !d.base ? d.element : d.base;
     Key key{int(d.kind), int(d.scalar), int(d.addrspace),
-            d.count,     d.v,           d.size,
+            d.count,     d.vector_size,           d.size,
             of,          d.pitch,       {d.shape.begin(), d.shape.end()},
             d.bitsize};
     std::lock_guard lock(mutex_);
-    const DTypeInfo*& slot = by_key_[key];
+    const DTypeInfo*& slot = interned_dtypes_[key];
     if (slot) return slot;
     d.value_class = d.kind == DTypeInfo::Kind::Value ? uint8_t(d.scalar) : uint8_t(kNumScalars);
     if (!d.shape.empty()) d.shape = shapes_.emplace_back(d.shape.begin(), d.shape.end());
@@ -41,9 +41,9 @@ class Table {
     return slot = &infos_.emplace_back(d);
   }
 
-  const DTypeInfo* open(std::string_view attribute) {
+  const DTypeInfo* intern_foreign(std::string_view attribute) {
     std::lock_guard lock(mutex_);
-    const DTypeInfo*& slot = open_[std::string(attribute)];
+    const DTypeInfo*& slot = foreign_dtypes_[std::string(attribute)];
     if (slot) return slot;
     std::string_view repr = strings_.emplace_back("dtypes." + std::string(attribute));
     return slot = &infos_.emplace_back(DTypeInfo{
@@ -63,15 +63,15 @@ class Table {
       if (d.addrspace != AddrSpace::GLOBAL) out += ", AddrSpace." + std::string(name_of(d.addrspace));
       out += ")";
     }
-    if (d.v != 1) out += ".vec(" + std::to_string(d.v) + ")";
+    if (d.vector_size != 1) out += ".vec(" + std::to_string(d.vector_size) + ")";
     return out;
   }
 
   std::mutex mutex_;
   std::map<std::tuple<int, int, int, int, int, int64_t, const DTypeInfo*, int64_t, std::vector<int64_t>, int>,
            const DTypeInfo*>
-      by_key_;
-  std::map<std::string, const DTypeInfo*> open_;
+      interned_dtypes_;
+  std::map<std::string, const DTypeInfo*> foreign_dtypes_;
   std::deque<DTypeInfo> infos_;
   std::deque<std::string> strings_;
   std::deque<std::vector<int64_t>> shapes_;
@@ -80,7 +80,7 @@ class Table {
 constexpr int kFastVec = 33;  // shorter vectors of a scalar of 0.12.0 are in fast_vec, without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
-DType image(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
+DType make_image_dtype(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
   constexpr int64_t kMaxSize = int64_t(1) << 40;
   int64_t size = 1;
   for (int64_t s : shape)
@@ -96,7 +96,7 @@ DType image(Scalar storage, std::string_view name, std::span<const int64_t> shap
   d.shape = shape;
   d.size = size;
   d.pitch = pitch;
-  return DType(Table::get().intern(d));
+  return DType(DTypeTable::get().intern(d));
 }
 
 }  // namespace
@@ -110,12 +110,12 @@ namespace {
 
 // A direct-mapped cache of pointers and vectors of pointers, read without a lock.
 std::array<std::atomic<const DTypeInfo*>, 256> pointer_cache;
-std::atomic<const DTypeInfo*>& cached_pointer(const DTypeInfo* of, int64_t size) {
+std::atomic<const DTypeInfo*>& pointer_cache_slot(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
   return pointer_cache[h >> 56];
 }
-const DTypeInfo* cached_dtype(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
-  const DTypeInfo* made = Table::get().intern(d);
+const DTypeInfo* intern_and_cache(std::atomic<const DTypeInfo*>& seen, const DTypeInfo& d) {
+  const DTypeInfo* made = DTypeTable::get().intern(d);
   seen.store(made, std::memory_order_release);
   return made;
 }
@@ -124,16 +124,17 @@ const DTypeInfo* cached_dtype(std::atomic<const DTypeInfo*>& seen, const DTypeIn
 
 DType DType::vec(int64_t n) const {
   if (is_ptr()) {
-    if (info_->v != 1) throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
+    if (info_->vector_size != 1)
+      throw Failure("can't vectorize ptr " + std::string(repr()) + " with size " + std::to_string(n));
     if (n == 1) return *this;
     if (n < 0 || n > INT32_MAX) throw Failure("vector size " + std::to_string(n) + " is out of range");
-    auto& seen = cached_pointer(info_, n);
+    auto& seen = pointer_cache_slot(info_, n);
     const DTypeInfo* known = seen.load(std::memory_order_acquire);
-    if (known && known->element == info_ && known->v == n) return DType(known);
+    if (known && known->element == info_ && known->vector_size == n) return DType(known);
     DTypeInfo d = *info_;
-    d.v = int32_t(n);
+    d.vector_size = int32_t(n);
     d.element = info_;
-    return DType(cached_dtype(seen, d));
+    return DType(intern_and_cache(seen, d));
   }
   if (info_->count != 1) throw Failure("can't vectorize " + std::string(repr()) + " with size " + std::to_string(n));
   if (n == 1 || info_->scalar == Scalar::Void) return *this;
@@ -147,7 +148,7 @@ DType DType::vec(int64_t n) const {
   d.bitsize = int32_t(std::min<int64_t>(info_->bitsize * n, INT32_MAX));
   d.fmt = 0;
   d.element = info_;
-  const DTypeInfo* made = Table::get().intern(d);
+  const DTypeInfo* made = DTypeTable::get().intern(d);
   if (fast) fast->store(made, std::memory_order_release);
   return DType(made);
 }
@@ -158,9 +159,9 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
     return *this;
   }
   if (is_ptr()) throw Failure("can't make a pointer from a pointer");
-  auto& seen = cached_pointer(info_, size);
+  auto& seen = pointer_cache_slot(info_, size);
   const DTypeInfo* known = seen.load(std::memory_order_acquire);
-  if (known && known->base == info_ && known->v == 1 && known->size == size && known->addrspace == space &&
+  if (known && known->base == info_ && known->vector_size == 1 && known->size == size && known->addrspace == space &&
       !DType(known).is_image())
     return DType(known);
   DTypeInfo d = *info_;
@@ -169,7 +170,7 @@ DType DType::ptr(int64_t size, AddrSpace space) const {
   d.element = nullptr;
   d.size = size;
   d.addrspace = space;
-  return DType(cached_dtype(seen, d));
+  return DType(intern_and_cache(seen, d));
 }
 
 int64_t DType::nbytes() const {
@@ -202,8 +203,12 @@ bool operator<(DType a, DType b) {
 
 namespace dtypes {
 
-DType imageh(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float16, "imageh", shape, pitch); }
-DType imagef(std::span<const int64_t> shape, int64_t pitch) { return image(Scalar::Float32, "imagef", shape, pitch); }
+DType imageh(std::span<const int64_t> shape, int64_t pitch) {
+  return make_image_dtype(Scalar::Float16, "imageh", shape, pitch);
+}
+DType imagef(std::span<const int64_t> shape, int64_t pitch) {
+  return make_image_dtype(Scalar::Float32, "imagef", shape, pitch);
+}
 
 namespace {
 constexpr std::string_view kAttributes[] = {
@@ -221,7 +226,7 @@ std::optional<DType> parse(std::string_view name) {
 
 DType parse_any_release(std::string_view attribute) {
   if (auto known = parse(attribute)) return *known;
-  return DType(Table::get().open(attribute));
+  return DType(DTypeTable::get().intern_foreign(attribute));
 }
 
 std::span<const std::string_view> attribute_names() { return kAttributes; }
@@ -251,9 +256,9 @@ constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, u
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
 // The scalars that `d` promotes to in any number of steps, with `d`, as bits.
-uint32_t reachable(DType d) {
+uint32_t reachable_scalars(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
-  for (DType up : promoted_dtypes(d)) bits |= reachable(up);
+  for (DType up : promoted_dtypes(d)) bits |= reachable_scalars(up);
   return bits;
 }
 }  // namespace
@@ -281,7 +286,7 @@ std::span<const DType> promoted_dtypes(DType d) {
 DType least_upper_dtype(std::span<const DType> ds) {
   static const auto kReach = [] {
     std::array<uint32_t, kNumScalars> out{};
-    for (int i = 0; i < kNumScalars; i++) out[i] = reachable(DType(&kScalars[i]));
+    for (int i = 0; i < kNumScalars; i++) out[i] = reachable_scalars(DType(&kScalars[i]));
     return out;
   }();
   uint32_t common = ~0u;

@@ -54,7 +54,7 @@ struct DTypeInfo {
   int8_t priority = -1;      // promotion priority, the first key of operator<
   char fmt = 0;              // format character in Python's struct module; 0: none
   int32_t count = 1;         // elements of the value, or of the pointee
-  int32_t v = 1;             // elements of a vector of pointers or images; else 1
+  int32_t vector_size = 1;             // elements of a vector of pointers or images; else 1
   int32_t bitsize = 0;       // of the value, or of the pointee
   int64_t size = -1;         // elements that a pointer may access; -1: unlimited
   const DTypeInfo* base = nullptr;     // the pointee; the value dtype of an image; else null
@@ -80,7 +80,9 @@ class DType {
   Scalar scalar_kind() const { return info_->scalar; }
   size_t value_class() const { return info_->value_class; }
   int count() const { return info_->count; }                         // of the value, or of the pointee
-  int vcount() const { return is_ptr() ? info_->v : info_->count; }  // elements of the value, or number of pointers
+  int vcount() const {
+    return is_ptr() ? info_->vector_size : info_->count;
+  }  // elements of the value, or number of pointers
   int bitsize() const { return info_->bitsize; }
   int itemsize() const { return (info_->bitsize + 7) / 8; }  // bytes of the value, or of the pointee
   int priority() const { return info_->priority; }

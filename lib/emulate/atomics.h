@@ -61,7 +61,7 @@ using BitsOf = std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<s
 
 // Applies `kOp` atomically to the T at `address`, which must be aligned to sizeof(T). Returns the old bits.
 template <AtomicOp kOp, class T>
-BitsOf<T> exchange(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
+BitsOf<T> apply_atomic_op(uint64_t address, BitsOf<T> b, BitsOf<T> c) {
   using U = BitsOf<T>;
   std::atomic_ref<U> cell(*reinterpret_cast<U*>(address));
   U old_value = cell.load(), new_value;

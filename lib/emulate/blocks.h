@@ -19,14 +19,14 @@
 namespace tgc::emulate {
 
 // A size or a position in three dimensions. Linear numbers count along x first, then y, then z.
-using Triple = std::array<uint32_t, 3>;
-inline uint64_t num_positions(const Triple& size) { return uint64_t(size[0]) * size[1] * size[2]; }
-inline Triple position_of_number(uint64_t number, const Triple& size) {
+using Dim3 = std::array<uint32_t, 3>;
+inline uint64_t num_positions(const Dim3& size) { return uint64_t(size[0]) * size[1] * size[2]; }
+inline Dim3 position_of_number(uint64_t number, const Dim3& size) {
   return {uint32_t(number % size[0]), uint32_t(number / size[0] % size[1]), uint32_t(number / size[0] / size[1])};
 }
 // Returns a text such as "thread (3,0,0) of block (1,0,0)". `thread` is a linear number.
-inline std::string thread_text(uint32_t thread, const Triple& size, const Triple& block) {
-  auto text = [](const Triple& t) {
+inline std::string thread_text(uint32_t thread, const Dim3& size, const Dim3& block) {
+  auto text = [](const Dim3& t) {
     return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," + std::to_string(t[2]) + ")";
   };
   return "thread " + text(position_of_number(thread, size)) + " of block " + text(block);
@@ -63,8 +63,8 @@ void run_warps_in_turn(std::vector<Warp>& warps, Run run, Refuse refuse, Pass pa
 
 // Runs the groups of a launch (a group is one block, or several blocks packed in one warp) on host threads, until one
 // fails. Returns the fault of the lowest numbered failing group; if no group fails, sets `executed` to the sum of
-// Runner::executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may throw
-// KernelFault.
+// Runner::num_executed(). Each host thread constructs one Runner(launch), whose run(number) runs one group and may
+// throw KernelFault.
 template <class Runner, class Launch>
 std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) {
   constexpr uint64_t kKernelThreadsPerHostThread = 256;
@@ -83,8 +83,8 @@ std::optional<KernelFault> run_blocks(const Launch& launch, uint64_t& executed) 
     try {
       Runner runner(launch);
       // groups are taken in ascending order, so all groups before a failing group run
-      while (!must_stop && (group = next_group++) < runner.groups()) runner.run(group);
-      total += runner.executed();
+      while (!must_stop && (group = next_group++) < runner.num_groups()) runner.run(group);
+      total += runner.num_executed();
     } catch (KernelFault& f) { record_fault(group, std::move(f)); } catch (const std::bad_alloc&) {
       record_fault(group, {kOutOfMemory, "out of host memory for the registers and memory of a block"});
     }

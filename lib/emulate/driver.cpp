@@ -85,7 +85,7 @@ int EmulatedDriver::check_processor() {
   return kSuccess;
 }
 
-int EmulatedDriver::check_size(const Triple& grid, const Triple& block, const LaunchLimits& most) {
+int EmulatedDriver::check_launch_size(const Dim3& grid, const Dim3& block, const LaunchLimits& most) {
   for (size_t n = 0; n < 3; n++) {
     if (grid[n] == 0) return set_error(kInvalidValue, "the grid is empty");
     if (grid[n] > most.grid[n]) return set_error(kInvalidValue, "the grid is too large");
@@ -95,7 +95,7 @@ int EmulatedDriver::check_size(const Triple& grid, const Triple& block, const La
   return fits ? kSuccess : set_error(kInvalidValue, "a block of " + std::to_string(num_positions(block)) + " threads");
 }
 
-int EmulatedDriver::read_extra(void** extra, const void* end, ArgumentBlock& to) {
+int EmulatedDriver::read_extra_options(void** extra, const void* end, ArgumentBlock& to) {
   constexpr size_t kPointer = 1, kBytes = 2;
   for (; extra && *extra != end; extra += 2) {
     size_t what = reinterpret_cast<size_t>(*extra);

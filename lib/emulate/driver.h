@@ -24,7 +24,7 @@ struct ErrorText {
 
 // The largest sizes of a grid and a block, and the most threads per block.
 struct LaunchLimits {
-  Triple grid, block;
+  Dim3 grid, block;
   uint32_t threads;
 };
 
@@ -58,10 +58,10 @@ class EmulatedDriver {
   bool checks_races() const { return has_setting("_RACE"); }
   unsigned num_host_threads() const { return num_host_threads_; }
 
-  int check_size(const Triple& grid, const Triple& block, const LaunchLimits& most);
+  int check_launch_size(const Dim3& grid, const Dim3& block, const LaunchLimits& most);
   // Reads the argument block from a launch function's `extra`: (key, pointer) pairs that end at the key `end`. Fails
   // with kInvalidValue if a key is unknown.
-  int read_extra(void** extra, const void* end, ArgumentBlock& to);
+  int read_extra_options(void** extra, const void* end, ArgumentBlock& to);
   // Runs a launch and returns its error code; a KernelFault becomes the last error. The setting _SPEED prints the times
   // of a launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
   int run_kernel(const std::string& kernel, uint64_t num_block_threads,

@@ -13,16 +13,16 @@ namespace tgc::emulate {
 
 namespace {
 
-uint64_t whole_pages(uint64_t bytes) {
+uint64_t round_up_to_pages(uint64_t bytes) {
   static const auto page = uint64_t(sysconf(_SC_PAGESIZE));
   return (bytes + page - 1) / page * page;
 }
 
-uint64_t mapped(uint64_t bytes) {
-  return whole_pages(bytes) + whole_pages(std::clamp<uint64_t>(bytes, 1 << 16, 1 << 24));
+uint64_t mapping_bytes(uint64_t bytes) {
+  return round_up_to_pages(bytes) + round_up_to_pages(std::clamp<uint64_t>(bytes, 1 << 16, 1 << 24));
 }
 
-void unmap(uint64_t address, uint64_t bytes) { munmap(reinterpret_cast<void*>(address), mapped(bytes)); }
+void unmap(uint64_t address, uint64_t bytes) { munmap(reinterpret_cast<void*>(address), mapping_bytes(bytes)); }
 
 }  // namespace
 
@@ -33,10 +33,10 @@ GpuMemory::~GpuMemory() {
 uint64_t GpuMemory::allocate(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > limit_bytes_ - used_bytes_) return 0;
-  void* at = mmap(nullptr, mapped(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* at = mmap(nullptr, mapping_bytes(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return 0;
   const auto address = reinterpret_cast<uint64_t>(at);
-  if (mprotect(at, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) return unmap(address, bytes), 0;
+  if (mprotect(at, round_up_to_pages(bytes), PROT_READ | PROT_WRITE) != 0) return unmap(address, bytes), 0;
   used_bytes_ += bytes;
   allocation_sizes_[address] = bytes;
   return address;
@@ -99,16 +99,16 @@ std::string location_text(const std::vector<MemoryRange>& ranges, std::span<cons
     if (away < distance) nearest = &r, distance = away;
   }
   if (!nearest || distance > kFar) return "far from every allocation";
-  std::string whole = "the " + counted(nearest->end - nearest->begin, "byte") + " ";
+  std::string whole = "the " + count_text(nearest->end - nearest->begin, "byte") + " ";
   size_t number = 0, count = arguments.size() / sizeof(uint64_t);
   auto is_its = [&](size_t n) {
     return std::memcmp(arguments.data() + n * sizeof(uint64_t), &nearest->begin, sizeof(uint64_t)) == 0;
   };
   while (number < count && !is_its(number)) number++;
   whole += number < count ? "of argument " + std::to_string(number) : "of an allocation";
-  if (from < nearest->begin) return counted(nearest->begin - from, "byte") + " before " + whole;
+  if (from < nearest->begin) return count_text(nearest->begin - from, "byte") + " before " + whole;
   if (from < nearest->end) return "across the end of " + whole;
-  return (from == nearest->end ? "right" : counted(from - nearest->end, "byte")) + " behind " + whole;
+  return (from == nearest->end ? "right" : count_text(from - nearest->end, "byte")) + " behind " + whole;
 }
 
 }  // namespace tgc::emulate

@@ -25,12 +25,12 @@ class RaceDetector {
   };
   struct DataRace {
     uint64_t address;
-    ThreadAccess now, other;
+    ThreadAccess later_access, earlier_access;
     // Returns "stores an address that THREAD read with no barrier between: INSTRUCTION", or similar. `thread` and
     // `instruction` describe the earlier access.
     std::string text(const std::string& thread, const std::string& instruction) const {
-      return std::string(now.is_store() ? "stores" : "reads") + " an address that " + thread +
-             (other.is_store() ? " stored" : " read") + " with no barrier between: " + instruction;
+      return std::string(later_access.is_store() ? "stores" : "reads") + " an address that " + thread +
+             (earlier_access.is_store() ? " stored" : " read") + " with no barrier between: " + instruction;
     }
   };
 

@@ -41,8 +41,8 @@ TEST_CASE("races: the report names the other instruction and the first shared by
   auto race = p.touch(9, Access::Load, 0x1000, 16);
   REQUIRE(race);
   CHECK(race->address == 0x1008);
-  CHECK(race->other.thread == 4);
-  CHECK(race->other.instruction == 0);
+  CHECK(race->earlier_access.thread == 4);
+  CHECK(race->earlier_access.instruction == 0);
   CHECK(race->text("thread 4", "line 7") == "reads an address that thread 4 stored with no barrier between: line 7");
 }
 

@@ -36,7 +36,7 @@ std::string upper_case(std::string_view text) {
   return out;
 }
 
-std::string environment(const char* name) {
+std::string environment_value(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
@@ -60,10 +60,10 @@ std::string cache_file(const std::string& library) {
   return folder / (sha256_hex(make_cache_key({library, std::to_string(changed)})).substr(0, 16) + ".db");
 }
 
-void set(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
+void set_environment(const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); }
 
-void set_variables(const EmulateOptions& options) {
-  const std::string own = environment("DEV"), named = options.device.empty() ? own : options.device;
+void set_emulator_environment(const EmulateOptions& options) {
+  const std::string own = environment_value("DEV"), named = options.device.empty() ? own : options.device;
   const TinygradDevice* device = named.empty() ? kDevices : find_device(named);
   if (!device)
     throw Failure(options.device.empty()
@@ -81,25 +81,26 @@ void set_variables(const EmulateOptions& options) {
                                      "(0.13 and later) or CUDA_PTX=1 (0.12)"});
     const std::string target = std::string(device->device) + options.device.substr(at);
     parse_target(target, Settings()).value_or_throw();  // fails if the architecture is unknown
-    set(emulator.library_variable, library);
+    set_environment(emulator.library_variable, library);
     check_emulated_device(target).value_or_throw();
-    set(emulator.arch_variable, options.device.substr(arch + 1));
+    set_environment(emulator.arch_variable, options.device.substr(arch + 1));
   }
   // a DEV that names the same device may also name a renderer and an architecture
-  if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name) set("DEV", device->name);
-  set(device->driver, library);
-  set(device->compiler, library);
+  if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name)
+    set_environment("DEV", device->name);
+  set_environment(device->driver, library);
+  set_environment(device->compiler, library);
   if (options.checks_races)
-    set(emulator.race_variable, "report");
-  if (!environment("CACHEDB").empty()) return;
+    set_environment(emulator.race_variable, "report");
+  if (!environment_value("CACHEDB").empty()) return;
   std::string file = cache_file(library);
-  file.empty() ? set("CCACHE", "0") : set("CACHEDB", file);
+  file.empty() ? set_environment("CCACHE", "0") : set_environment("CACHEDB", file);
 }
 
 }  // namespace
 
 Diag emulate_program(const EmulateOptions& options) {
-  if (auto done = catch_failures([&] { return set_variables(options), Unit{}; }); !done) return done.diag();
+  if (auto done = catch_failures([&] { return set_emulator_environment(options), Unit{}; }); !done) return done.diag();
   std::vector<char*> arguments;
   for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);

@@ -31,7 +31,7 @@ Int value_of(Sint size, const VariableValues& values) {
   });
 }
 
-uint32_t dimension(Sint size, const VariableValues& values) {
+uint32_t launch_dimension(Sint size, const VariableValues& values) {
   auto n = value_of(size, values).to_int64();
   if (!n || *n < 0 || *n > INT64_C(0xFFFFFFFF)) throw Failure("the launch size " + size.str() + " does not fit");
   return uint32_t(*n);
@@ -43,12 +43,12 @@ std::string kernel_name(UOp sink) {
 }
 
 // The positions of buffers (by number) and variables (by name) in the linear list.
-struct Parameters {
+struct ParameterPositions {
   std::map<int64_t, size_t> buffers;
   std::map<std::string, size_t> variables;
 
   // Throws Failure if a variable precedes a buffer: launches pass the buffers first.
-  explicit Parameters(std::span<const UOp> list) {
+  explicit ParameterPositions(std::span<const UOp> list) {
     for (size_t i = 0; i < list.size(); i++) {
       UOp u = list[i];
       if (u.is(Op::DEFINE_VAR)) variables.try_emplace(std::string(u.arg()[0].text()), i);
@@ -63,7 +63,7 @@ struct Parameters {
 
 std::string BufferSpec::describe() const {
   return std::string(dtype_text(dtype)) +
-         (num_elements < 0 ? "" : ", " + counted(uint64_t(num_elements), "element"));
+         (num_elements < 0 ? "" : ", " + count_text(uint64_t(num_elements), "element"));
 }
 
 std::vector<BufferSpec> buffers_of_nodes(std::span<const UOp> nodes) {
@@ -154,7 +154,7 @@ Result<Executable> Executable::make_for_device(std::span<const UOp> list, const 
   auto text = render_source(target, list);
   if (!text) return text.diag();
   if (auto status = check_custom_nodes(list); !status) return status.diag();
-  auto parameters = catch_failures([&] { return Parameters(list); });
+  auto parameters = catch_failures([&] { return ParameterPositions(list); });
   if (!parameters) return parameters.diag();
   Executable out;
   out.name_ = info->name;
@@ -213,9 +213,10 @@ Result<LaunchSize> Executable::launch_size(const VariableValues& values) const {
   return catch_failures([&] {
     LaunchSize out;
     if (!program_info_) return out;
-    for (size_t i = 0; i < 3; i++) out.global_size[i] = dimension(program_info_->global_size[i], values);
+    for (size_t i = 0; i < 3; i++) out.global_size[i] = launch_dimension(program_info_->global_size[i], values);
     if (!program_info_->local_size) out.local_size.reset();
-    else for (size_t i = 0; i < 3; i++) (*out.local_size)[i] = dimension((*program_info_->local_size)[i], values);
+    else
+      for (size_t i = 0; i < 3; i++) (*out.local_size)[i] = launch_dimension((*program_info_->local_size)[i], values);
     return out;
   });
 }

@@ -14,10 +14,10 @@ namespace tgc {
 
 namespace {
 
-class Buffers {
+class BufferList {
  public:
-  explicit Buffers(Device& device) : device_(device) {}
-  ~Buffers() {
+  explicit BufferList(Device& device) : device_(device) {}
+  ~BufferList() {
     for (const DeviceBuffer& b : list_) device_.free(b);
   }
   void add(const Array& array) {
@@ -32,13 +32,13 @@ class Buffers {
 };
 
 // Leaves out the outputs, which the worker writes to shared memory.
-std::string pack(const ExecutionResult& e) {
+std::string pack_result(const ExecutionResult& e) {
   ByteWriter out;
   out.write_number(e.run_seconds.size()).write_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
   return out.write_text(e.notes).write_number(e.makes_nans).write_number(e.num_evaluations).take_bytes();
 }
 
-void unpack(std::string_view bytes, int repeats, ExecutionResult& e) {
+void unpack_result(std::string_view bytes, int repeats, ExecutionResult& e) {
   ByteReader in(bytes);
   e.run_seconds.resize(std::min(in.read_number(), uint64_t(repeats)));
   in.read_bytes(e.run_seconds.data(), e.run_seconds.size() * sizeof(double));
@@ -69,28 +69,28 @@ void copy_outputs(Device& device, const std::vector<BufferSpec>& specs, std::spa
 // Memory that a confined worker with a compiled kernel may allocate; the kernel needs only its stack.
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
 
-std::vector<NamedMemory> named(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+std::vector<NamedMemory> named_memory_of(const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   std::vector<NamedMemory> out;
   for (size_t i = 0; i < specs.size(); i++)
     out.push_back({specs[i].name(), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
   return out;
 }
 
-void check_around(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+void check_buffer_guards(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
   auto* host = dynamic_cast<HostDevice*>(&device);
   for (size_t i = 0; host && i < specs.size(); i++)
-    if (auto whole = host->check_around(buffers[i]); !whole)
+    if (auto whole = host->check_guards(buffers[i]); !whole)
       throw Failure(Diag{.message = "the kernel " + whole.diag().message + " of " + specs[i].name() + ", " +
                                     bytes_text(buffers[i].bytes),
                          .kernel_fault = true});
 }
 
 // Confines `worker`, if not null, unless the device has a driver. `memory` limits what REF may allocate, in bytes.
-void run_on(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
-            const ExecuteOptions& options, Worker* worker, uint64_t memory, ExecutionResult& out) {
+void run_on_device(Executable& executable, Device& device, const Arrays& inputs, const LaunchArguments& facts,
+                   const ExecuteOptions& options, Worker* worker, uint64_t memory, ExecutionResult& out) {
   const Deadline trial = deadline_within(options.timeout_seconds);
   device.open().value_or_throw();
-  Buffers buffers(device);
+  BufferList buffers(device);
   for (const NamedArray& a : inputs) buffers.add(a.array);
   auto kernel = std::move(executable.load(device).value_or_throw());
   LaunchArguments arguments = facts;
@@ -98,10 +98,10 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   device.start_threads(facts.launch_size.global_size[0]);
   auto* ref = dynamic_cast<RefKernel*>(kernel.get());
   if (ref) ref->set_time_limit_seconds(options.timeout_seconds);
-  std::vector<NamedMemory> names = named(executable.buffers(), buffers.list());
+  std::vector<NamedMemory> names = named_memory_of(executable.buffers(), buffers.list());
   if (worker && !device.has_driver()) {
     worker->watch_memory(names);
-    worker->confine_process({.rights = Rights::Compute,
+    worker->confine_process({.rights = WorkerRights::Compute,
                      .memory_bytes = ref ? memory : kKernelMemory,
                      .cpu_seconds = trial.limit_seconds * facts.launch_size.global_size[0]});
   }
@@ -109,7 +109,7 @@ void run_on(Executable& executable, Device& device, const Arrays& inputs, const 
   kernel->launch(arguments).value_or_throw();
   device.synchronize().value_or_throw();
   double longest = seconds_since(begin);
-  check_around(device, executable.buffers(), buffers.list());
+  check_buffer_guards(device, executable.buffers(), buffers.list());
   // the timed runs work on the results of earlier runs
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
@@ -137,8 +137,8 @@ Diag array_error(const BufferSpec& spec, const std::string& what, const std::str
   return {.message = spec.name() + " " + what, .file = source, .expected = spec.describe()};
 }
 
-Array array_for(const BufferSpec& spec, const Array* given, const std::string& source,
-                std::optional<InputDistribution> draw) {
+Array make_input_array(const BufferSpec& spec, const Array* given, const std::string& source,
+                       std::optional<InputDistribution> draw) {
   if (!given) {
     if (spec.is_read && !draw) throw Failure(array_error(spec, "is missing", source));
     if (spec.num_elements < 0) throw Failure(array_error(spec, "has no size of its own: give the array", source));
@@ -168,7 +168,7 @@ Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const A
                     bytes_text(free) + " are free");
     Arrays out;
     for (const BufferSpec& spec : buffers)
-      out.push_back({spec.name(), array_for(spec, find_array(given, spec.name()), source, draw)});
+      out.push_back({spec.name(), make_input_array(spec, find_array(given, spec.name()), source, draw)});
     return out;
   });
 }
@@ -177,7 +177,7 @@ std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Dev
                                                    const VariableValues& variables, const ExecuteOptions& options) {
   struct StartedRun {
     ExecutionResult out;
-    std::optional<DriverSandbox> room;
+    std::optional<DriverSandbox> sandbox;
     std::optional<WorkerProcess> worker;
   };
   auto begun = std::make_shared<StartedRun>();
@@ -188,16 +188,16 @@ std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Dev
     ExecutionResult& out = begun->out;
     out.outputs = empty_outputs(kernel.buffers(), inputs, options.should_run_in_process);
     if (options.should_run_in_process) {
-      run_on(kernel, device, inputs, arguments, options, nullptr, 0, out);
+      run_on_device(kernel, device, inputs, arguments, options, nullptr, 0, out);
       return Unit{};
     }
-    if (device.has_driver()) begun->room.emplace();
+    if (device.has_driver()) begun->sandbox.emplace();
     uint64_t memory = available_memory_bytes();
     auto worker = begin_contained_worker([&](Worker& self) {
       return catch_failures([&] {
-        if (begun->room) begun->room->confine_process(self, memory);
-        run_on(kernel, device, inputs, arguments, options, &self, memory, out);
-        return pack(out);
+        if (begun->sandbox) begun->sandbox->confine_process(self, memory);
+        run_on_device(kernel, device, inputs, arguments, options, &self, memory, out);
+        return pack_result(out);
       });
     });
     begun->worker.emplace(std::move(worker.value_or_throw()));
@@ -208,7 +208,7 @@ std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Dev
     return catch_failures([&] {
       if (begun->worker) {
         auto answer = begun->worker->receive_answer(options.timeout_seconds);
-        unpack(answer.value_or_throw(), options.num_repeats, begun->out);
+        unpack_result(answer.value_or_throw(), options.num_repeats, begun->out);
         begun->worker.reset();
       }
       return std::move(begun->out);
@@ -226,7 +226,7 @@ Status run_in_worker(const RefProgram& program, std::span<const RefBuffer> buffe
   auto answer = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
         return catch_failures([&] {
-          worker.confine_process({.rights = Rights::Compute, .memory_bytes = memory});
+          worker.confine_process({.rights = WorkerRights::Compute, .memory_bytes = memory});
           program.run(buffers, variables).value_or_throw();
           return std::string();
         });

@@ -91,7 +91,7 @@ Outcome run_on(const std::string& target, const KernelSource& source, const std:
     auto kernel = std::move(device.load(source, code).value_or_throw());
     kernel->launch({{&buffer, 1}, {}, {}}).value_or_throw();
     device.synchronize().value_or_throw();
-    check_around_all(device).value_or_throw();
+    check_all_guards(device).value_or_throw();
     device.copy_out(out.data(), buffer).value_or_throw();
     return Unit{};
   });

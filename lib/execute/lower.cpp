@@ -6,7 +6,7 @@ namespace tgc {
 
 namespace {
 
-std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
+std::vector<UOp> lower_to_list(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   InputGraph in{.graph = borrow_graph(kernel.root.graph()), .root = kernel.root, .info = {.stage = kernel.stage}};
   CompilationSpec spec{.target = target.name(), .opts = kernel.opts};
   if (options.kernel_name_counts) spec.kernel_name_counts = *options.kernel_name_counts;
@@ -24,7 +24,7 @@ std::vector<UOp> lowered(const KernelGraph& kernel, const Target& target, const 
 
 Result<std::vector<UOp>> lower_kernel(const KernelGraph& kernel, const Target& target, const LowerOptions& options) {
   if (!kernel.linear_list.empty()) return std::vector<UOp>(kernel.linear_list.begin(), kernel.linear_list.end());
-  return catch_failures([&] { return lowered(kernel, target, options); });
+  return catch_failures([&] { return lower_to_list(kernel, target, options); });
 }
 
 Result<Executable> make_executable(const KernelGraph& kernel, Placement& place, const LowerOptions& options) {

@@ -16,17 +16,17 @@ namespace tgc {
 
 namespace {
 
-std::string upper(std::string_view text) {
+std::string to_upper_case(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
   return out;
 }
 
 // The parts of DEVICE[:RENDERER[:ARCH]]; an arch may contain colons.
-struct Parts {
+struct DeviceParts {
   std::string device, renderer, arch;
-  explicit Parts(std::string text) : device(cut(text)), renderer(cut(text)), arch(text) {}
-  static std::string cut(std::string& text) {
+  explicit DeviceParts(std::string text) : device(cut_part(text)), renderer(cut_part(text)), arch(text) {}
+  static std::string cut_part(std::string& text) {
     size_t colon = text.find(':');
     std::string first = text.substr(0, colon);
     text = colon == text.npos ? "" : text.substr(colon + 1);
@@ -38,7 +38,7 @@ struct Parts {
 };
 
 // Probes a device once for the whole process.
-RuntimeInfo probed(const std::string& device) {
+RuntimeInfo probe_once(const std::string& device) {
   static std::mutex mutex;
   static std::map<std::string, RuntimeInfo> known;
   std::lock_guard lock(mutex);
@@ -48,21 +48,21 @@ RuntimeInfo probed(const std::string& device) {
 }
 
 // Opens a device other than the CPU in a worker, to find the parts of the target that `device` does not name.
-Result<std::string> target_of(const std::string& device, const Device& made) {
+Result<std::string> complete_target(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
-  Parts wanted(device), own("");
+  DeviceParts wanted(device), own("");
   if (!is_plugin && !wanted.renderer.empty() && !wanted.arch.empty()) return device;
-  if (upper(wanted.device) == "CPU") {
-    own = Parts(made.target());
+  if (to_upper_case(wanted.device) == "CPU") {
+    own = DeviceParts(made.target());
   } else {
-    RuntimeInfo found = probed(device);
+    RuntimeInfo found = probe_once(device);
     if (!found.is_available) {
       const bool can_emulate = has_emulator(wanted.device) && !is_emulated(wanted.device);
       return Diag{.message = "the device '" + device + "' does not work here: " + found.detail_text,
                   .expected = std::string("one that `tgc devices` says yes to") +
                               (can_emulate ? ", or --emulate, which emulates this device" : "")};
     }
-    own = Parts(found.target);
+    own = DeviceParts(found.target);
     // an emulated GPU has the default arch, unless an environment variable selects another
     if (auto usual = parse_target(own.device, {}); usual && can_emulate_any_arch(device)) own.arch = usual->arch;
   }
@@ -77,12 +77,12 @@ Result<std::string> target_of(const std::string& device, const Device& made) {
 Result<Placement> choose_placement(const std::string& device, const std::string& target, const Settings& settings,
                                    Result<Target> (*parse)(std::string_view, const Settings&)) {
   std::string where = !device.empty() ? device : !target.empty() ? target : "CPU";
-  std::string kind = upper(device_part(where)), lowered = target;
+  std::string kind = to_upper_case(device_part(where)), lowered = target;
   bool is_plugin = device_part(where) == "plugin";
   Placement out;
   out.is_ref = kind == "REF";
   if (!device.empty() && !target.empty() && !out.is_ref && !is_plugin) {
-    if (kind != upper(device_part(target)))
+    if (kind != to_upper_case(device_part(target)))
       return Diag{.message = "a kernel lowered for '" + target + "' does not run on '" + device + "'",
                   .expected = "REF, which runs what is lowered for any target"};
     where = target;
@@ -91,7 +91,7 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
   auto made = make_device(where);
   if (!made) return made.diag();
   if (!out.is_ref && (target.empty() || !is_plugin)) {
-    auto text = target_of(where, **made);
+    auto text = complete_target(where, **made);
     if (!text) return text.diag();
     lowered = *text;
   }
@@ -110,13 +110,13 @@ Result<Placement> choose_placement(const std::string& device, const std::string&
 Placement make_ref_placement() { return std::move(choose_placement("REF", "", Settings()).value_or_throw()); }
 
 bool can_run_here(const std::string& target) {
-  std::string device = upper(device_part(target));
-  return device == "CPU" || (make_device(target) && probed(device).is_available);
+  std::string device = to_upper_case(device_part(target));
+  return device == "CPU" || (make_device(target) && probe_once(device).is_available);
 }
 
 namespace {
 
-Status run_a_kernel(const Placement& place, const Settings& settings, const ExecuteOptions& options) {
+Status run_probe_kernel(const Placement& place, const Settings& settings, const ExecuteOptions& options) {
   return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
@@ -140,7 +140,7 @@ Status probe_device(const Placement& place, const Settings& settings, const Exec
   static std::set<std::string> known;
   std::lock_guard guard(lock);
   if (known.contains(place.label)) return Unit{};
-  auto works = run_a_kernel(place, settings, options);
+  auto works = run_probe_kernel(place, settings, options);
   if (!works) return Diag{place.label + " runs no kernel at all: " + works.diag().text()};
   known.insert(place.label);
   return Unit{};

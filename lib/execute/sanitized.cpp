@@ -51,7 +51,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) text.replace(at, from.size(), to);
 }
 
-std::string harness(const std::string& function, size_t arguments) {
+std::string harness_source(const std::string& function, size_t arguments) {
   std::string types, values, out(kHarness);
   for (size_t i = 0; i < arguments; i++) {
     types += i ? ", uint64_t" : "uint64_t";
@@ -80,7 +80,7 @@ struct RunOutcome {
 };
 
 // Copies the linker's file, because a worker may not change the file's mode.
-void make_runnable(const std::string& from, const std::string& to) {
+void copy_as_executable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from).value_or_throw();
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
   size_t written = 0;
@@ -110,7 +110,7 @@ RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, c
   compiler.insert(compiler.end(), {"-x", is_c ? "c" : "ir", kernel, "-o", folder.file("kernel.o")});
   call(compiler);
   call({clang, "-w", "-O1", "-fsanitize=address", rest, folder.file("kernel.o"), "-lm", "-o", folder.file("linked")});
-  make_runnable(folder.file("linked"), program);
+  copy_as_executable(folder.file("linked"), program);
   rlimit data;  // the sanitizer's shadow memory exceeds the soft limit
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
@@ -120,7 +120,7 @@ RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, c
 }
 
 // Returns "" if `begin` does not occur at or after `from`.
-std::string between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
+std::string text_between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};
   a += begin.size();
@@ -132,16 +132,17 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
   size_t report = err.find("ERROR: AddressSanitizer: ");
   if (report == err.npos)
     return {.message = "the program under AddressSanitizer failed", .context = err.substr(0, 2000)};
-  Diag out{.message = "AddressSanitizer: " + between(err, "AddressSanitizer: ", " ", report), .kernel_fault = true};
+  Diag out{.message = "AddressSanitizer: " + text_between(err, "AddressSanitizer: ", " ", report),
+           .kernel_fault = true};
   for (std::string_view access : {"READ of size ", "WRITE of size "})
-    if (std::string size = between(err, access, " ", report); !size.empty())
+    if (std::string size = text_between(err, access, " ", report); !size.empty())
       out.message += ", " + std::string(access) + size;
   // such as "is located 4 bytes after 64-byte region [0x50a0000000c0,0x50a000000100)"
-  if (std::string where = between(err, " is located ", "-byte region", report); !where.empty()) {
+  if (std::string where = text_between(err, " is located ", "-byte region", report); !where.empty()) {
     where.resize(std::min(where.size(), where.rfind(' ')));
-    std::string region = between(err, "-byte region [", ",", report);
+    std::string region = text_between(err, "-byte region [", ",", report);
     for (size_t i = 0; i < inputs.size(); i++) {
-      std::string begin = between(err, "buffer " + std::to_string(i) + " 0x", "\n");
+      std::string begin = text_between(err, "buffer " + std::to_string(i) + " 0x", "\n");
       if (begin.empty() || !region.ends_with(begin)) continue;
       if (where.ends_with("after")) where += " the end";
       if (where.ends_with("before")) where += " the beginning";
@@ -150,7 +151,7 @@ Diag sanitizer_error(const std::string& err, const Executable& kernel, const Arr
     }
   }
   // the line is 11 in "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:11:17 in k"
-  std::string summary = between(err, "SUMMARY: AddressSanitizer: ", " in ", report);
+  std::string summary = text_between(err, "SUMMARY: AddressSanitizer: ", " in ", report);
   size_t colon = summary.find(':', summary.rfind('/') == summary.npos ? 0 : summary.rfind('/'));
   int line = colon == summary.npos ? 0 : std::atoi(summary.c_str() + colon + 1);
   if (line <= 0) return out;
@@ -180,7 +181,7 @@ Result<ExecutionResult> execute_with_sanitizer(const Executable& kernel, const A
       input.write_number(a.array.nbytes()).write_bytes(a.array.data(), a.array.nbytes());
     for (int64_t v : values) input.write_number(uint64_t(v));
     std::string bytes = input.take_bytes(), text = text_for_clang(source, is_c);
-    std::string main = harness(source.function_name, inputs.size() + values.size() + 1);
+    std::string main = harness_source(source.function_name, inputs.size() + values.size() + 1);
 
     DriverSandbox room;
     auto answer = run_in_sandbox(

@@ -29,7 +29,7 @@ bool is_operation(UOp u) {
 }
 
 // Returns -1 if the number of elements is not constant.
-int64_t elements_of(UOp u) {
+int64_t num_elements_of(UOp u) {
   auto shape = shape_or_none(u);
   if (!shape) return -1;
   Int out = 1;
@@ -42,7 +42,7 @@ int64_t elements_of(UOp u) {
 
 // Adds a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a kernel for each of
 // them. Results of more than `most_elements` elements and of unknown size stay fused.
-UOp unfused(UOp sink, int64_t most_elements) {
+UOp unfuse_operations(UOp sink, int64_t most_elements) {
   std::unordered_map<UOp, UOp> made;
   std::unordered_set<UOp> on_buffers;
   for (UOp u : toposort(sink)) {
@@ -51,7 +51,7 @@ UOp unfused(UOp sink, int64_t most_elements) {
     for (UOp s : u.src()) src.push_back(made.at(s)), reads |= on_buffers.contains(s);
     if (reads) on_buffers.insert(u);
     UOp same = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
-    int64_t n = reads && is_operation(u) ? elements_of(u) : -1;
+    int64_t n = reads && is_operation(u) ? num_elements_of(u) : -1;
     made[u] = n > 0 && n <= most_elements ? u.graph().node(Op::CONTIGUOUS, u.dtype(), same) : same;
   }
   return made.at(sink);
@@ -62,7 +62,8 @@ ExecuteObserver& no_observer() {
   return observer;
 }
 
-Arrays arrays_in(Device& device, const std::vector<BufferSpec>& specs, std::span<const DeviceBuffer> buffers) {
+Arrays copy_arrays_from_device(Device& device, const std::vector<BufferSpec>& specs,
+                               std::span<const DeviceBuffer> buffers) {
   Arrays out;
   for (size_t i = 0; i < specs.size(); i++) {
     Array a(specs[i].dtype, {int64_t(buffers[i].bytes) / specs[i].dtype.itemsize()});
@@ -79,7 +80,7 @@ struct ScheduleRunner::PreparedKernel {
   std::unique_ptr<Graph> graph;
   std::optional<Executable> executable;
   std::unique_ptr<Kernel> kernel;
-  std::optional<Diag> trouble;
+  std::optional<Diag> compile_error;
 
   void lower(UOp ast, Placement& place, const LowerOptions& options = {}) {
     const DeadlineScope limit(options.compile_seconds);  // a deadline belongs to a thread, and this may be a new thread
@@ -87,10 +88,10 @@ struct ScheduleRunner::PreparedKernel {
     auto made = catch_failures(
         [&] { return std::move(make_executable({.root = copy_into(*graph, ast)}, place, options).value_or_throw()); });
     if (made) executable.emplace(std::move(*made));
-    else trouble = made.diag();
+    else compile_error = made.diag();
   }
   void load(Device& device) {
-    if (trouble) throw Failure(*trouble);
+    if (compile_error) throw Failure(*compile_error);
     kernel = std::move(executable->load(device).value_or_throw());
   }
 };
@@ -103,7 +104,7 @@ Result<Schedule> ScheduleRunner::schedule(UOp sink) {
   observer_.on_progress("scheduling");
   auto begin = Clock::now();
   constexpr int64_t kMostElements = 1 << 24;
-  if (!should_fuse_kernels_) sink = unfused(sink, kMostElements);
+  if (!should_fuse_kernels_) sink = unfuse_operations(sink, kMostElements);
   auto whole = Compilation::begin({.graph = borrow_graph(sink.graph()), .root = sink, .is_tensor_graph = true}, {});
   if (!whole) return whole.diag();
   if (stage_observer_) whole->set_stage_observer(stage_observer_);
@@ -166,27 +167,27 @@ class ScheduleRunner::Run {
  public:
   Run(ScheduleRunner& owner, Device& device, const Schedule& schedule, const BufferValues& known,
       const ScheduleOptions& options)
-      : o_(owner),
+      : runner_(owner),
         device_(device),
         schedule_(schedule),
         options_(options),
         memory_(device, owner.placement_.is_ref, schedule, known, schedule.result_sink.graph().settings()),
-        bound_(schedule.var_vals.begin(), schedule.var_vals.end()),
-        used_(schedule.buffers.size()) {
+        bound_variables_(schedule.var_vals.begin(), schedule.var_vals.end()),
+        is_buffer_used_(schedule.buffers.size()) {
     for (size_t i = 0; i < schedule.buffers.size(); i++)
-      if (schedule.buffers[i].is_input) use(i);
+      if (schedule.buffers[i].is_input) count_used_bytes(i);
   }
 
   const ScheduleMemory& memory() const { return memory_; }
 
   // Returns the seconds of a kernel if `timed` is set; else 0.
   double item(const ScheduleItem& item, bool timed) {
-    if (item.ast.is(Op::COPY)) return copy(item), 0;
+    if (item.ast.is(Op::COPY)) return copy_item_buffer(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view runs no kernel
-    VariableValues values = bound_;
+    VariableValues values = bound_variables_;
     for (auto& [name, value] : item.fixed_vars) values[name] = value;
-    if (options_.before_kernel && o_.lowered_kernel(item.ast).trouble) show_unprepared(item, values);
-    PreparedKernel& p = o_.prepare_kernel(item.ast, device_);
+    if (options_.before_kernel && runner_.lowered_kernel(item.ast).compile_error) observe_unprepared(item, values);
+    PreparedKernel& p = runner_.prepare_kernel(item.ast, device_);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : p.executable->buffers())
       buffers.push_back(memory_.at(buffer_of(item, spec)));
@@ -196,86 +197,90 @@ class ScheduleRunner::Run {
     if (timed) return p.kernel->time_launch(arguments).value_or_throw();
     if (!options_.on_kernel && !options_.before_kernel) return launch(p, item, arguments), 0;
     const DeadlineScope trial(options_.trial_seconds);
-    KernelStep step{
-        p.executable->name(), launched_++, item.ast, values, arrays_in(device_, p.executable->buffers(), buffers), {}};
+    KernelStep step{p.executable->name(),
+                    num_launched_++,
+                    item.ast,
+                    values,
+                    copy_arrays_from_device(device_, p.executable->buffers(), buffers),
+                    {}};
     if (options_.before_kernel) options_.before_kernel(step);
     launch(p, item, arguments);
     if (!options_.on_kernel) return 0;
     device_.synchronize().value_or_throw();
-    step.after = arrays_in(device_, p.executable->buffers(), buffers);
+    step.after = copy_arrays_from_device(device_, p.executable->buffers(), buffers);
     options_.on_kernel(step);
     return 0;
   }
 
  private:
-  void show_unprepared(const ScheduleItem& item, const VariableValues& values) {
+  void observe_unprepared(const ScheduleItem& item, const VariableValues& values) {
     std::vector<UOp> nodes = toposort(item.ast);
     std::vector<BufferSpec> specs = buffers_of_nodes(nodes);
     std::vector<DeviceBuffer> buffers;
     for (const BufferSpec& spec : specs) buffers.push_back(memory_.at(buffer_of(item, spec)));
-    options_.before_kernel({"", launched_, item.ast, values, arrays_in(device_, specs, buffers), {}});
+    options_.before_kernel({"", num_launched_, item.ast, values, copy_arrays_from_device(device_, specs, buffers), {}});
   }
 
   static size_t buffer_of(const ScheduleItem& item, const BufferSpec& spec) {
     if (spec.argument_number < 0 || size_t(spec.argument_number) >= item.buffers.size())
-      throw Failure("the kernel has " + spec.name() + ", but only " + counted(item.buffers.size(), "buffer"));
+      throw Failure("the kernel has " + spec.name() + ", but only " + count_text(item.buffers.size(), "buffer"));
     return item.buffers[size_t(spec.argument_number)];
   }
 
-  void copy(const ScheduleItem& item) {
+  void copy_item_buffer(const ScheduleItem& item) {
     if (item.buffers.size() < 2) throw Failure("a copy has no source or no target");
     copy_device_buffer(device_, memory_.at(item.buffers[0]), memory_.at(item.buffers[1])).value_or_throw();
   }
 
   void launch(PreparedKernel& p, const ScheduleItem& item, const LaunchArguments& arguments) {
-    if (!o_.observer_.should_time_kernels() || !p.executable->info())
+    if (!runner_.observer_.should_time_kernels() || !p.executable->info())
       return p.kernel->launch(arguments).value_or_throw(), void();
-    for (size_t buffer : item.buffers) use(buffer);
+    for (size_t buffer : item.buffers) count_used_bytes(buffer);
     double seconds = p.kernel->time_launch(arguments).value_or_throw();
-    o_.observer_.on_kernel_run(*p.executable->info(), *o_.placement_.target, used_bytes_, {&seconds, 1});
+    runner_.observer_.on_kernel_run(*p.executable->info(), *runner_.placement_.target, used_bytes_, {&seconds, 1});
   }
 
   // Counts a buffer's bytes once: of inputs at the beginning, else when a kernel first uses it, as tinygrad allocates
   // it.
-  void use(size_t buffer) {
-    if (schedule_.buffers[buffer].view_of || used_[buffer]) return;
-    used_[buffer] = true;
+  void count_used_bytes(size_t buffer) {
+    if (schedule_.buffers[buffer].view_of || is_buffer_used_[buffer]) return;
+    is_buffer_used_[buffer] = true;
     used_bytes_ += double(schedule_.buffers[buffer].nbytes());
   }
 
-  ScheduleRunner& o_;
+  ScheduleRunner& runner_;
   Device& device_;
   const Schedule& schedule_;
   const ScheduleOptions& options_;
   ScheduleMemory memory_;
-  VariableValues bound_;
-  std::vector<bool> used_;
+  VariableValues bound_variables_;
+  std::vector<bool> is_buffer_used_;
   double used_bytes_ = 0;
-  size_t launched_ = 0;
+  size_t num_launched_ = 0;
 };
 
 Result<ScheduleResult> ScheduleRunner::run_schedule(const Schedule& schedule, const BufferValues& known,
-                                           std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+                                           std::span<const OutputRequest> wanted, const ScheduleOptions& options) {
   return catch_failures([&] { return run_all_kernels(schedule, known, wanted, options); });
 }
 
 ScheduleResult ScheduleRunner::run_all_kernels(const Schedule& schedule, const BufferValues& known,
-                                               std::span<const WantedArray> wanted, const ScheduleOptions& options) {
+                                               std::span<const OutputRequest> wanted, const ScheduleOptions& options) {
   compile_seconds_ = options.compile_seconds;
   if (!observer_.observes_kernels()) prepare_kernels(schedule);
   bool contained = !options.should_run_in_process;
   std::vector<Array> values;
-  for (const WantedArray& w : wanted)
+  for (const OutputRequest& w : wanted)
     values.push_back(contained ? Array::allocate_shared(w.dtype, w.shape) : Array(w.dtype, w.shape));
   if (!contained) return run_on_device(*placement_.device, std::move(values), schedule, known, wanted, options);
 
   ContainedDevice worker(*placement_.device, placement_.label, options.timeout_seconds);
   for (const Array& a : values) worker.allow_access(a.data(), a.nbytes());
   for (auto& [buffer, data] : known) worker.allow_access(data.data, data.bytes);
-  struct Unload {  // unloads the kernels before the worker ends
-    ScheduleRunner& of;
-    ~Unload() {
-      for (auto& [ast, p] : of.prepared_kernels_) p->kernel.reset();
+  struct KernelUnloader {  // unloads the kernels before the worker ends
+    ScheduleRunner& runner;
+    ~KernelUnloader() {
+      for (auto& [ast, p] : runner.prepared_kernels_) p->kernel.reset();
     }
   } unload{*this};
   if (placement_.is_ref) prepare_ref_kernels(worker, schedule, options.timeout_seconds);
@@ -283,7 +288,7 @@ ScheduleResult ScheduleRunner::run_all_kernels(const Schedule& schedule, const B
 }
 
 ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
-                                             const BufferValues& known, std::span<const WantedArray> wanted,
+                                             const BufferValues& known, std::span<const OutputRequest> wanted,
                                              const ScheduleOptions& options) {
   ScheduleResult out;
   out.num_kernels =
@@ -291,7 +296,7 @@ ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> 
   device.open().value_or_throw();
   if (!observer_.observes_kernels())
     for (const ScheduleItem& item : schedule.items)
-      if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered_kernel(item.ast).trouble))
+      if (item.ast.is(Op::SINK) && !(options.before_kernel && lowered_kernel(item.ast).compile_error))
         prepare_kernel(item.ast, device);
   Run run(*this, device, schedule, known, options);
   const MemoryPlan& plan = run.memory().plan();
@@ -302,7 +307,7 @@ ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> 
   for (const ScheduleItem& item : schedule.items) run.item(item, false);
   device.synchronize().value_or_throw();
   out.run_seconds = seconds_since(begin);
-  check_around_all(device).value_or_throw();
+  check_all_guards(device).value_or_throw();
   for (size_t i = 0; i < wanted.size(); i++)
     device.copy_out(values[i].data(), run.memory().at(wanted[i].buffer).buffer_part(0, values[i].nbytes()))
         .value_or_throw();

@@ -50,7 +50,7 @@ class ScheduleMemory {
 };
 
 // An array to return: the number of its buffer in the schedule, its dtype and shape.
-struct WantedArray {
+struct OutputRequest {
   size_t buffer;
   DType dtype;
   std::vector<int64_t> shape;
@@ -97,7 +97,7 @@ class ScheduleRunner {
   explicit ScheduleRunner(Placement& place, unsigned num_jobs = 1, ExecuteObserver* observer = nullptr);
   ~ScheduleRunner();
 
-  Placement& place() { return placement_; }
+  Placement& placement() { return placement_; }
 
   // From now on, makes one kernel for each operation on buffers whose result is not too large to store.
   void disable_fusion() { should_fuse_kernels_ = false; }
@@ -109,7 +109,7 @@ class ScheduleRunner {
   // Fails, for example, if `known` lacks an input buffer, if memory does not suffice, if a kernel cannot be lowered,
   // compiled or run to its end, or if a function of `options` throws.
   Result<ScheduleResult> run_schedule(const Schedule& schedule, const BufferValues& known,
-                                      std::span<const WantedArray> wanted, const ScheduleOptions& options = {});
+                                      std::span<const OutputRequest> wanted, const ScheduleOptions& options = {});
 
  private:
   struct PreparedKernel;
@@ -119,9 +119,9 @@ class ScheduleRunner {
   PreparedKernel& prepare_kernel(UOp ast, Device& device);
   void prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds);
   ScheduleResult run_all_kernels(const Schedule& schedule, const BufferValues& known,
-                                 std::span<const WantedArray> wanted, const ScheduleOptions& options);
+                                 std::span<const OutputRequest> wanted, const ScheduleOptions& options);
   ScheduleResult run_on_device(Device& device, std::vector<Array> values, const Schedule& schedule,
-                               const BufferValues& known, std::span<const WantedArray> wanted,
+                               const BufferValues& known, std::span<const OutputRequest> wanted,
                                const ScheduleOptions& options);
 
   Placement& placement_;

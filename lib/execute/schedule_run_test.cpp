@@ -32,7 +32,7 @@ struct SumOfSquares {
   }
   Result<ScheduleResult> run(ScheduleRunner& runner, const ScheduleOptions& options = {}) {
     Schedule schedule = std::move(runner.schedule(sink).value_or_throw());
-    WantedArray wanted{schedule.output_buffers[0][0], dtypes::float32, {1}};
+    OutputRequest wanted{schedule.output_buffers[0][0], dtypes::float32, {1}};
     return runner.run_schedule(schedule, known, {&wanted, 1}, options);
   }
 };

@@ -32,46 +32,48 @@ constexpr double kFloats[] = {0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -0.25};
 constexpr int64_t kScales[] = {2, 3, 4, 6, 8, 12}, kMaxes[] = {8, 16, 33};
 constexpr int64_t kMaxElements = 4096;
 
-class FromPattern {
+class PatternKernelMaker {
  public:
-  FromPattern(Graph& graph, RandomSource& chance) : g_(graph), c_(chance) {}
+  PatternKernelMaker(Graph& graph, RandomSource& chance) : graph_(graph), random_(chance) {}
 
-  UOp kernel(const Rule& rule) {
+  UOp make_kernel(const Rule& rule) {
     while (loops_.size() < 2) loops_.push_back(range(AxisType::LOOP));
-    auto dtype = dtype_of(rule.left, std::nullopt);
-    UOp value = dtype ? make(rule.left, *dtype) : UOp();
-    return value ? stored(value) : UOp();
+    auto dtype = choose_dtype(rule.left, std::nullopt);
+    UOp value = dtype ? make_match(rule.left, *dtype) : UOp();
+    return value ? make_store_kernel(value) : UOp();
   }
 
  private:
-  UOp range(AxisType type) { return g_.range(c_.random_item(kLoops), next_axis_++, type); }
-  DType any_dtype() { return dtypes::of(c_.random_item(kScalars)); }
-  UOp number(DType d) {
-    if (dtypes::is_float(d)) return g_.constant(d, c_.random_item(kFloats));
-    if (dtypes::is_bool(d)) return g_.constant(d, c_.one_in(2));
-    int64_t v = c_.random_item(kNumbers);
+  UOp range(AxisType type) { return graph_.range(random_.random_item(kLoops), next_axis_++, type); }
+  DType random_dtype() { return dtypes::of(random_.random_item(kScalars)); }
+  UOp random_number(DType d) {
+    if (dtypes::is_float(d)) return graph_.constant(d, random_.random_item(kFloats));
+    if (dtypes::is_bool(d)) return graph_.constant(d, random_.one_in(2));
+    int64_t v = random_.random_item(kNumbers);
     // sometimes a number of kEdges, or the previous one plus 1
-    if (c_.one_in(10)) v = edge_ = edge_ && c_.one_in(2) ? edge_ + 1 : c_.random_item(kEdges);
-    return g_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
+    if (random_.one_in(10))
+      v = last_edge_number_ =
+          last_edge_number_ && random_.one_in(2) ? last_edge_number_ + 1 : random_.random_item(kEdges);
+    return graph_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
   // Returns a dtype that the pattern allows: `wanted` or, if that is not set, any. Returns nullopt if none was
   // found.
-  std::optional<DType> dtype_of(const PatNode* p, std::optional<DType> wanted) {
+  std::optional<DType> choose_dtype(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;
       for (int tries = 0; tries < 64; tries++)
-        if (DType d = any_dtype(); p->dtypes.contains(d)) return d;
+        if (DType d = random_dtype(); p->dtypes.contains(d)) return d;
       return std::nullopt;
     }
-    if (auto own = restricted(p)) return !wanted || *wanted == *own ? own : std::nullopt;
-    return wanted ? wanted : any_dtype();
+    if (auto own = required_dtype(p)) return !wanted || *wanted == *own ? own : std::nullopt;
+    return wanted ? wanted : random_dtype();
   }
 
   // Returns a dtype to which the pattern restricts the node, or nullopt.
-  std::optional<DType> restricted(const PatNode* p) {
-    if (p->capture >= 0 && bound_.contains(p->capture)) return bound_[p->capture].dtype();
-    if (!p->dtypes.empty()) return dtype_of(p, std::nullopt);
+  std::optional<DType> required_dtype(const PatNode* p) {
+    if (p->capture >= 0 && captured_nodes_.contains(p->capture)) return captured_nodes_[p->capture].dtype();
+    if (!p->dtypes.empty()) return choose_dtype(p, std::nullopt);
     if (p->ops.empty()) return std::nullopt;
     if (ops::Comparison.contains_all(p->ops)) return dtypes::bool_;
     if (p->ops == OpSet(Op::RANGE)) return dtypes::index;
@@ -79,49 +81,50 @@ class FromPattern {
     if (!(ops::ALU - ops::Comparison).contains_all(p->ops)) return std::nullopt;
     bool is_where = p->ops == OpSet(Op::WHERE);
     for (size_t i = is_where ? 1 : 0; i < p->children.size(); i++)
-      if (auto own = restricted(p->children[i])) return own;
+      if (auto own = required_dtype(p->children[i])) return own;
     return std::nullopt;
   }
 
-  UOp make(const PatNode* p, DType d) {
+  UOp make_match(const PatNode* p, DType d) {
     if (p->capture >= 0)
-      if (auto it = bound_.find(p->capture); it != bound_.end()) return it->second.dtype() == d ? it->second : UOp();
-    UOp out = p->has_alternatives ? alternative(p, d) : node(p, d);
-    if (out && p->capture >= 0) bound_[p->capture] = out;
+      if (auto it = captured_nodes_.find(p->capture); it != captured_nodes_.end())
+        return it->second.dtype() == d ? it->second : UOp();
+    UOp out = p->has_alternatives ? match_alternative(p, d) : match_node(p, d);
+    if (out && p->capture >= 0) captured_nodes_[p->capture] = out;
     return out;
   }
 
-  UOp alternative(const PatNode* p, DType d) {
-    const PatNode* chosen = p->children[c_.random_below(p->children.size())];
-    auto dtype = dtype_of(chosen, d);
-    return dtype ? make(chosen, *dtype) : UOp();
+  UOp match_alternative(const PatNode* p, DType d) {
+    const PatNode* chosen = p->children[random_.random_below(p->children.size())];
+    auto dtype = choose_dtype(chosen, d);
+    return dtype ? make_match(chosen, *dtype) : UOp();
   }
 
-  UOp node(const PatNode* p, DType d) {
-    if (p->ops.empty()) return leaf(d);
+  UOp match_node(const PatNode* p, DType d) {
+    if (p->ops.empty()) return random_leaf(d);
     std::vector<Op> can;
     p->ops.for_each([&](Op op) {
       if (kMade.contains(op)) can.push_back(op);
     });
     if (can.empty()) return {};
-    Op op = c_.random_item(can);
+    Op op = random_.random_item(can);
     if (op == Op::VCONST) op = Op::CONST;
-    if (op == Op::CONST) return constant(p, d);
-    if (op == Op::RANGE) return c_.random_item(loops_);
-    if (op == Op::DEFINE_VAR) return variable(d);
-    if (op == Op::REDUCE) return reduction(p, d);
-    if (op == Op::INDEX) return loaded(p, d);
-    return elementwise(op, p, d);
+    if (op == Op::CONST) return match_constant(p, d);
+    if (op == Op::RANGE) return random_.random_item(loops_);
+    if (op == Op::DEFINE_VAR) return new_variable(d);
+    if (op == Op::REDUCE) return match_reduction(p, d);
+    if (op == Op::INDEX) return match_index(p, d);
+    return match_elementwise(op, p, d);
   }
 
-  UOp constant(const PatNode* p, DType d) {
-    if (!p->has_arg) return number(d);
+  UOp match_constant(const PatNode* p, DType d) {
+    if (!p->has_arg) return random_number(d);
     if (!p->arg.is_const()) return {};
     Const v = p->arg.to_const();
-    return v.is_invalid() ? g_.invalid() : g_.constant(d, v);
+    return v.is_invalid() ? graph_.invalid() : graph_.constant(d, v);
   }
 
-  UOp elementwise(Op op, const PatNode* p, DType d) {
+  UOp match_elementwise(Op op, const PatNode* p, DType d) {
     const auto& children = p->children;
     bool are_alike = p->sources == PatNode::Sources::Each;  // the first child pattern applies to all sources
     size_t n = ops::Unary.contains(op) || op == Op::CAST || op == Op::BITCAST ? 1 : ops::Ternary.contains(op) ? 3 : 2;
@@ -131,129 +134,131 @@ class FromPattern {
     std::optional<DType> operand = d;
     if (is_comparison || n == 1) {
       for (const PatNode* child : children)
-        if (auto own = restricted(child); own && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = own;
-      if (operand == d && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = any_dtype();
+        if (auto own = required_dtype(child); own && (is_comparison || op == Op::CAST || op == Op::BITCAST))
+          operand = own;
+      if (operand == d && (is_comparison || op == Op::CAST || op == Op::BITCAST)) operand = random_dtype();
     }
     if (op == Op::BITCAST && operand->itemsize() != d.itemsize()) return {};
     std::vector<UOp> src;
     for (size_t i = 0; i < n; i++) {
       std::optional<DType> of = op == Op::WHERE && i == 0 ? dtypes::bool_ : *operand;
       const PatNode* child = i < children.size() ? children[i] : are_alike ? children[0] : nullptr;
-      if (child) of = dtype_of(child, of);
-      UOp s = !of ? UOp() : child ? make(child, *of) : leaf(*of);
+      if (child) of = choose_dtype(child, of);
+      UOp s = !of ? UOp() : child ? make_match(child, *of) : random_leaf(*of);
       if (!s) return {};
       src.push_back(s);
     }
-    if (p->permute && n == 2 && c_.one_in(2)) std::swap(src[0], src[1]);
-    return g_.node(op, d, src);
+    if (p->permute && n == 2 && random_.one_in(2)) std::swap(src[0], src[1]);
+    return graph_.node(op, d, src);
   }
 
-  UOp reduction(const PatNode* p, DType d) {
+  UOp match_reduction(const PatNode* p, DType d) {
     if (p->children.empty()) return {};
     UOp r = range(AxisType::REDUCE);
     loops_.push_back(r);
     for (const PatNode* child : p->children.subspan(1))  // bind captures of loops first: the value may use them
-      if (child->capture >= 0) bound_.try_emplace(child->capture, r);
-    auto of = dtype_of(p->children[0], d);
-    UOp value = of ? make(p->children[0], *of) : UOp();
+      if (child->capture >= 0) captured_nodes_.try_emplace(child->capture, r);
+    auto of = choose_dtype(p->children[0], d);
+    UOp value = of ? make_match(p->children[0], *of) : UOp();
     std::erase(loops_, r);
     if (!value) return {};
     return value.reduce(std::vector<UOp>{r}, p->has_arg && p->arg.kind() == Arg::Kind::Op ? p->arg.op() : Op::ADD);
   }
 
-  UOp loaded(const PatNode* p, DType d) {
-    UOp at = p->children.size() > 1 ? make(p->children[1], dtypes::index) : algebra();
-    return at ? element(at, d) : UOp();
+  UOp match_index(const PatNode* p, DType d) {
+    UOp at = p->children.size() > 1 ? make_match(p->children[1], dtypes::index) : index_expression();
+    return at ? buffer_element(at, d) : UOp();
   }
 
-  UOp variable(DType d = dtypes::index) {
-    std::string name = "n" + std::to_string(variables_++);
-    return dtypes::is_bool(d) ? g_.variable(name, false, true, d)
-                              : g_.variable(name, int64_t(1), c_.random_item(kMaxes), d);
+  UOp new_variable(DType d = dtypes::index) {
+    std::string name = "n" + std::to_string(num_variables_++);
+    return dtypes::is_bool(d) ? graph_.variable(name, false, true, d)
+                              : graph_.variable(name, int64_t(1), random_.random_item(kMaxes), d);
   }
 
-  UOp algebra() {
-    UOp a = c_.random_item(loops_), b = c_.random_item(loops_);
-    switch (c_.random_below(8)) {
-      case 0: return a * Const(c_.random_item(kScales)) + b;
-      case 1: return a + g_.constant(dtypes::index, c_.random_item(kNumbers));
-      case 2: return a / g_.constant(dtypes::index, int64_t(1 + c_.random_below(8)));
-      case 3: return a % g_.constant(dtypes::index, int64_t(1 + c_.random_below(8)));
-      case 4: return c_.one_in(4) ? variable() : a;
-      case 5: return a * Const(c_.random_item(kScales)) + b * Const(c_.random_item(kScales));
+  UOp index_expression() {
+    UOp a = random_.random_item(loops_), b = random_.random_item(loops_);
+    switch (random_.random_below(8)) {
+      case 0: return a * Const(random_.random_item(kScales)) + b;
+      case 1: return a + graph_.constant(dtypes::index, random_.random_item(kNumbers));
+      case 2: return a / graph_.constant(dtypes::index, int64_t(1 + random_.random_below(8)));
+      case 3: return a % graph_.constant(dtypes::index, int64_t(1 + random_.random_below(8)));
+      case 4: return random_.one_in(4) ? new_variable() : a;
+      case 5: return a * Const(random_.random_item(kScales)) + b * Const(random_.random_item(kScales));
       default: return a;
     }
   }
 
-  UOp leaf(DType d) {
-    if (c_.one_in(12)) return number(d);
-    if (d.is(Scalar::Index)) return algebra();
-    if (dtypes::is_bool(d) && c_.one_in(2)) {
-      UOp r = c_.random_item(loops_);
-      return r.lt(r.const_like(int64_t(1 + c_.random_below(8))));
+  UOp random_leaf(DType d) {
+    if (random_.one_in(12)) return random_number(d);
+    if (d.is(Scalar::Index)) return index_expression();
+    if (dtypes::is_bool(d) && random_.one_in(2)) {
+      UOp r = random_.random_item(loops_);
+      return r.lt(r.const_like(int64_t(1 + random_.random_below(8))));
     }
-    if (c_.one_in(10)) return algebra().cast(d);
+    if (random_.one_in(10)) return index_expression().cast(d);
     UOp at;
     for (UOp r : loops_)
-      if (!c_.one_in(4)) at = at ? at * Const(r.vmax().as_int().small_value() + 1) + r : r;
-    return element(at ? at : loops_[0], d);
+      if (!random_.one_in(4)) at = at ? at * Const(r.vmax().as_int().small_value() + 1) + r : r;
+    return buffer_element(at ? at : loops_[0], d);
   }
 
   // Returns a load from a new buffer, with a gate if the index may be negative; the empty UOp if that is not possible.
-  UOp element(UOp at, DType d) {
+  UOp buffer_element(UOp at, DType d) {
     UOp place = at.get_idx();
     Const low = place.vmin(), high = place.vmax();
     if (!low.is_integral() || !high.is_integral() || high.as_int() >= Int(kMaxElements)) return {};
     if (high.as_int() < Int(0) || (!(place == at) && low.as_int() < Int(0))) return {};
-    if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, g_.invalid());
+    if (low.as_int() < Int(0)) at = place.lt(place.const_like(0)).logical_not().where(place, graph_.invalid());
     if (d.is(Scalar::Index)) return {};
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small_value() + 1), {}, Arg(next_buffer_++));
+    UOp buffer = graph_.node(Op::DEFINE_GLOBAL, d.ptr(high.as_int().small_value() + 1), {}, Arg(next_buffer_++));
     return buffer.index(at);
   }
 
-  static bool fits(UOp u) {
+  static bool has_small_bounds(UOp u) {
     const Int most(int64_t(1) << 62);
     Const low = u.vmin(), high = u.vmax();
     return low.is_integral() && high.is_integral() && -most < low.as_int() && high.as_int() < most;
   }
 
-  UOp stored(UOp value) {
+  UOp make_store_kernel(UOp value) {
     for (UOp u : toposort(value))
       if (u.is_invalid() && value.dtype().is(Scalar::Index)) {
-        UOp r = c_.random_item(loops_);
-        value = element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
+        UOp r = random_.random_item(loops_);
+        value = buffer_element(r.lt(r.const_like(1)).where(r, value), dtypes::float32);
         break;
       }
     if (!value) return {};
     if (value.dtype().is(Scalar::Index)) {
-      if (c_.one_in(3))
-        if (UOp read = element(value % value.const_like(17) + value.const_like(16), dtypes::float32)) value = read;
-      if (value.dtype().is(Scalar::Index)) value = value.cast(c_.one_in(2) ? dtypes::int32 : dtypes::int64);
-    } else if (dtypes::is_bool(value.dtype()) && c_.one_in(2)) {
-      value = value.where(g_.constant(dtypes::float32, 1.0), g_.constant(dtypes::float32, 0.0));
+      if (random_.one_in(3))
+        if (UOp read = buffer_element(value % value.const_like(17) + value.const_like(16), dtypes::float32))
+          value = read;
+      if (value.dtype().is(Scalar::Index)) value = value.cast(random_.one_in(2) ? dtypes::int32 : dtypes::int64);
+    } else if (dtypes::is_bool(value.dtype()) && random_.one_in(2)) {
+      value = value.where(graph_.constant(dtypes::float32, 1.0), graph_.constant(dtypes::float32, 0.0));
     }
-    if (c_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + leaf(value.dtype());
+    if (random_.one_in(5) && !dtypes::is_bool(value.dtype())) value = value + random_leaf(value.dtype());
     if (!value || !value.dtype().is_value()) return {};
     for (UOp u : toposort(value))  // an index that overflows has no meaning
-      if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !fits(u)) return {};
+      if (u.dtype().is(Scalar::Index) && !u.is_invalid() && !has_small_bounds(u)) return {};
     auto [at, size] = make_row_major_index(loops_);
-    UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
-    return g_.sink(out.index_ptr(at).store(value).end(loops_));
+    UOp out = graph_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(int64_t(0)));
+    return graph_.sink(out.index_ptr(at).store(value).end(loops_));
   }
 
-  Graph& g_;
-  RandomSource& c_;
+  Graph& graph_;
+  RandomSource& random_;
   std::vector<UOp> loops_;
-  std::map<int, UOp> bound_;  // by capture: the node that it matches
-  int64_t next_axis_ = 0, next_buffer_ = 1, edge_ = 0;
-  int variables_ = 0;
+  std::map<int, UOp> captured_nodes_;  // by capture: the node that it matches
+  int64_t next_axis_ = 0, next_buffer_ = 1, last_edge_number_ = 0;
+  int num_variables_ = 0;
 };
 
 }  // namespace
 
 UOp random_pattern_kernel(Graph& graph, RandomSource& chance, const Rule& rule) {
   if (!rule.left) return {};
-  return FromPattern(graph, chance).kernel(rule);
+  return PatternKernelMaker(graph, chance).make_kernel(rule);
 }
 
 }  // namespace tgc

@@ -34,7 +34,7 @@ constexpr double kBisectSeconds = 20, kReduceSeconds = 40;
 constexpr double kSecondsBetweenStates = 60;
 constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad reads only once
 
-std::string key_of(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
+std::string rule_key(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
 // Returns true if the graph has an integer constant that its dtype cannot hold. tinygrad's bounds do not truncate it.
 bool has_out_of_range_constant(UOp root) {
@@ -46,7 +46,7 @@ bool has_out_of_range_constant(UOp root) {
 }
 
 // Returns the graph as JSON that commands read as INPUT. Throws Failure.
-std::string json_of(const KernelText& kernel, const std::string& name) {
+std::string kernel_json(const KernelText& kernel, const std::string& name) {
   InputGraph in =
       std::move(load_recorded_graph(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
@@ -54,14 +54,14 @@ std::string json_of(const KernelText& kernel, const std::string& name) {
 
 // Returns true if bisect confirms the rewrite, and one of its sides is NaN or infinite. Bisect prefers a witness at
 // which finite values differ.
-bool differs_at_the_ends(const Verdict& verdict) {
+bool has_nonfinite_witness(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
   };
   return verdict.is_confirmed && (is_end("before") || is_end("after"));
 }
 
-InputGraph bundled_graph(const std::string& text, const std::string& name) {
+InputGraph read_bundled_graph(const std::string& text, const std::string& name) {
   InputGraph in = std::move(load_graph_text({}, InputKind::Repro, text, name).value_or_throw());
   return std::move(load_recorded_graph(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
@@ -74,25 +74,25 @@ class Campaign {
 
   void run() {
     report_.has_known_rules = !spec_.known_rules_file.empty();
-    if (report_.has_known_rules) known_ = std::move(KnownRules::read(spec_.known_rules_file).value_or_throw());
+    if (report_.has_known_rules) known_rules_ = std::move(KnownRules::read(spec_.known_rules_file).value_or_throw());
     record_rule_events();
-    for (const Rule* rule : maker_.rules()) counts_[key_of(*rule)] = 0;
+    for (const Rule* rule : maker_.rules()) rule_counts_[rule_key(*rule)] = 0;
     choose_devices();
-    begin_ = saved_ = Clock::now();
+    begin_time_ = last_save_time_ = Clock::now();
     continue_campaign();
     const size_t workers = spec_.graph.empty() ? std::max(1u, session_.num_jobs) : 1;
     for (size_t i = 0; i < workers && !spec_.tinygrad_command.empty(); i++)
       tinygrads_.push_back(std::make_unique<TinygradProcess>(spec_.tinygrad_command, session_.cancel_check()));
-    for (auto& tinygrad : tinygrads_) expect_answers(*tinygrad);
+    for (auto& tinygrad : tinygrads_) require_tinygrad_answers(*tinygrad);
     if (!spec_.graph.empty()) {
-      one(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
+      check_graph(maker_.remake_graph(parse_recipe(spec_.graph).value_or_throw()), tinygrad(0));
       report_.num_graphs_made = 1;
     } else {
       std::vector<std::jthread> threads;
-      for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { work(tinygrad(i)); });
-      work(tinygrad(0));
+      for (size_t i = 1; i < workers; i++) threads.emplace_back([this, i] { run_worker(tinygrad(i)); });
+      run_worker(tinygrad(0));
     }
-    save();
+    save_state();
     report_.seconds = seconds();
     count_rules();
     for (auto& [key, finding] : findings_) report_.findings.push_back(finding);
@@ -101,7 +101,7 @@ class Campaign {
  private:
   bool is_over(uint64_t number) const {
     if (session_.is_cancelled()) return true;
-    return spec_.limit_minutes > 0 ? seconds_since(begin_) > 60 * spec_.limit_minutes : number >= spec_.num_graphs;
+    return spec_.limit_minutes > 0 ? seconds_since(begin_time_) > 60 * spec_.limit_minutes : number >= spec_.num_graphs;
   }
 
   void choose_devices() {
@@ -118,150 +118,156 @@ class Campaign {
 
   TinygradProcess* tinygrad(size_t worker) { return tinygrads_.empty() ? nullptr : tinygrads_[worker].get(); }
 
-  void work(TinygradProcess* tinygrad) {
+  void run_worker(TinygradProcess* tinygrad) {
     const MakerCallbacks steering{.rule = [&](RandomSource& c) { return rarely_hit_rule(c); },
-                                 .parent = [&](RandomSource& c) { return ancestor(c); }};
-    while (auto number = next()) {
-      one(maker_.make_graph(*number, steering), tinygrad);
-      done_with(*number);
+                                 .parent = [&](RandomSource& c) { return rare_parent(c); }};
+    while (auto number = next_graph_number()) {
+      check_graph(maker_.make_graph(*number, steering), tinygrad);
+      finish_graph(*number);
     }
   }
 
   // Returns nullopt if the campaign is over.
-  std::optional<uint64_t> next() {
-    std::lock_guard guard(lock_);
-    const uint64_t number = unfinished_.empty() ? next_ : unfinished_.back();
+  std::optional<uint64_t> next_graph_number() {
+    std::lock_guard guard(mutex_);
+    const uint64_t number = unfinished_graph_numbers_.empty() ? next_graph_number_ : unfinished_graph_numbers_.back();
     if (is_over(number)) return std::nullopt;
-    if (unfinished_.empty()) next_++;
-    else unfinished_.pop_back();
-    in_work_.insert(number);
+    if (unfinished_graph_numbers_.empty()) next_graph_number_++;
+    else unfinished_graph_numbers_.pop_back();
+    graph_numbers_in_work_.insert(number);
     return number;
   }
   // If cancelled, a continued campaign makes the graph again.
-  void done_with(uint64_t number) {
+  void finish_graph(uint64_t number) {
     if (session_.is_cancelled()) return;
-    std::unique_lock lock(lock_);
-    in_work_.erase(number);
+    std::unique_lock lock(mutex_);
+    graph_numbers_in_work_.erase(number);
     report_.num_graphs_made++;
-    if (!is_kept() || seconds_since(saved_) < kSecondsBetweenStates) return;
-    saved_ = Clock::now();
+    if (!keeps_state() || seconds_since(last_save_time_) < kSecondsBetweenStates) return;
+    last_save_time_ = Clock::now();
     lock.unlock();
-    save();
+    save_state();
   }
 
-  bool is_kept() const { return !spec_.state_file.empty() && spec_.graph.empty(); }
-  double seconds() const { return seconds_before_ + seconds_since(begin_); }
+  bool keeps_state() const { return !spec_.state_file.empty() && spec_.graph.empty(); }
+  double seconds() const { return earlier_seconds_ + seconds_since(begin_time_); }
 
   // Reads the state file, if there is one, and checks that the file can be written. Throws Failure.
   void continue_campaign() {
-    if (!is_kept()) return;
-    name_ = {spec_.seed, maker_.golden_digest()};
-    auto from = std::move(read_fuzz_state(spec_.state_file, name_).value_or_throw());
-    next_ = from.next_graph, unfinished_ = std::move(from.unfinished_graph_numbers),
+    if (!keeps_state()) return;
+    campaign_key_ = {spec_.seed, maker_.golden_digest()};
+    auto from = std::move(read_fuzz_state(spec_.state_file, campaign_key_).value_or_throw());
+    next_graph_number_ = from.next_graph, unfinished_graph_numbers_ = std::move(from.unfinished_graph_numbers),
     applied_rules_.swap(from.applied_rules);
     for (auto& [rule, n] : from.rule_counts)
-      if (auto it = counts_.find(rule); it != counts_.end()) it->second = n;
-    rare_ = std::move(from.rare_graphs), findings_ = std::move(from.findings);
-    seconds_before_ = from.report.seconds, report_ = std::move(from.report);
+      if (auto it = rule_counts_.find(rule); it != rule_counts_.end()) it->second = n;
+    rare_graphs_ = std::move(from.rare_graphs), findings_ = std::move(from.findings);
+    earlier_seconds_ = from.report.seconds, report_ = std::move(from.report);
     report_.seed = spec_.seed, report_.has_known_rules = !spec_.known_rules_file.empty();
     write_file(spec_.state_file, state_text()).value_or_throw();
   }
-  void save() {
-    if (!is_kept()) return;
-    std::lock_guard guard(saving_);
+  void save_state() {
+    if (!keeps_state()) return;
+    std::lock_guard guard(state_file_mutex_);
     if (auto status = write_file(spec_.state_file, state_text()); !status) session_.send_warning(status.diag());
   }
   std::string state_text() {
-    std::lock_guard guard(lock_);
-    note_rules();
-    CampaignState state{.next_graph = next_, .unfinished_graph_numbers = unfinished_, .rule_counts = counts_,
-                        .applied_rules = applied_rules_, .rare_graphs = rare_,
-                        .findings = findings_, .report = report_};
-    state.unfinished_graph_numbers.insert(state.unfinished_graph_numbers.end(), in_work_.begin(), in_work_.end());
+    std::lock_guard guard(mutex_);
+    note_applied_rules();
+    CampaignState state{.next_graph = next_graph_number_,
+                        .unfinished_graph_numbers = unfinished_graph_numbers_,
+                        .rule_counts = rule_counts_,
+                        .applied_rules = applied_rules_,
+                        .rare_graphs = rare_graphs_,
+                        .findings = findings_,
+                        .report = report_};
+    state.unfinished_graph_numbers.insert(state.unfinished_graph_numbers.end(), graph_numbers_in_work_.begin(),
+                                          graph_numbers_in_work_.end());
     state.report.seconds = seconds();
-    return state_to_json(state, name_);
+    return state_to_json(state, campaign_key_);
   }
 
   const Rule* rarely_hit_rule(RandomSource& chance) {
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     const Rule* rule = chance.random_item(maker_.rules());
     for (int others = 0; others < 7; others++)
-      if (const Rule* other = chance.random_item(maker_.rules()); counts_[key_of(*other)] < counts_[key_of(*rule)])
+      if (const Rule* other = chance.random_item(maker_.rules());
+          rule_counts_[rule_key(*other)] < rule_counts_[rule_key(*rule)])
         rule = other;
     return rule;
   }
 
-  std::optional<ParentGraph> ancestor(RandomSource& chance) {
-    std::lock_guard guard(lock_);
-    return rare_.empty() ? std::nullopt : std::optional(chance.random_item(rare_));
+  std::optional<ParentGraph> rare_parent(RandomSource& chance) {
+    std::lock_guard guard(mutex_);
+    return rare_graphs_.empty() ? std::nullopt : std::optional(chance.random_item(rare_graphs_));
   }
 
   // Counts the rules in `hits`. If one of them is rare, keeps the kernel for mutations.
-  void note(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
+  void count_hits(const std::map<std::string, uint64_t>& hits, const GeneratedGraph& made = {}) {
     bool is_rare = false;
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     for (auto& [rule, n] : hits) {
-      uint64_t& count = counts_[rule];
+      uint64_t& count = rule_counts_[rule];
       is_rare |= count < kRare;
       count++;
     }
-    if (!is_rare || !made.kernel || rare_.size() >= kMaxKept) return;
-    if (auto text = text_of_graph(*made.kernel)) rare_.push_back({made.recipe, std::move(*text)});
+    if (!is_rare || !made.kernel || rare_graphs_.size() >= kMaxKept) return;
+    if (auto text = text_of_graph(*made.kernel)) rare_graphs_.push_back({made.recipe, std::move(*text)});
   }
 
-  void note_rules() {
+  void note_applied_rules() {
     for (const Rule* rule : maker_.rules())
-      if (was_rule_hit(*rule)) applied_rules_.insert(key_of(*rule));
+      if (was_rule_hit(*rule)) applied_rules_.insert(rule_key(*rule));
   }
   void count_rules() {
-    note_rules();
-    for (auto& [rule, graphs] : counts_) graphs += applied_rules_.contains(rule);
-    report_.num_rules = counts_.size();
-    for (auto& [rule, graphs] : counts_)
+    note_applied_rules();
+    for (auto& [rule, graphs] : rule_counts_) graphs += applied_rules_.contains(rule);
+    report_.num_rules = rule_counts_.size();
+    for (auto& [rule, graphs] : rule_counts_)
       if (graphs) report_.num_rules_hit++;
       else report_.never_applied_rules.push_back(rule);
   }
 
-  void one(GeneratedGraph made, TinygradProcess* tinygrad) {
+  void check_graph(GeneratedGraph made, TinygradProcess* tinygrad) {
     CrashContext on(made.recipe.text() + ": " + command_for(made.recipe));
-    if (made.tensor_graph) try_schedule(std::move(made), tinygrad);
-    else if (made.kernel) try_one(made, tinygrad);
-    else count(FuzzOutcome{});
+    if (made.tensor_graph) check_schedule(std::move(made), tinygrad);
+    else if (made.kernel) check_generated_kernel(made, tinygrad);
+    else count_outcome(FuzzOutcome{});
   }
 
-  void try_one(const GeneratedGraph& made, TinygradProcess* tinygrad) {
+  void check_generated_kernel(const GeneratedGraph& made, TinygradProcess* tinygrad) {
     RandomSource chance = maker_.random_source_for_recipe(made.recipe);
     bool on_devices = !spec_.device.empty() || chance.one_in(16);
     std::map<std::string, uint64_t> hits;
     std::vector<std::string> devices = on_devices ? devices_ : std::vector<std::string>();
     FuzzOutcome outcome =
-        check_kernel(*made.kernel, chance, devices, [&](const Application& a) { hits[key_of(*a.rule)]++; });
-    count(outcome);
-    note(hits, made);
+        check_kernel(*made.kernel, chance, devices, [&](const AppliedRewrite& a) { hits[rule_key(*a.rule)]++; });
+    count_outcome(outcome);
+    count_hits(hits, made);
     if (outcome.failure) process_failure(made, *outcome.failure);
     if (tinygrad && outcome.kind == FuzzOutcome::Kind::Compared)
-      compare(*tinygrad, made.recipe, text_of_graph(*made.kernel));
+      compare_to_tinygrad(*tinygrad, made.recipe, text_of_graph(*made.kernel));
   }
 
-  void try_schedule(GeneratedGraph made, TinygradProcess* tinygrad) {
-    if (tinygrad) compare(*tinygrad, made.recipe, tensors_text(*made.tensor_graph));
+  void check_schedule(GeneratedGraph made, TinygradProcess* tinygrad) {
+    if (tinygrad) compare_to_tinygrad(*tinygrad, made.recipe, tensor_graph_text(*made.tensor_graph));
     auto whole = Compilation::begin(std::move(*made.tensor_graph), {});
     if (!whole) return;
     ApplicationLog log;
     ScopedObserver watched(*whole, log);
     auto& schedule = whole->schedule();
     std::map<std::string, uint64_t> hits;
-    for (const Application& a : log.all_rewrites()) hits[key_of(*a.rule)]++;
+    for (const AppliedRewrite& a : log.all_rewrites()) hits[rule_key(*a.rule)]++;
     whole->set_stage_observer(nullptr);
-    note(hits);
+    count_hits(hits);
     if (!schedule) return;
     for (size_t n : whole->kernel_numbers())
       if (GeneratedGraph kernel = maker_.kernel_of_schedule(*whole, made.recipe.steps[0].number, n); kernel.kernel)
-        try_one(kernel, tinygrad);
+        check_generated_kernel(kernel, tinygrad);
   }
 
-  void count(const FuzzOutcome& outcome) {
-    std::lock_guard guard(lock_);
+  void count_outcome(const FuzzOutcome& outcome) {
+    std::lock_guard guard(mutex_);
     using Kind = FuzzOutcome::Kind;
     (outcome.kind == Kind::Refused    ? report_.num_refused_kernels
      : outcome.kind == Kind::LeftOut  ? report_.num_left_out
@@ -273,26 +279,26 @@ class Campaign {
       session_.report_progress(std::to_string(n) + " graphs, " + std::to_string(findings_.size()) + " findings");
   }
 
-  static Result<KernelText> tensors_text(const InputGraph& tensors) {
+  static Result<KernelText> tensor_graph_text(const InputGraph& tensors) {
     auto text = pyrender(tensors.root);
     if (!text) return text.diag();
     return KernelText{*text, find_changed_settings(tensors.graph->settings()), ""};
   }
 
   // Throws Failure if tinygrad does not answer a simple question.
-  static void expect_answers(TinygradProcess& tinygrad) {
+  static void require_tinygrad_answers(TinygradProcess& tinygrad) {
     const char* one = "c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(1), (), 0)\n"
                       "ast = c0.index(UOp.const(dtypes.index, 0), ptr=True).store(UOp.const(dtypes.int, 1)).sink()\n";
     (void)compare_with_tinygrad(tinygrad, {one, {}, "CPU:CLANG"}, "one").value_or_throw();
   }
 
-  void compare(TinygradProcess& tinygrad, const GraphRecipe& recipe, const Result<KernelText>& graph) {
+  void compare_to_tinygrad(TinygradProcess& tinygrad, const GraphRecipe& recipe, const Result<KernelText>& graph) {
     if (!graph || graph->settings.contains(kFixedSetting)) return;
     auto report = compare_with_tinygrad(tinygrad, *graph, "fuzz" + std::to_string(recipe.steps[0].number));
     const std::string problem = !report ? report.diag().text() : report->skip_reason;
     if (!problem.empty()) return session_.report_note("not compared with tinygrad: " + problem);
     const bool is_kernel = !graph->target.empty();
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     if (report->is_identical()) return (void)(is_kernel ? report_.num_equal_kernels : report_.num_equal_schedules)++;
     auto [it, is_new] = findings_.try_emplace("divergence " + report->first_difference);
     FuzzFinding& finding = it->second;
@@ -302,7 +308,7 @@ class Campaign {
     finding.message = (is_kernel ? "for " + graph->target : "of a tensor graph") + "\n" + report->explanation;
     finding.graph_number = recipe.steps[0].number, finding.name = recipe.text();
     finding.repro_command = command_for(recipe) + " --tinygrad=" + quote_for_shell(spec_.tinygrad_command);
-    keep(finding, json_of(*graph, "fuzz" + std::to_string(finding.graph_number)));
+    write_finding_file(finding, kernel_json(*graph, "fuzz" + std::to_string(finding.graph_number)));
     session_.report_note(finding.line() + "; again: " + finding.repro_command);
   }
 
@@ -354,11 +360,11 @@ class Campaign {
         has_out_of_range_constant(in.root) || verdict.detail.find(kOutOfRangeConstantText) != std::string::npos;
     std::string rule = verdict.pass_name.empty() ? finding.rule : "LLVM's " + verdict.pass_name;
     if (!finding.branch.empty()) rule += " [" + finding.branch + "]";
-    finding.known_entry = known_.entry_of_finding({.rule = rule,
+    finding.known_entry = known_rules_.entry_of_finding({.rule = rule,
                                            .symptom = failure.symptom,
                                            .message = finding.message,
                                            .node = verdict.node_tree,
-                                           .is_non_finite = failure.is_non_finite || differs_at_the_ends(verdict),
+                                           .is_non_finite = failure.is_non_finite || has_nonfinite_witness(verdict),
                                            .has_out_of_range_constant = is_wild,
                                            .settings = find_changed_settings(in.graph->settings())});
     std::string key = finding.rule.empty() ? finding.verdict + " " + failure.symptom + " " + finding.known_entry
@@ -369,10 +375,10 @@ class Campaign {
   }
 
   // Counts the finding. Returns true if it is the first one with its key.
-  bool is_new(const KeyedFinding& n) {
-    std::lock_guard guard(lock_);
-    auto other = renamed_.find(n.key);
-    auto [it, inserted] = findings_.try_emplace(other == renamed_.end() ? n.key : other->second, n.finding);
+  bool count_finding(const KeyedFinding& n) {
+    std::lock_guard guard(mutex_);
+    auto other = moved_keys_.find(n.key);
+    auto [it, inserted] = findings_.try_emplace(other == moved_keys_.end() ? n.key : other->second, n.finding);
     if (!inserted) it->second.num_graphs++;
     return inserted;
   }
@@ -400,7 +406,7 @@ class Campaign {
     for (UOp u : toposort(kernel.ast))
       if (u.is(Op::DEFINE_VAR)) trial.input.variables[std::string(u.arg()[0].text())] = u.vmax().as_int().low_64_bits();
     KeyedFinding n = bisected_finding(made, failure, quiet, trial, load);
-    if (!is_new(n)) return;
+    if (!count_finding(n)) return;
 
     CancelRequest limit(session_.cancel, kReduceSeconds, CancelRequest::TimeKind::Thread);
     quiet.cancel = &limit;
@@ -419,7 +425,7 @@ class Campaign {
                                         .settings = find_changed_settings(kernel.graph->settings())});
     } else if (n.finding.known_entry.empty() || n.finding.rule.empty()) {
       // The reduced kernel has fewer rewrites, so bisect finds the wrong rule more exactly.
-      auto load_small = [&] { return bundled_graph(text, name); };
+      auto load_small = [&] { return read_bundled_graph(text, name); };
       const Session one_job{.num_jobs = 1};
       auto small = catch_failures([&] { return bisected_finding(made, failure, one_job, plain, load_small); });
       const bool names_cause = small && !(small->finding.rule.empty() && small->finding.known_entry.empty());
@@ -429,8 +435,8 @@ class Campaign {
       }
     }
     n.finding.num_nodes = reduced.num_nodes_after;
-    keep(n.finding, text);
-    std::lock_guard guard(lock_);
+    write_finding_file(n.finding, text);
+    std::lock_guard guard(mutex_);
     FuzzFinding& kept = findings_[n.key];
     n.finding.num_graphs = kept.num_graphs;  // other threads may have made the same finding meanwhile
     kept = n.finding;
@@ -440,15 +446,15 @@ class Campaign {
   // Moves `before` to the key of `n`, the finding of the reduced kernel. Returns true if it is the first one with that
   // key. If `before` is known, later findings with its key count for the new key.
   bool move_to_key(const KeyedFinding& before, const KeyedFinding& n) {
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     const size_t times = findings_.extract(before.key).mapped().num_graphs;
-    if (!before.finding.known_entry.empty()) renamed_[before.key] = n.key;
+    if (!before.finding.known_entry.empty()) moved_keys_[before.key] = n.key;
     auto [it, inserted] = findings_.try_emplace(n.key, n.finding);
     it->second.num_graphs = inserted ? times : it->second.num_graphs + times;
     return inserted;
   }
 
-  void keep(FuzzFinding& finding, const std::string& text) const {
+  void write_finding_file(FuzzFinding& finding, const std::string& text) const {
     if (spec_.folder.empty()) return;
     std::error_code error;
     std::filesystem::create_directories(spec_.folder, error);
@@ -461,23 +467,23 @@ class Campaign {
   const FuzzSpec& spec_;
   FuzzReport& report_;
   const GraphMaker maker_;
-  KnownRules known_;
+  KnownRules known_rules_;
   std::vector<std::string> devices_;
   std::vector<std::unique_ptr<TinygradProcess>> tinygrads_;
-  CampaignKey name_;
-  Clock::time_point begin_;
-  double seconds_before_ = 0;
-  std::mutex saving_;  // protects the state file; must be locked before lock_
-  std::mutex lock_;  // protects report_ and the members below
-  Clock::time_point saved_;
-  uint64_t next_ = 0;
-  std::vector<uint64_t> unfinished_;  // next() returns these first
-  std::set<uint64_t> in_work_;
+  CampaignKey campaign_key_;
+  Clock::time_point begin_time_;
+  double earlier_seconds_ = 0;
+  std::mutex state_file_mutex_;  // protects the state file; must be locked before mutex_
+  std::mutex mutex_;  // protects report_ and the members below
+  Clock::time_point last_save_time_;
+  uint64_t next_graph_number_ = 0;
+  std::vector<uint64_t> unfinished_graph_numbers_;  // next_graph_number() returns these first
+  std::set<uint64_t> graph_numbers_in_work_;
   std::set<std::string> applied_rules_;
-  std::map<std::string, uint64_t> counts_;
-  std::vector<ParentGraph> rare_;
+  std::map<std::string, uint64_t> rule_counts_;
+  std::vector<ParentGraph> rare_graphs_;
   std::map<std::string, FuzzFinding> findings_;
-  std::map<std::string, std::string> renamed_;  // old key to new key
+  std::map<std::string, std::string> moved_keys_;  // old key to new key
 };
 
 }  // namespace

@@ -50,11 +50,11 @@ std::string FuzzReport::text() const {
     out += formatted("; %zu of %zu rewrite rules applied (%.1f %%)", num_rules_hit, num_rules,
                      100.0 * double(num_rules_hit) / double(num_rules));
   out += "\n";
-  for (auto& [error, times] : refusal_counts) out += "refused " + counted(times, "time") + ": " + error + "\n";
+  for (auto& [error, times] : refusal_counts) out += "refused " + count_text(times, "time") + ": " + error + "\n";
   if (2 * num_rules_hit < num_rules) out += "those that never applied are named by --json\n";
   else if (!never_applied_rules.empty()) out += "those that never applied:\n" + never_hit_text(never_applied_rules);
   if (num_equal_kernels || num_equal_schedules)
-    out += counted(num_equal_kernels, "kernel") + " and " + counted(num_equal_schedules, "schedule") +
+    out += count_text(num_equal_kernels, "kernel") + " and " + count_text(num_equal_schedules, "schedule") +
            " as tinygrad makes them, text by text\n";
   for (const FuzzFinding& f : findings)
     if (!f.known_entry.empty()) out += f.line() + "\n";

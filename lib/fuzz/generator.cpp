@@ -33,7 +33,7 @@ constexpr int64_t kEdges[] = {0,
                               std::numeric_limits<int32_t>::min()};
 const Int kLargest(int64_t(1) << 40);  // limit for indices: more than 32 bits, and sums fit 64 bits
 
-UOp with(UOp root, UOp from, UOp to) {
+UOp replace_in_graph(UOp root, UOp from, UOp to) {
   UOpMap<UOp> now(root.graph());
   for (UOp u : toposort(root)) {
     std::vector<UOp> src;
@@ -43,136 +43,142 @@ UOp with(UOp root, UOp from, UOp to) {
   return now[root];
 }
 
-bool is_small(UOp u) {
+bool has_small_bounds(UOp u) {
   Const low = u.vmin(), high = u.vmax();
   return low.is_integral() && high.is_integral() && -kLargest < low.as_int() && high.as_int() < kLargest;
 }
 
-class Algebra {
+class AlgebraKernelMaker {
  public:
-  Algebra(Graph& g, RandomSource& chance) : g_(g), c_(chance) {}
+  AlgebraKernelMaker(Graph& g, RandomSource& chance) : graph_(g), random_(chance) {}
 
-  UOp kernel() {
+  UOp make_kernel() {
     int64_t size = 1;
     std::vector<UOp> loops, reduced;
-    for (size_t n = 1 + c_.random_below(3); loops.size() < n;) {
-      int64_t end = c_.random_item(kSizes);
+    for (size_t n = 1 + random_.random_below(3); loops.size() < n;) {
+      int64_t end = random_.random_item(kSizes);
       if (size * end > kMaxElements) end = 2;
       loops.push_back(range(end, AxisType::LOOP));
       size *= end;
     }
     terms_ = loops;
-    if (c_.one_in(4)) terms_.push_back(reduced.emplace_back(range(1 + int64_t(c_.random_below(9)), AxisType::REDUCE)));
-    UOp value = stored_value(2 + int(c_.random_below(3)));
-    if (!reduced.empty()) value = value.reduce(reduced, c_.one_in(3) ? Op::MAX : Op::ADD);
+    if (random_.one_in(4))
+      terms_.push_back(reduced.emplace_back(range(1 + int64_t(random_.random_below(9)), AxisType::REDUCE)));
+    UOp value = stored_value(2 + int(random_.random_below(3)));
+    if (!reduced.empty()) value = value.reduce(reduced, random_.one_in(3) ? Op::MAX : Op::ADD);
     UOp at = loops.back();
     int64_t stride = at.vmax().as_int().small_value() + 1;
     for (size_t i = loops.size() - 1; i-- > 0;) {
       at = loops[i] * Const(stride) + at;
       stride *= loops[i].vmax().as_int().small_value() + 1;
     }
-    UOp out = g_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
-    if (c_.one_in(24)) {  // in all or some iterations, store the element that the buffer had
+    UOp out = graph_.node(Op::DEFINE_GLOBAL, value.dtype().ptr(size), {}, Arg(0));
+    if (random_.one_in(24)) {  // in all or some iterations, store the element that the buffer had
       UOp own = out.index(at);
-      value = c_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
+      value = random_.one_in(2) ? own : loops[0].lt(loops[0].const_like(1)).where(value, own);
     }
-    return g_.sink(out.index_ptr(at).store(value).end(loops));
+    return graph_.sink(out.index_ptr(at).store(value).end(loops));
   }
 
  private:
-  UOp range(int64_t end, AxisType type) { return g_.range(end, next_axis_++, type); }
-  UOp constant(int64_t v) { return g_.constant(dtypes::index, v); }
+  UOp range(int64_t end, AxisType type) { return graph_.range(end, next_axis_++, type); }
+  UOp constant(int64_t v) { return graph_.constant(dtypes::index, v); }
 
   // Returns a number of kEdges, or one at or near a multiple of a divisor or of a loop size, sometimes negated.
-  int64_t number() {
-    if (c_.one_in(8)) return c_.random_item(kEdges);
-    int64_t d = divisors_.empty() || c_.one_in(3) ? c_.random_item(kDivisors) : c_.random_item(divisors_);
-    if (c_.one_in(4)) d = c_.random_item(terms_).vmax().as_int().small_value() + 1;
-    switch (c_.random_below(6)) {
+  int64_t random_number() {
+    if (random_.one_in(8)) return random_.random_item(kEdges);
+    int64_t d =
+        divisors_.empty() || random_.one_in(3) ? random_.random_item(kDivisors) : random_.random_item(divisors_);
+    if (random_.one_in(4)) d = random_.random_item(terms_).vmax().as_int().small_value() + 1;
+    switch (random_.random_below(6)) {
       case 0: return d - 1;
       case 1: return d + 1;
       case 2: return -d;
-      case 3: return d * int64_t(1 + c_.random_below(5));
-      case 4: return -(d * int64_t(c_.random_below(4))) + int64_t(c_.random_below(3)) - 1;
+      case 3: return d * int64_t(1 + random_.random_below(5));
+      case 4: return -(d * int64_t(random_.random_below(4))) + int64_t(random_.random_below(3)) - 1;
       default: return d;
     }
   }
-  int64_t divisor() {
-    int64_t d = c_.one_in(2) || divisors_.empty() ? c_.random_item(kDivisors) : c_.random_item(divisors_);
-    if (c_.one_in(5)) d *= int64_t(2 + c_.random_below(4));
-    if (c_.one_in(12)) d = std::max<int64_t>(1, number());
+  int64_t random_divisor() {
+    int64_t d =
+        random_.one_in(2) || divisors_.empty() ? random_.random_item(kDivisors) : random_.random_item(divisors_);
+    if (random_.one_in(5)) d *= int64_t(2 + random_.random_below(4));
+    if (random_.one_in(12)) d = std::max<int64_t>(1, random_number());
     return divisors_.emplace_back(std::max<int64_t>(1, d));
   }
 
-  UOp expression(int depth) {
-    UOp made = depth <= 0 ? leaf() : inner(depth - 1);
-    return is_small(made) ? made : leaf();
+  UOp random_expression(int depth) {
+    UOp made = depth <= 0 ? random_leaf() : random_operation(depth - 1);
+    return has_small_bounds(made) ? made : random_leaf();
   }
-  UOp leaf() { return c_.one_in(6) ? constant(number()) : c_.random_item(terms_); }
-  UOp inner(int depth) {
-    switch (c_.random_below(12)) {
+  UOp random_leaf() { return random_.one_in(6) ? constant(random_number()) : random_.random_item(terms_); }
+  UOp random_operation(int depth) {
+    switch (random_.random_below(12)) {
       case 0:
       case 1:
-      case 2: return expression(depth) + expression(depth);
-      case 3: return expression(depth) + constant(number());
+      case 2: return random_expression(depth) + random_expression(depth);
+      case 3: return random_expression(depth) + constant(random_number());
       case 4:
-      case 5: return expression(depth) * constant(c_.one_in(2) ? divisor() : number());
+      case 5: return random_expression(depth) * constant(random_.one_in(2) ? random_divisor() : random_number());
       case 6:
-      case 7: return expression(depth) / constant(divisor());
+      case 7: return random_expression(depth) / constant(random_divisor());
       case 8:
-      case 9: return expression(depth) % constant(divisor());
-      case 10: return condition(depth).where(expression(depth), expression(depth));
-      default: return expression(depth).maximum(c_.one_in(2) ? constant(number()) : expression(depth));
+      case 9: return random_expression(depth) % constant(random_divisor());
+      case 10: return random_condition(depth).where(random_expression(depth), random_expression(depth));
+      default:
+        return random_expression(depth).maximum(random_.one_in(2) ? constant(random_number())
+                                                                  : random_expression(depth));
     }
   }
-  UOp condition(int depth) {
-    UOp a = expression(depth), b = c_.one_in(3) ? expression(depth) : constant(number());
-    switch (c_.random_below(6)) {
+  UOp random_condition(int depth) {
+    UOp a = random_expression(depth), b = random_.one_in(3) ? random_expression(depth) : constant(random_number());
+    switch (random_.random_below(6)) {
       case 0: return a.ne(b);
       case 1: return a.lt(b).logical_not();
-      case 2: return a.lt(b).alu(Op::AND, expression(depth).lt(constant(number())));
-      case 3: return a.lt(b).alu(Op::OR, constant(number()).lt(expression(depth)));
+      case 2: return a.lt(b).alu(Op::AND, random_expression(depth).lt(constant(random_number())));
+      case 3: return a.lt(b).alu(Op::OR, constant(random_number()).lt(random_expression(depth)));
       default: return a.lt(b);
     }
   }
 
-  UOp load(int depth) {
-    UOp at = expression(depth);
-    int64_t size = c_.random_item(kSizes);
+  UOp random_load(int depth) {
+    UOp at = random_expression(depth);
+    int64_t size = random_.random_item(kSizes);
     UOp wrapped = ((at % constant(size)) + constant(size)) % constant(size), valid;
     bool fits = Int(0) <= at.vmin().as_int() && at.vmax().as_int() < Int(kMaxElements);
-    if (fits && c_.one_in(2)) wrapped = at, size = at.vmax().as_int().small_value() + 1;
-    if (c_.one_in(2)) valid = condition(depth);
-    if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, g_.invalid());
+    if (fits && random_.one_in(2)) wrapped = at, size = at.vmax().as_int().small_value() + 1;
+    if (random_.one_in(2)) valid = random_condition(depth);
+    if (valid && valid.op() != Op::CONST) wrapped = valid.where(wrapped, graph_.invalid());
     static constexpr Scalar kTypes[] = {Scalar::Float32, Scalar::Int32, Scalar::Float32, Scalar::UInt8,
                                         Scalar::Float16};
-    UOp buffer = g_.node(Op::DEFINE_GLOBAL, dtypes::of(c_.random_item(kTypes)).ptr(size), {}, Arg(next_buffer_++));
+    UOp buffer =
+        graph_.node(Op::DEFINE_GLOBAL, dtypes::of(random_.random_item(kTypes)).ptr(size), {}, Arg(next_buffer_++));
     return buffer.index(wrapped);
   }
 
   UOp stored_value(int depth) {
-    switch (c_.random_below(6)) {
-      case 0: return load(depth);
+    switch (random_.random_below(6)) {
+      case 0: return random_load(depth);
       case 5: {  // one load has the gate of the WHERE or its negation
-        UOp gate = condition(depth - 1), at = c_.random_item(terms_), other = load(depth - 1);
-        bool is_read_first = c_.one_in(2);
-        UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, g_.invalid());
-        UOp buffer = g_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small_value() + 1), {},
-                             Arg(next_buffer_++));
+        UOp gate = random_condition(depth - 1), at = random_.random_item(terms_), other = random_load(depth - 1);
+        bool is_read_first = random_.one_in(2);
+        UOp wanted = (is_read_first ? gate : gate.logical_not()).where(at, graph_.invalid());
+        UOp buffer = graph_.node(Op::DEFINE_GLOBAL, other.dtype().ptr(at.vmax().as_int().small_value() + 1), {},
+                                 Arg(next_buffer_++));
         UOp read = buffer.index(wanted);
         return is_read_first ? gate.where(read, other) : gate.where(other, read);
       }
       case 1: {
-        UOp a = load(depth - 1), b = load(depth - 1);
-        return a.dtype() == b.dtype() ? a + b : condition(depth).where(a, a.const_like(1));
+        UOp a = random_load(depth - 1), b = random_load(depth - 1);
+        return a.dtype() == b.dtype() ? a + b : random_condition(depth).where(a, a.const_like(1));
       }
-      case 2: return expression(depth).cast(dtypes::int64);
+      case 2: return random_expression(depth).cast(dtypes::int64);
       case 3: {
-        UOp a = load(depth - 1);
-        return condition(depth).where(a, a.const_like(0));
+        UOp a = random_load(depth - 1);
+        return random_condition(depth).where(a, a.const_like(0));
       }
       default: {
-        UOp e = expression(depth + 1);
+        UOp e = random_expression(depth + 1);
         bool fits = Int(std::numeric_limits<int32_t>::min()) <= e.vmin().as_int() &&
                     e.vmax().as_int() <= Int(std::numeric_limits<int32_t>::max());
         return e.cast(fits ? dtypes::int32 : dtypes::int64);
@@ -180,8 +186,8 @@ class Algebra {
     }
   }
 
-  Graph& g_;
-  RandomSource& c_;
+  Graph& graph_;
+  RandomSource& random_;
   std::vector<UOp> terms_;
   std::vector<int64_t> divisors_;
   int64_t next_axis_ = 0, next_buffer_ = 1;
@@ -207,7 +213,7 @@ UOp with_fitting_buffers(UOp root) {
     }
     UOp now =
         index.with_src(std::vector<UOp>{index.src(0), at ? at : root.graph().constant(dtypes::index, int64_t(0))});
-    root = with(root, end.src(0), end.src(0).with_src(std::vector<UOp>{now, end.src(0).src(1)}));
+    root = replace_in_graph(root, end.src(0), end.src(0).with_src(std::vector<UOp>{now, end.src(0).src(1)}));
   }
   std::map<uint32_t, std::pair<UOp, int64_t>> sizes;
   for (UOp u : toposort(root)) {
@@ -222,12 +228,13 @@ UOp with_fitting_buffers(UOp root) {
   for (auto& [id, sized] : sizes) {
     auto& [buffer, size] = sized;
     if (buffer.dtype().is_image()) return {};
-    if (size != buffer.dtype().size()) root = with(root, buffer, buffer.with_dtype(buffer.dtype().base().ptr(size)));
+    if (size != buffer.dtype().size())
+      root = replace_in_graph(root, buffer, buffer.with_dtype(buffer.dtype().base().ptr(size)));
   }
   return root;
 }
 
-Op similar(Op op, RandomSource& c) {
+Op similar_op(Op op, RandomSource& c) {
   static constexpr Op kFloats[] = {Op::ADD, Op::MUL, Op::MAX},
                       kUnary[] = {Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL};
   if (std::ranges::find(kFloats, op) != std::end(kFloats)) return c.random_item(kFloats);
@@ -237,7 +244,7 @@ Op similar(Op op, RandomSource& c) {
   return op == Op::MOD ? Op::IDIV : op == Op::AND ? Op::OR : op == Op::OR ? Op::AND : op;
 }
 
-UOp changed(UOp u, RandomSource& c) {
+UOp mutate_node(UOp u, RandomSource& c) {
   Graph& g = u.graph();
   auto number = [&](int64_t v) { return g.constant(u.dtype(), v); };
   if (u.is(Op::RANGE) && u.src(0).is_const())
@@ -261,7 +268,7 @@ UOp changed(UOp u, RandomSource& c) {
       default: return (u + number(d)) / number(d);
     }
   }
-  if (u.in(ops::ALU) && !u.is(Op::WHERE)) return u.replace({.op = similar(u.op(), c)});
+  if (u.in(ops::ALU) && !u.is(Op::WHERE)) return u.replace({.op = similar_op(u.op(), c)});
   if (u.is(Op::WHERE)) return u.with_src(std::vector<UOp>{u.src(0), u.src(2), u.src(1)});
   return u;
 }
@@ -305,7 +312,9 @@ bool is_kernel(UOp ast) {
   });
 }
 
-UOp random_algebra_kernel(Graph& graph, RandomSource& chance) { return Algebra(graph, chance).kernel(); }
+UOp random_algebra_kernel(Graph& graph, RandomSource& chance) {
+  return AlgebraKernelMaker(graph, chance).make_kernel();
+}
 
 UOp random_matmul_kernel(Graph& g, RandomSource& c) {
   static constexpr Scalar kIn[] = {Scalar::Float16, Scalar::BFloat16, Scalar::FP8E4M3,
@@ -328,8 +337,8 @@ UOp grown_kernel(UOp ast, RandomSource& chance) {
   UOp root = ast;
   for (size_t n = 1 + chance.random_below(3); n > 0; n--) {
     std::vector<UOp> nodes = toposort(root);
-    UOp u = chance.random_item(nodes), now = changed(u, chance);
-    if (!(now == u) && now.dtype() == u.dtype()) root = with(root, u, now);
+    UOp u = chance.random_item(nodes), now = mutate_node(u, chance);
+    if (!(now == u) && now.dtype() == u.dtype()) root = replace_in_graph(root, u, now);
   }
   if (root == ast || first_malformed_below(root)) return {};
   UOp out = with_fitting_buffers(root);
@@ -355,7 +364,7 @@ UOp mutated_tensor_graph(UOp sink, RandomSource& c) {
       default:
         if (dtypes::is_float(u.dtype())) now = c.one_in(2) ? u.exp2() : u.reciprocal();
     }
-    root = with(root, u, now);
+    root = replace_in_graph(root, u, now);
   }
   return root == sink || first_malformed_below(root) ? UOp() : root;
 }
@@ -364,7 +373,7 @@ UOp shrink_kernel(UOp ast, int64_t most) {
   UOp root = ast;
   for (UOp u : toposort(ast))
     if (u.is(Op::RANGE) && u.src(0).is_const() && u.src(0).arg().to_const().to_int() > Int(most))
-      root = with(root, u, u.with_src(std::vector<UOp>{u.graph().constant(u.src(0).dtype(), most)}));
+      root = replace_in_graph(root, u, u.with_src(std::vector<UOp>{u.graph().constant(u.src(0).dtype(), most)}));
   return root == ast ? UOp() : with_fitting_buffers(root);
 }
 
@@ -373,12 +382,12 @@ UOp make_equivalent_kernel(UOp ast, RandomSource& chance) {
   std::vector<UOp> nodes = toposort(ast);
   for (int tries = 0; tries < 8; tries++) {
     UOp u = chance.random_item(nodes);
-    if (chance.one_in(24)) return with(ast, u, u.rtag(int64_t(1)));
+    if (chance.one_in(24)) return replace_in_graph(ast, u, u.rtag(int64_t(1)));
     if (u.in({Op::ADD, Op::MUL}) && chance.one_in(2))
-      return with(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
+      return replace_in_graph(ast, u, u.with_src(std::vector<UOp>{u.src(1), u.src(0)}));
     if (is_index(u) && !u.is(Op::CONST))
-      return with(ast, u,
-                  chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
+      return replace_in_graph(
+          ast, u, chance.one_in(2) ? u + g.constant(u.dtype(), int64_t(0)) : u * g.constant(u.dtype(), int64_t(1)));
     if (!u.is(Op::RANGE) || !u.src(0).is_const() || u.arg().items().size() != 2) continue;
     int64_t size = u.src(0).arg().to_const().to_int().low_64_bits(), by = int64_t(2 + chance.random_below(4)),
             axis = 100;

@@ -12,13 +12,13 @@ namespace tgc {
 namespace {
 
 // `*` in `pattern` matches any text.
-bool has(std::string_view text, std::string_view pattern) {
+bool contains_pattern(std::string_view text, std::string_view pattern) {
   const size_t star = pattern.find('*'), at = text.find(pattern.substr(0, star));
   if (at == text.npos) return false;
-  return star == pattern.npos || has(text.substr(at + star), pattern.substr(star + 1));
+  return star == pattern.npos || contains_pattern(text.substr(at + star), pattern.substr(star + 1));
 }
 
-std::string in_a_line(const std::string& tree) {
+std::string join_words(const std::string& tree) {
   std::istringstream words(tree);
   std::string out;
   for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
@@ -26,7 +26,7 @@ std::string in_a_line(const std::string& tree) {
 }
 
 // A condition is "non-finite" or, for example, "DEVECTORIZE=2".
-bool holds(const std::string& condition, const FindingTraits& finding) {
+bool is_condition_met(const std::string& condition, const FindingTraits& finding) {
   if (condition == "non-finite") return finding.is_non_finite;
   size_t equals = condition.find('=');
   auto it = finding.settings.find(condition.substr(0, equals));
@@ -37,13 +37,13 @@ bool holds(const std::string& condition, const FindingTraits& finding) {
 // ("non-finite, mul-fdiv").
 bool matches_entry(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
-    if (!holds(entry.substr(0, comma), finding)) return false;
+    if (!is_condition_met(entry.substr(0, comma), finding)) return false;
     entry = entry.substr(comma + 2);
   }
   const size_t colon = entry.find(": ");
   const std::string who = entry.substr(0, colon), what = colon == entry.npos ? "" : entry.substr(colon + 2);
-  if (who == finding.rule) return has(in_a_line(finding.node), what);
-  return colon != entry.npos && who == finding.symptom && has(finding.message, what);
+  if (who == finding.rule) return contains_pattern(join_words(finding.node), what);
+  return colon != entry.npos && who == finding.symptom && contains_pattern(finding.message, what);
 }
 
 }  // namespace

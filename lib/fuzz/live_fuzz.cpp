@@ -25,9 +25,9 @@ constexpr double kRunSeconds = 5;      // for all runs of a kernel, which is lef
 // the linearizer of tinygrad 0.14.0 takes 20 s for some kernels
 constexpr double kAnswerSeconds = 90;
 
-struct Outcome {
+struct RunOutcome {
   enum class Kind : uint8_t { Compared, Refused, LeftOut } kind = Kind::Compared;
-  size_t runs = 0, device_runs = 0, rounding = 0;
+  size_t num_ref_runs = 0, num_device_runs = 0, num_rounding_runs = 0;
   std::optional<FuzzFinding> finding = {};
   std::string node = {};
   // for findings without a rule: the known cause, or the beginning of the error
@@ -42,7 +42,7 @@ class LiveCampaign {
     session_.overrides.imports_kernels = true, session_.overrides.target = spec.device;
     session_.tinygrad_pool->set_limit_seconds(kAnswerSeconds);
     report_.has_known_rules = true;
-    known_ = spec.known_rules_file.empty() ? KnownRules::built_in_rules()
+    known_rules_ = spec.known_rules_file.empty() ? KnownRules::built_in_rules()
                                            : std::move(KnownRules::read(spec.known_rules_file).value_or_throw());
   }
 
@@ -60,8 +60,8 @@ class LiveCampaign {
     for (uint64_t number = first; number < end; number++) {
       const bool is_over = spec_.limit_minutes > 0 && seconds_since(begin) > 60 * spec_.limit_minutes;
       if (session_.is_cancelled() || (is_over && spec_.graph.empty())) break;
-      if (!pool.submit_task([this, number] { return check(number); },
-                            [this, number](Outcome&& outcome) { count(number, std::move(outcome)); }))
+      if (!pool.submit_task([this, number] { return check_random_kernel(number); },
+                            [this, number](RunOutcome&& outcome) { count_outcome(number, std::move(outcome)); }))
         break;
     }
     pool.finish_tasks().value_or_throw();
@@ -78,22 +78,22 @@ class LiveCampaign {
     return in;
   }
 
-  Result<Outcome> check(uint64_t number) {
+  Result<RunOutcome> check_random_kernel(uint64_t number) {
     return catch_failures([&] {
       const std::string name = "fuzz" + std::to_string(number);
       InputGraph in = random_input(spec_.seed + number, name);
-      if (is_too_large(in.root)) return Outcome{Outcome::Kind::LeftOut};
+      if (is_too_large(in.root)) return RunOutcome{RunOutcome::Kind::LeftOut};
       auto made = session_.compiler()->compile(std::move(in));
-      if (!made) return Outcome{Outcome::Kind::LeftOut};  // the kernel cannot be written in the IR of the release
+      if (!made) return RunOutcome{RunOutcome::Kind::LeftOut};  // the kernel cannot be written in the IR of the release
       if (made->record->error) {
         const std::string& error = *made->record->error;
-        if (!error.starts_with("the command")) return note_refusal(error, name), Outcome{Outcome::Kind::Refused};
+        if (!error.starts_with("the command")) return note_refusal(error, name), RunOutcome{RunOutcome::Kind::Refused};
         const std::string what = error.find("did not answer") != error.npos ? "endless" : "crash";
-        return found({}, {.verdict = what, .message = error}, what, *made);
+        return finish_with_finding({}, {.verdict = what, .message = error}, what, *made);
       }
       if (auto& refused = import_facts_of_input(*made).import_error) {
         session_.report_note(name + ": " + refused->text());
-        return Outcome{Outcome::Kind::LeftOut};
+        return RunOutcome{RunOutcome::Kind::LeftOut};
       }
       RunOptions options{.input = {.name = name}};
       options.compare.should_run_each_stage = options.compare.should_accept_rounding = true;
@@ -105,25 +105,26 @@ class LiveCampaign {
       // no time was left for some runs, such as the one that examines rounding
       const bool is_cut = !report.left_out_runs.empty();
       if (is_cut || (!report.error.empty() && seconds_since(begin) >= kRunSeconds))
-        return Outcome{Outcome::Kind::LeftOut};
+        return RunOutcome{RunOutcome::Kind::LeftOut};
       const bool has_rounding =
           std::ranges::any_of(report.comparisons, is_rounded) ||
           (report.stage_difference && std::ranges::any_of(report.stage_difference->comparisons, is_rounded));
-      Outcome out{.runs = 1 + (report.stage_difference ? report.stage_difference->num_stages_run : 0),
-                  .device_runs = report.device != "REF",
-                  .rounding = has_rounding};
+      RunOutcome out{.num_ref_runs = 1 + (report.stage_difference ? report.stage_difference->num_stages_run : 0),
+                     .num_device_runs = report.device != "REF",
+                     .num_rounding_runs = has_rounding};
       std::string symptom = "wrong";
       auto finding = finding_of(report, *made, symptom, out.cause);
       if (!finding) return out;
       bisect_finding(*finding, number, options, out.node);
-      return found(std::move(out), std::move(*finding), symptom, *made);
+      return finish_with_finding(std::move(out), std::move(*finding), symptom, *made);
     });
   }
   static bool is_rounded(const Comparison& c) { return c.num_rounded > 0; }
 
-  Outcome found(Outcome out, FuzzFinding finding, const std::string& symptom, const InputGraph& made) const {
+  RunOutcome finish_with_finding(RunOutcome out, FuzzFinding finding, const std::string& symptom,
+                                 const InputGraph& made) const {
     if (finding.known_entry.empty())  // else bisect has set the entry
-      finding.known_entry = known_.entry_of_finding(
+      finding.known_entry = known_rules_.entry_of_finding(
           {.rule = finding.rule, .symptom = symptom, .message = finding.message, .node = out.node});
     out.finding = std::move(finding), out.kernel = made.record->ast;
     return out;
@@ -135,25 +136,27 @@ class LiveCampaign {
                                                std::string& cause) {
     if (report.stage_difference && !report.stage_difference->stage.empty()) {
       const std::string& stage = report.stage_difference->stage;
-      return FuzzFinding{.verdict = "stage", .stage = stage,
-                         .message = "after '" + stage + "': " + first_difference(report.stage_difference->comparisons)};
+      return FuzzFinding{
+          .verdict = "stage",
+          .stage = stage,
+          .message = "after '" + stage + "': " + first_difference_text(report.stage_difference->comparisons)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
       return std::nullopt;  // REF cannot run the AST, e.g. as it reads out of bounds
     if (!report.error.empty()) {
       symptom = report.error.starts_with("killed by ") ? "crash" : "refused";
       cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));
-      return FuzzFinding{.verdict = "trouble", .stage = stage_in(report.error), .message = report.error};
+      return FuzzFinding{.verdict = "trouble", .stage = stage_of_error(report.error), .message = report.error};
     }
     if (std::ranges::all_of(report.comparisons, &Comparison::has_passed)) return std::nullopt;
     FuzzFinding out{.verdict = "source", .stage = "source",
-                    .message = "on " + in.info.target + ": " + first_difference(report.comparisons)};
+                    .message = "on " + in.info.target + ": " + first_difference_text(report.comparisons)};
     cause = expected_divergence(in.root, report.comparisons, in.info.target.substr(in.info.target.find(':') + 1));
     if (!cause.empty()) out.message += "; " + cause;
     return out;
   }
   // Returns a text such as "data0 int8 (8,): 2 of 8 differ, ...; [3]: 5, expected 4".
-  static std::string first_difference(const std::vector<Comparison>& arrays) {
+  static std::string first_difference_text(const std::vector<Comparison>& arrays) {
     for (const Comparison& c : arrays)
       if (std::string text = c.text(); !c.has_passed())
         return text.substr(0, text.find('\n')) + "; [" + std::to_string(c.worst_difference->flat_index) +
@@ -161,7 +164,7 @@ class LiveCampaign {
     return {};
   }
   // Returns "expander" for "after 'expander': ..."; "" if there is no stage.
-  static std::string stage_in(const std::string& error) {
+  static std::string stage_of_error(const std::string& error) {
     if (!error.starts_with("after '")) return {};
     return error.substr(7, error.find('\'', 7) - 7);
   }
@@ -185,7 +188,7 @@ class LiveCampaign {
   }
 
   void note_refusal(const std::string& error, const std::string& name) {
-    std::lock_guard guard(lock_);
+    std::lock_guard guard(mutex_);
     auto [it, is_new] = report_.refusal_counts.try_emplace(error.substr(0, error.find('\n')), 0);
     it->second++;
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
@@ -193,13 +196,13 @@ class LiveCampaign {
 
   // Called in the order of the kernels' numbers. The first finding of each cause is noted and, if
   // FuzzSpec::folder is set, written there.
-  void count(uint64_t number, Outcome outcome) {
+  void count_outcome(uint64_t number, RunOutcome outcome) {
     report_.num_graphs_made++;
-    (outcome.kind == Outcome::Kind::Refused   ? report_.num_refused_kernels
-     : outcome.kind == Outcome::Kind::LeftOut ? report_.num_left_out
+    (outcome.kind == RunOutcome::Kind::Refused   ? report_.num_refused_kernels
+     : outcome.kind == RunOutcome::Kind::LeftOut ? report_.num_left_out
                                               : report_.num_compared)++;
-    report_.num_ref_runs += outcome.runs, report_.num_device_runs += outcome.device_runs,
-        report_.num_rounding_runs += outcome.rounding;
+    report_.num_ref_runs += outcome.num_ref_runs, report_.num_device_runs += outcome.num_device_runs,
+        report_.num_rounding_runs += outcome.num_rounding_runs;
     session_.report_progress(std::to_string(report_.num_graphs_made) + " kernels, " + std::to_string(findings_.size()) +
                              " findings");
     if (!outcome.finding) return;
@@ -225,8 +228,8 @@ class LiveCampaign {
   Session session_;
   const FuzzSpec& spec_;
   FuzzReport& report_;
-  std::mutex lock_;  // protects report_.refusal_counts
-  KnownRules known_;
+  std::mutex mutex_;  // protects report_.refusal_counts
+  KnownRules known_rules_;
   std::map<std::string, FuzzFinding> findings_;  // by known entry, else rule, else cause, else verdict and stage
 };
 

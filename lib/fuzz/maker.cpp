@@ -40,7 +40,7 @@ Settings settings_of(const GoldenSettings& recorded) {
   return out;
 }
 
-std::shared_ptr<Graph> graph_of(const GoldenSettings& recorded, RandomSource& chance) {
+std::shared_ptr<Graph> make_varied_graph(const GoldenSettings& recorded, RandomSource& chance) {
   Settings settings = settings_of(recorded);
   if (chance.one_in(4)) {
     auto [name, value] = chance.random_item(kSettings);
@@ -186,7 +186,7 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
     if (rare || golden) out = mutate_kernel(rare ? rare->text : *golden, chance, false);
   }
   if (!out) {
-    out = FuzzKernel{.graph = graph_of({}, chance), .ast = {}, .target = ""};
+    out = FuzzKernel{.graph = make_varied_graph({}, chance), .ast = {}, .target = ""};
     Graph& graph = *out->graph;
     out->ast = chance.one_in(24)   ? random_matmul_kernel(graph, chance)
                : kind < 3          ? kernel_from_rule(*out, chance, steering, recipe)
@@ -203,7 +203,7 @@ std::optional<FuzzKernel> GraphMaker::kernel(uint64_t number, RandomSource& chan
 
 std::optional<FuzzKernel> GraphMaker::mutate_kernel(const KernelText& parent, RandomSource& chance,
                                                     bool is_unchanged) const {
-  FuzzKernel out{.graph = graph_of(parent.settings, chance), .ast = {}, .target = parent.target};
+  FuzzKernel out{.graph = make_varied_graph(parent.settings, chance), .ast = {}, .target = parent.target};
   auto ast = read_pyrender(*out.graph, parent.ast, "golden");
   if (!ast) return std::nullopt;
   out.ast = *ast;

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMutantNodes = 4000;  // no subgraph is inserted into a graph of so many nodes
 
 // Returns one of the args that are likely to expose bugs; `i` is taken modulo their number.
-Arg edge_value(Graph& g, size_t i) {
+Arg edge_arg(Graph& g, size_t i) {
   static const Const kNumbers[] = {
       int64_t(0), int64_t(1), int64_t(-1), int64_t(2), int64_t(3), int64_t(7), int64_t(16), int64_t(31), int64_t(32),
       int64_t(33), int64_t(63), int64_t(64), int64_t(127), int64_t(128), int64_t(255), int64_t(256), int64_t(32767),
@@ -41,7 +41,7 @@ Arg edge_value(Graph& g, size_t i) {
   }
 }
 
-DType any_dtype(size_t i) {
+DType choose_dtype(size_t i) {
   static constexpr int kCounts[] = {1, 1, 1, 2, 3, 4, 8, 16, 128};
   static constexpr int64_t kSizes[] = {-1, 0, 1, 4, 1000, int64_t(1) << 31, int64_t(1) << 62};
   DType scalar = dtypes::of(Scalar(i % kNumScalars));
@@ -81,23 +81,23 @@ Op similar_op(Op op, size_t i) {
 
 class Mutator {
  public:
-  Mutator(std::vector<UOp> nodes, bool is_list, const Donor& donor)
-      : g_(nodes.back().graph()), nodes_(std::move(nodes)), is_list_(is_list), donor_(donor) {}
+  Mutator(std::vector<UOp> nodes, bool is_list, const SubgraphDonor& donor)
+      : graph_(nodes.back().graph()), nodes_(std::move(nodes)), is_list_(is_list), donor_(donor) {}
 
   void apply(const MutationStep& step) {
-    s_ = step;
-    at_ = step.node_position % nodes_.size();
+    step_ = step;
+    node_index_ = step.node_position % nodes_.size();
     if (is_list_ && step.kind % kNumMutations >= kNumMutations - 3) return change_order();
-    UOp u = nodes_[at_], now = changed(u);
+    UOp u = nodes_[node_index_], now = mutated_node(u);
     if (!(now == u)) replace_node(now);
   }
 
-  std::vector<UOp> take() && { return std::move(nodes_); }
+  std::vector<UOp> take_nodes() && { return std::move(nodes_); }
 
  private:
-  UOp other() const { return nodes_[s_.other_position % nodes_.size()]; }
+  UOp other_node() const { return nodes_[step_.other_position % nodes_.size()]; }
   // Returns the i-th node, modulo their number, whose op is in `ops`; the empty UOp if there are none.
-  UOp pick(OpSet ops, size_t i) const {
+  UOp pick_node(OpSet ops, size_t i) const {
     std::vector<UOp> found;
     for (UOp u : nodes_)
       if (u.in(ops)) found.push_back(u);
@@ -107,85 +107,85 @@ class Mutator {
   UOp with_source(UOp u, UOp source) const {
     if (!u.num_src() || !source) return u;
     std::vector<UOp> src = sources(u);
-    src[s_.slot_index % src.size()] = source;
+    src[step_.slot_index % src.size()] = source;
     return u.with_src(src);
   }
-  UOp source_of(UOp u) const { return u.num_src() ? u.src(s_.slot_index % u.num_src()) : u; }
+  UOp source_of(UOp u) const { return u.num_src() ? u.src(step_.slot_index % u.num_src()) : u; }
 
-  UOp changed(UOp u) {
+  UOp mutated_node(UOp u) {
     std::vector<UOp> src = sources(u);
-    size_t slot = src.empty() ? 0 : s_.slot_index % src.size();
-    switch (s_.kind % kNumMutations) {
-      case 0: return u.replace({.op = Op(s_.value_choice % kNumOps)});
-      case 1: return u.replace({.op = similar_op(u.op(), s_.value_choice)});
-      case 2: return u.with_dtype(any_dtype(s_.value_choice));
-      case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(s_.value_choice % kNumScalars)));
-      case 4: return u.with_arg(edge_value(g_, s_.value_choice));
-      case 5: return u.with_arg(other().arg());
+    size_t slot = src.empty() ? 0 : step_.slot_index % src.size();
+    switch (step_.kind % kNumMutations) {
+      case 0: return u.replace({.op = Op(step_.value_choice % kNumOps)});
+      case 1: return u.replace({.op = similar_op(u.op(), step_.value_choice)});
+      case 2: return u.with_dtype(choose_dtype(step_.value_choice));
+      case 3: return u.with_dtype(with_scalar(u.dtype(), Scalar(step_.value_choice % kNumScalars)));
+      case 4: return u.with_arg(edge_arg(graph_, step_.value_choice));
+      case 5: return u.with_arg(other_node().arg());
       case 6:
         if (u.arg().is_tuple() && !u.arg().items().empty()) {
           std::vector<Arg> items(u.arg().items().begin(), u.arg().items().end());
-          items[s_.slot_index % items.size()] = edge_value(g_, s_.value_choice);
-          return u.with_arg(g_.tuple(items));
+          items[step_.slot_index % items.size()] = edge_arg(graph_, step_.value_choice);
+          return u.with_arg(graph_.tuple(items));
         }
         return u;
       case 7:
-        if (src.size() > 1) std::swap(src[slot], src[s_.other_position % src.size()]);
+        if (src.size() > 1) std::swap(src[slot], src[step_.other_position % src.size()]);
         return u.with_src(src);
       case 8:
         if (!src.empty()) src.erase(src.begin() + int64_t(slot));
         return u.with_src(src);
-      case 9: return src.insert(src.begin() + int64_t(slot), other()), u.with_src(src);
-      case 10: return with_source(u, other());
+      case 9: return src.insert(src.begin() + int64_t(slot), other_node()), u.with_src(src);
+      case 10: return with_source(u, other_node());
       case 11:
         if (src.empty()) return u;
-        return with_source(u, g_.node(Op::CONST, src[slot].dtype(), {}, edge_value(g_, s_.value_choice)));
-      case 12: return with_source(u, g_.node(Op::CONST, source_of(u).dtype(), {}, g_.invalid().arg()));
+        return with_source(u, graph_.node(Op::CONST, src[slot].dtype(), {}, edge_arg(graph_, step_.value_choice)));
+      case 12: return with_source(u, graph_.node(Op::CONST, source_of(u).dtype(), {}, graph_.invalid().arg()));
       case 13:  // add a second range with the same axis
-        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
-          return with_source(u, g_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
+        if (UOp r = pick_node({Op::RANGE, Op::SPECIAL}, step_.other_position); r && r.num_src())
+          return with_source(u, graph_.node(r.op(), r.dtype(), size_const(r.src(0).dtype()), r.arg()));
         return u;
       case 14:
-        if (UOp r = pick({Op::RANGE, Op::SPECIAL}, s_.other_position); r && r.num_src())
-          return at_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
+        if (UOp r = pick_node({Op::RANGE, Op::SPECIAL}, step_.other_position); r && r.num_src())
+          return node_index_ = position(r), r.with_src(std::vector<UOp>{size_const(r.src(0).dtype())});
         return u;
       case 15:
         if (UOp part = nodes_.size() < kMutantNodes ? donated_subgraph() : UOp()) return with_source(u, part);
         return u;
       case 16: return source_of(u);
-      case 17: return g_.node(Op(s_.value_choice % kNumOps), u.dtype(), u, other().arg());
-      case 18: return u.rtag(edge_value(g_, s_.value_choice));
+      case 17: return graph_.node(Op(step_.value_choice % kNumOps), u.dtype(), u, other_node().arg());
+      case 18: return u.rtag(edge_arg(graph_, step_.value_choice));
       case 19:
         if (u.dtype().is_ptr() && !u.dtype().is_image())
           return u.with_dtype(u.dtype().base().ptr(edge_size(), u.dtype().addrspace()));
-        return with_source(u, other());
+        return with_source(u, other_node());
       case 20: return with_source(u, u);  // a new node with the old one as a source
-      case 21: return u.replace({.op = other().op(), .dtype = other().dtype()});
-      case 22: return src.assign(1 + s_.value_choice % 40, other()), u.with_src(src);
-      default: return with_source(u, source_of(other()));
+      case 21: return u.replace({.op = other_node().op(), .dtype = other_node().dtype()});
+      case 22: return src.assign(1 + step_.value_choice % 40, other_node()), u.with_src(src);
+      default: return with_source(u, source_of(other_node()));
     }
   }
 
   int64_t edge_size() {
     static constexpr int64_t kSizes[] = {0, 1, -1, 3, 1 << 20, int64_t(1) << 31, int64_t(1) << 40, int64_t(1) << 61,
                                          std::numeric_limits<int64_t>::max()};
-    return kSizes[s_.value_choice % std::size(kSizes)];
+    return kSizes[step_.value_choice % std::size(kSizes)];
   }
-  UOp size_const(DType dtype) { return g_.node(Op::CONST, dtype, {}, edge_value(g_, s_.value_choice)); }
+  UOp size_const(DType dtype) { return graph_.node(Op::CONST, dtype, {}, edge_arg(graph_, step_.value_choice)); }
   size_t position(UOp u) const { return size_t(std::find(nodes_.begin(), nodes_.end(), u) - nodes_.begin()); }
 
   UOp donated_subgraph() const {
-    UOp root = donor_ ? donor_(g_, s_.other_position) : UOp();
+    UOp root = donor_ ? donor_(graph_, step_.other_position) : UOp();
     if (!root) return root;
     std::vector<UOp> below = toposort(root);
-    return below[s_.value_choice % below.size()];
+    return below[step_.value_choice % below.size()];
   }
 
   void replace_node(UOp now) {
-    UOpMap<UOp> is(g_);
+    UOpMap<UOp> is(graph_);
     for (size_t i = 0; i < nodes_.size(); i++) {
       UOp u = nodes_[i];
-      if (i == at_) {
+      if (i == node_index_) {
         is[u] = now;
         continue;
       }
@@ -204,22 +204,22 @@ class Mutator {
   }
 
   void change_order() {
-    size_t to = s_.other_position % nodes_.size();
-    switch (s_.kind % kNumMutations) {
+    size_t to = step_.other_position % nodes_.size();
+    switch (step_.kind % kNumMutations) {
       case kNumMutations - 3:
-        if (nodes_.size() > 1) nodes_.erase(nodes_.begin() + int64_t(at_));
+        if (nodes_.size() > 1) nodes_.erase(nodes_.begin() + int64_t(node_index_));
         return;
-      case kNumMutations - 2: return std::swap(nodes_[at_], nodes_[to]);
-      default: nodes_.insert(nodes_.begin() + int64_t(to), UOp(nodes_[at_]));
+      case kNumMutations - 2: return std::swap(nodes_[node_index_], nodes_[to]);
+      default: nodes_.insert(nodes_.begin() + int64_t(to), UOp(nodes_[node_index_]));
     }
   }
 
-  Graph& g_;
+  Graph& graph_;
   std::vector<UOp> nodes_;
   bool is_list_;
-  const Donor& donor_;
-  MutationStep s_;
-  size_t at_ = 0;
+  const SubgraphDonor& donor_;
+  MutationStep step_;
+  size_t node_index_ = 0;
 };
 
 }  // namespace
@@ -231,12 +231,12 @@ std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes) {
 }
 
 Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
-                                      const Donor& donor) {
+                                      const SubgraphDonor& donor) {
   if (nodes.empty()) return nodes;
   return catch_failures([&] {
     Mutator mutator(std::move(nodes), is_list, donor);
     for (const MutationStep& step : steps) mutator.apply(step);
-    return std::move(mutator).take();
+    return std::move(mutator).take_nodes();
   });
 }
 

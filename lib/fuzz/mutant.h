@@ -25,11 +25,11 @@ inline constexpr int kNumMutations = 24;
 std::vector<MutationStep> steps_of_bytes(std::span<const uint8_t> bytes);
 
 // Builds graph `number` in `into`; returns its root, or the empty UOp if there is no such graph.
-using Donor = std::function<UOp(Graph& into, size_t number)>;
+using SubgraphDonor = std::function<UOp(Graph& into, size_t number)>;
 
 // Applies the steps to `nodes`, a toposort or, if `is_list` is set, a linear list. Ignores steps that do not fit.
 // Returns an error if a step makes an invalid dtype.
 Result<std::vector<UOp>> mutate_nodes(std::vector<UOp> nodes, bool is_list, std::span<const MutationStep> steps,
-                                      const Donor& donor);
+                                      const SubgraphDonor& donor);
 
 }  // namespace tgc

@@ -14,7 +14,7 @@ class RandomKernel {
 
   UOp make_ast() {
     std::vector<UOp> stores;
-    for (size_t n = chance(8) ? 2 : 1; n > 0; n--) stores.push_back(store());
+    for (size_t n = draw_one_in(8) ? 2 : 1; n > 0; n--) stores.push_back(make_store());
     return graph_.sink(stores);
   }
 
@@ -26,12 +26,12 @@ class RandomKernel {
     return z ^ z >> 31;
   }
   size_t draw_below(size_t n) { return size_t(next() % n); }
-  bool chance(size_t one_in) { return draw_below(one_in) == 0; }
+  bool draw_one_in(size_t one_in) { return draw_below(one_in) == 0; }
   template <class T>
   T random_item(std::initializer_list<T> choices) { return choices.begin()[draw_below(choices.size())]; }
 
   UOp new_range(AxisType type) {
-    if (chance(24))
+    if (draw_one_in(24))
       return graph_.range(graph_.variable("i", 1, random_item({7, 16, 32})), std::vector<Arg>{next_axis_++, type});
     return graph_.range(random_item({2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 33, 64, 100, 128, 256}), next_axis_++, type);
   }
@@ -43,7 +43,7 @@ class RandomKernel {
   UOp index_const(int64_t value) { return graph_.constant(dtypes::index, value); }
 
   // The row-major index over `ranges`, the innermost last. Sets `size` to the number of iterations.
-  UOp position(const std::vector<UOp>& ranges, int64_t& size) {
+  UOp row_major_position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;
     for (size_t i = ranges.size(); i-- > 0;) {
@@ -54,19 +54,19 @@ class RandomKernel {
     return out ? out : index_const(0);
   }
 
-  DType number() {
+  DType random_dtype() {
     return random_item({dtypes::float32, dtypes::float32, dtypes::float32, dtypes::int32, dtypes::float16,
                         dtypes::int32, dtypes::uint8, dtypes::bfloat16, dtypes::int64, dtypes::uint32, dtypes::bool_,
                         dtypes::int8});
   }
 
-  UOp load(DType dtype, const std::vector<UOp>& ranges) {
+  UOp random_load(DType dtype, const std::vector<UOp>& ranges) {
     std::vector<UOp> used;
     for (UOp r : ranges)
-      if (!chance(4)) used.push_back(r);
-    if (chance(3)) std::reverse(used.begin(), used.end());
+      if (!draw_one_in(4)) used.push_back(r);
+    if (draw_one_in(3)) std::reverse(used.begin(), used.end());
     int64_t size = 1;
-    UOp at = position(used, size), valid;
+    UOp at = row_major_position(used, size), valid;
     switch (draw_below(8)) {
       case 0: at = at / random_item<int64_t>({2, 3, 4, 7}); break;
       case 1: size = random_item<int64_t>({3, 4, 5, 8}), at = at % size; break;
@@ -86,61 +86,63 @@ class RandomKernel {
 
   Const random_literal(DType dtype) {
     if (dtypes::is_float(dtype)) return random_item({0.0, 1.0, -1.0, 0.5, 2.0, 3.25, -0.125, 1.4426950408889634});
-    if (dtypes::is_bool(dtype)) return chance(2);
+    if (dtypes::is_bool(dtype)) return draw_one_in(2);
     return random_item<int64_t>({0, 1, 2, 3, 5, 7, 8, 16, 100});
   }
 
-  UOp value(DType dtype, const std::vector<UOp>& ranges, int depth) {
-    if (depth <= 0 || chance(6)) return chance(5) ? graph_.constant(dtype, random_literal(dtype)) : load(dtype, ranges);
-    auto deeper = [&](DType d) { return value(d, ranges, depth - 1); };
-    if (chance(6)) {
-      DType from = number();
+  UOp random_value(DType dtype, const std::vector<UOp>& ranges, int depth) {
+    if (depth <= 0 || draw_one_in(6))
+      return draw_one_in(5) ? graph_.constant(dtype, random_literal(dtype)) : random_load(dtype, ranges);
+    auto deeper = [&](DType d) { return random_value(d, ranges, depth - 1); };
+    if (draw_one_in(6)) {
+      DType from = random_dtype();
       return from == dtype ? deeper(dtype) : deeper(from).cast(dtype);
     }
-    if (chance(8)) {
+    if (draw_one_in(8)) {
       UOp yes = deeper(dtype), no = deeper(dtype);
       return random_condition(ranges, depth - 1).where(yes, no);
     }
     if (dtypes::is_bool(dtype))
-      return chance(2) ? random_condition(ranges, depth - 1)
+      return draw_one_in(2) ? random_condition(ranges, depth - 1)
                        : deeper(dtype).alu(random_item({Op::AND, Op::OR, Op::XOR}), deeper(dtype));
     if (dtypes::is_float(dtype)) {
-      if (chance(3))
+      if (draw_one_in(3))
         return deeper(dtype).alu(random_item({Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::TRUNC}));
       return deeper(dtype).alu(random_item({Op::ADD, Op::MUL, Op::MAX, Op::ADD, Op::MUL}), deeper(dtype));
     }
-    if (chance(4))
+    if (draw_one_in(4))
       return deeper(dtype).alu(random_item({Op::IDIV, Op::MOD, Op::SHL, Op::SHR}),
                                graph_.constant(dtype, random_item<int64_t>({1, 2, 3, 4, 7})));
     return deeper(dtype).alu(random_item({Op::ADD, Op::MUL, Op::MAX, Op::AND, Op::OR, Op::XOR}), deeper(dtype));
   }
 
   UOp random_condition(const std::vector<UOp>& ranges, int depth) {
-    if (!ranges.empty() && chance(2)) {
+    if (!ranges.empty() && draw_one_in(2)) {
       UOp r = ranges[draw_below(ranges.size())];
       return r.lt(int64_t(1 + draw_below(8)));
     }
     DType dtype = random_item({dtypes::float32, dtypes::int32});
-    return value(dtype, ranges, depth).alu(random_item({Op::CMPLT, Op::CMPNE}), value(dtype, ranges, depth));
+    return random_value(dtype, ranges, depth)
+        .alu(random_item({Op::CMPLT, Op::CMPNE}), random_value(dtype, ranges, depth));
   }
 
-  UOp store() {
+  UOp make_store() {
     auto out = new_ranges(draw_below(4), AxisType::LOOP);
-    DType dtype = number();
+    DType dtype = random_dtype();
     UOp v;
-    if (chance(2)) {
+    if (draw_one_in(2)) {
       auto reduced = new_ranges(1 + draw_below(2), AxisType::REDUCE), all = out;
       all.insert(all.end(), reduced.begin(), reduced.end());
       DType inner = dtypes::is_bool(dtype) ? dtypes::int32 : dtype;
-      v = (chance(3) ? load(inner, all) * load(inner, all) : value(inner, all, 2))
+      v = (draw_one_in(3) ? random_load(inner, all) * random_load(inner, all) : random_value(inner, all, 2))
               .reduce(reduced, random_item({Op::ADD, Op::ADD, Op::MAX}));
-      if (chance(2)) v = v.alu(random_item({Op::ADD, Op::MUL}), value(inner, out, 2));
+      if (draw_one_in(2)) v = v.alu(random_item({Op::ADD, Op::MUL}), random_value(inner, out, 2));
       if (!(inner == dtype)) v = v.cast(dtype);
     } else {
-      v = value(dtype, out, int(1 + draw_below(4)));
+      v = random_value(dtype, out, int(1 + draw_below(4)));
     }
     int64_t size = 1;
-    UOp at = position(out, size);
+    UOp at = row_major_position(out, size);
     UOp buffer = graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(size), {}, Arg(next_buffer_++));
     return buffer.index_ptr(at).store(v).end(out);
   }

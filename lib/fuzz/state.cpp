@@ -23,20 +23,20 @@ constexpr std::pair<const char*, std::string FuzzFinding::*> kTexts[] = {
     {"branch", &FuzzFinding::branch},   {"said", &FuzzFinding::message},   {"name", &FuzzFinding::name},
     {"again", &FuzzFinding::repro_command}, {"file", &FuzzFinding::file}, {"known", &FuzzFinding::known_entry}};
 
-FuzzFinding finding_of(const Json& from) {
+FuzzFinding finding_from_json(const Json& from) {
   FuzzFinding out;
   for (auto& [name, text] : kTexts) out.*text = from.at(name).get<std::string>();
   out.graph_number = from.at("graph"), out.num_graphs = from.at("times"), out.num_nodes = from.at("nodes");
   return out;
 }
 
-ParentGraph ancestor_of(const Json& from) {
+ParentGraph parent_from_json(const Json& from) {
   return {parse_recipe(from.at("name").get<std::string>()).value_or_throw(),
           {from.at("ast"), from.at("settings").get<GoldenSettings>(), from.at("target")}};
 }
 
 // Throws Failure for another campaign's state, and the JSON parser's exception for a missing or wrong member.
-CampaignState state_of(const Json& from, const std::string& path, const CampaignKey& of) {
+CampaignState state_from_json(const Json& from, const std::string& path, const CampaignKey& of) {
   const Json& campaign = from.at("campaign");
   if (CampaignKey its{campaign.at("seed"), campaign.at("goldens")}; its != of)
     throw Failure(Diag{.message = its.seed == of.seed ? "it is of a campaign that grows from other golden files"
@@ -46,8 +46,8 @@ CampaignState state_of(const Json& from, const std::string& path, const Campaign
                     .unfinished_graph_numbers = from.at("unfinished"),
                     .rule_counts = from.at("counts"),
                     .applied_rules = from.at("noted")};
-  for (const Json& one : from.at("rare")) out.rare_graphs.push_back(ancestor_of(one));
-  for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_of(one));
+  for (const Json& one : from.at("rare")) out.rare_graphs.push_back(parent_from_json(one));
+  for (auto& [key, one] : from.at("findings").items()) out.findings.emplace(key, finding_from_json(one));
   for (auto& [name, count] : kCounts) out.report.*count = from.at("so_far").at(name);
   out.report.seconds = from.at("so_far").at("seconds");
   return out;
@@ -89,7 +89,7 @@ Result<CampaignState> read_fuzz_state(const std::string& path, const CampaignKey
   return catch_failures([&] {
     const std::string text = std::move(read_file(path).value_or_throw());
     try {
-      return state_of(Json::parse(text), path, of);
+      return state_from_json(Json::parse(text), path, of);
     } catch (const Json::exception& e) {
       throw Failure(Diag{.message = std::string("no state of a campaign: ") + e.what(), .file = path,
                          .expected = "a file that `tgc fuzz --state` wrote, or none"});

@@ -16,7 +16,7 @@ UOp buffer_of(UOp u) {
   return u;
 }
 
-size_t first_ended(UOp u) {
+size_t first_ended_source(UOp u) {
   if (u.in({Op::END, Op::STAGE, Op::REDUCE})) return 1;
   return u.is(Op::WMMA) ? 3 : u.num_src();
 }
@@ -41,7 +41,7 @@ void Importer::find_accumulators(std::span<const UOp> nodes) {
       if (is_group_range(u)) of_node.insert(u);
       for (UOp s : u.src()) of_node.insert(open[s].begin(), open[s].end());
       auto close = [&](UOp end) {
-        for (UOp r : end.src().subspan(std::min(first_ended(end), end.num_src()))) of_node.erase(r);
+        for (UOp r : end.src().subspan(std::min(first_ended_source(end), end.num_src()))) of_node.erase(r);
       };
       close(u);
       if (u.is(Op::AFTER) && u.num_src())

@@ -56,7 +56,7 @@ size_t axis(int64_t n, size_t count) {
   return size_t(n);
 }
 
-Arg item(Arg tuple, size_t n) {
+Arg tuple_item(Arg tuple, size_t n) {
   if (!tuple.is_tuple()) throw Refusal{"its arg " + tuple.repr() + " is no tuple"};
   if (n >= tuple.items().size()) refuse_index(n, tuple.items().size());
   return tuple[n];
@@ -67,7 +67,7 @@ int64_t checked_integer(Arg arg) {
   return arg.as_int().int64_or_throw("an arg");
 }
 
-int64_t slot(Arg arg) {
+int64_t checked_slot(Arg arg) {
   const int64_t n = arg.is_integral() ? checked_integer(arg) : -1;
   if (n < 0 || n > kMaxSlot) throw Refusal{"its slot " + arg.repr() + " is out of range"};
   return n;

@@ -72,12 +72,12 @@ int64_t product(std::span<const int64_t> sizes);
 // Returns `n`. Throws Refusal unless 0 <= n < count.
 size_t axis(int64_t n, size_t count);
 // Throws Refusal if `tuple` is no tuple or has no item `n`.
-Arg item(Arg tuple, size_t n);
+Arg tuple_item(Arg tuple, size_t n);
 // Throws Refusal if `arg` is no integer, Failure if it does not fit into 64 bits.
 int64_t checked_integer(Arg arg);
 // Throws Refusal unless `arg` is an integer from 0 to kMaxSlot; Failure if it is an integer of more than 64 bits.
 inline constexpr int64_t kMaxSlot = 1 << 20;
-int64_t slot(Arg arg);
+int64_t checked_slot(Arg arg);
 // Returns the number of elements of a vector. Throws Refusal unless it is in 1..65536.
 int64_t count_of_dtype(DType dtype);
 // Returns the sources of `u` from `n` on. Throws Refusal if `u` has fewer than `n` sources.

@@ -47,15 +47,16 @@ TEST_CASE("checked: arithmetic refuses what does not fit 64 bits") {
 TEST_CASE("checked: numbers in args") {
   Graph graph;
   const Arg pair = graph.tuple({3, graph.str("x")});
-  CHECK(checked_integer(item(pair, 0)) == 3);
-  CHECK_THROWS_AS(item(pair, 2), Refusal);
-  CHECK_THROWS_AS(item(Arg(5), 0), Refusal);
-  CHECK_THROWS_AS(checked_integer(item(pair, 1)), Refusal);
+  CHECK(checked_integer(tuple_item(pair, 0)) == 3);
+  CHECK_THROWS_AS(tuple_item(pair, 2), Refusal);
+  CHECK_THROWS_AS(tuple_item(Arg(5), 0), Refusal);
+  CHECK_THROWS_AS(checked_integer(tuple_item(pair, 1)), Refusal);
   CHECK(axis(2, 3) == 2);
   CHECK_THROWS_AS(axis(3, 3), Refusal);
   CHECK_THROWS_AS(axis(-1, 3), Refusal);
-  CHECK(slot(Arg(7)) == 7);
-  for (int64_t n : {int64_t(-1), int64_t(INT32_MIN), kMaxSlot + 1, INT64_MAX}) CHECK_THROWS_AS(slot(Arg(n)), Refusal);
+  CHECK(checked_slot(Arg(7)) == 7);
+  for (int64_t n : {int64_t(-1), int64_t(INT32_MIN), kMaxSlot + 1, INT64_MAX})
+    CHECK_THROWS_AS(checked_slot(Arg(n)), Refusal);
   CHECK(count_of_dtype(dtypes::float32.vec(4)) == 4);
   CHECK_THROWS_AS(sources_from(graph.constant(dtypes::int32, 1), 1), Refusal);
 }

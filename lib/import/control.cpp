@@ -13,13 +13,13 @@ AxisType axis_type(Arg arg) {
   throw Refusal{"its axis type " + arg.repr() + " is unknown"};
 }
 
-Type integer_type(UOp u) {
+ElementType integer_type(UOp u) {
   if (u.dtype() == dtypes::void_ || !u.num_src()) throw Refusal{"it is a loop without a bound"};
   return Importer::type_of(u.dtype());
 }
 
 // Throws Refusal unless `source` is a buffer or has one value.
-UOp node_of(Importer& im, UOp source) {
+UOp buffer_or_scalar(Importer& im, UOp source) {
   const Value& v = im[source];
   if (v.view) return v.view->buffer;
   if (v.elements.size() != 1) throw Refusal{"its source is a vector"};
@@ -29,7 +29,7 @@ UOp node_of(Importer& im, UOp source) {
 }  // namespace
 
 Value make_range(Importer& im, UOp u) {
-  const Type type = integer_type(u);
+  const ElementType type = integer_type(u);
   Arg arg = u.arg();
   if (!arg.is_int() && (!arg.is_tuple() || arg.items().size() < 2))
     throw Refusal{"its arg " + arg.repr() + " is unknown"};
@@ -39,20 +39,20 @@ Value make_range(Importer& im, UOp u) {
   if (is_type == ids.end()) throw Refusal{"its arg " + arg.repr() + " is unknown"};
   *is_type = axis_type(*is_type);
   std::vector<UOp> src{im.scalar(u.src(0), type.dtype)};
-  for (UOp s : sources_from(u, 1)) src.push_back(node_of(im, s));
+  for (UOp s : sources_from(u, 1)) src.push_back(buffer_or_scalar(im, s));
   UOp node = im.new_graph.node(Op::RANGE, type.dtype, src, im.new_graph.tuple(ids));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 // The range over the devices becomes a variable, because each device runs the kernel with its own number.
 Value make_device_range(Importer& im, UOp u) {
-  const Type type = integer_type(u);
+  const ElementType type = integer_type(u);
   UOp node = im.new_graph.variable("_device_num", 0, im.size(u.src(0)) - 1, type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
 
 Value make_special(Importer& im, UOp u) {
-  const Type type = integer_type(u);
+  const ElementType type = integer_type(u);
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   UOp node = im.new_graph.special(im.scalar(u.src(0), type.dtype), u.arg().text(), type.dtype);
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
@@ -67,7 +67,7 @@ Value make_end(Importer& im, UOp u) {
       if (op_in_backward_slice_with_self(e.node, {Op::RANGE, Op::SPECIAL}) && !std::ranges::count(ranges, e.node))
         ranges.push_back(e.node);
   }
-  return Importer::node(node_of(im, u.src(0)).end(ranges));
+  return Importer::node(buffer_or_scalar(im, u.src(0)).end(ranges));
 }
 
 // ENDRANGE(range) ends a range in a linear list.
@@ -77,7 +77,7 @@ Value make_end_range(Importer& im, UOp u) { return Importer::node(im.new_graph.n
 Value make_after(Importer& im, UOp u) {
   std::vector<UOp> others;
   for (UOp s : sources_from(u, 1))
-    if (!im.is_outside_range(s, u)) others.push_back(node_of(im, s));
+    if (!im.is_outside_range(s, u)) others.push_back(buffer_or_scalar(im, s));
   Value out = im[u.src(0)];
   if (others.empty()) return out;
   if (out.view) out.view->buffer = out.view->buffer.after(others);
@@ -99,7 +99,7 @@ Arg kernel_info(Importer& im, UOp u) {
 
 Value make_sink(Importer& im, UOp u) {
   std::vector<UOp> src;
-  for (UOp s : u.src()) src.push_back(node_of(im, s));
+  for (UOp s : u.src()) src.push_back(buffer_or_scalar(im, s));
   return Importer::node(im.new_graph.sink(src, kernel_info(im, u)));
 }
 
@@ -108,7 +108,7 @@ Value make_order(Importer& im, UOp u) {
   if (u.is(Op::NOOP) && u.dtype() != dtypes::void_ && u.num_src()) return im[u.src(0)];
   std::vector<UOp> src;
   for (UOp s : u.is(Op::IF) ? u.src().first(1) : u.src()) {
-    UOp n = u.is(Op::IF) ? im.scalar(s, dtypes::bool_) : node_of(im, s);
+    UOp n = u.is(Op::IF) ? im.scalar(s, dtypes::bool_) : buffer_or_scalar(im, s);
     if (!u.is(Op::GROUP) || !std::ranges::count(src, n)) src.push_back(n);
   }
   return Importer::node(im.new_graph.node(u.op(), dtypes::void_, src));
@@ -116,10 +116,11 @@ Value make_order(Importer& im, UOp u) {
 
 // The arg is source code in the target's language.
 Value make_custom(Importer& im, UOp u) {
-  const Type type = u.dtype() == dtypes::void_ ? Type{dtypes::void_} : Importer::type_of(u.dtype());
+  const ElementType type = u.dtype() == dtypes::void_ ? ElementType{dtypes::void_} : Importer::type_of(u.dtype());
   if (!u.arg().is_str()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
   std::vector<UOp> src;
-  for (UOp s : u.src()) src.push_back(im[s].dtype == dtypes::void_ || im[s].view ? node_of(im, s) : im.scalar(s));
+  for (UOp s : u.src())
+    src.push_back(im[s].dtype == dtypes::void_ || im[s].view ? buffer_or_scalar(im, s) : im.scalar(s));
   return Importer::node(im.new_graph.node(u.op(), type.dtype, src, im.new_graph.str(u.arg().text())), type.dtype);
 }
 

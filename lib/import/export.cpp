@@ -13,21 +13,21 @@ namespace {
 
 class Exporter {
  public:
-  explicit Exporter(Release release) : graph(std::make_shared<Graph>()), to(*graph), release(release) {
-    to.set_release(release);
+  explicit Exporter(Release release) : graph(std::make_shared<Graph>()), new_graph(*graph), release(release) {
+    new_graph.set_release(release);
   }
 
   // The sources of `u` must have nodes already. Throws Refusal if `u` cannot be written.
-  void add(UOp u);
-  UOp operator[](UOp u) const { return made_.at(u.id()); }
-  std::vector<UOp> sources(UOp u) const {
+  void export_node(UOp u);
+  UOp operator[](UOp u) const { return exported_nodes_.at(u.id()); }
+  std::vector<UOp> exported_sources(UOp u) const {
     std::vector<UOp> out;
     for (UOp s : u.src()) out.push_back((*this)[s]);
     return out;
   }
-  UOp size(Int value) { return to.node(Op::CONST, weakint(), {}, Arg(value)); }
-  UOp invalid() {
-    return to.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
+  UOp size(Int value) { return new_graph.node(Op::CONST, weakint(), {}, Arg(value)); }
+  UOp invalid_node() {
+    return new_graph.node(Op::CONST, release >= Release::v0_14 ? dtypes::bool_ : weakint(), {}, Const::invalid());
   }
 
   static DType dtype(DType d) {
@@ -40,72 +40,74 @@ class Exporter {
 
   // Returns an instance of a dataclass that 0.12.0 does not have. A field with an empty name is positional.
   Arg record(std::string_view name, std::initializer_list<std::pair<std::string_view, Arg>> fields) {
-    std::vector<Arg> names, items{to.str(name), Arg()};
-    for (auto& [field, value] : fields) names.push_back(to.str(field)), items.push_back(value);
-    items[1] = to.tuple(names);
-    return to.record(RecordClass::Open, items);
+    std::vector<Arg> names, items{new_graph.str(name), Arg()};
+    for (auto& [field, value] : fields) names.push_back(new_graph.str(field)), items.push_back(value);
+    items[1] = new_graph.tuple(names);
+    return new_graph.record(RecordClass::Open, items);
   }
 
   const std::shared_ptr<Graph> graph;
-  Graph& to;
+  Graph& new_graph;
   const Release release;
 
  private:
-  std::unordered_map<uint32_t, UOp> made_;
+  std::unordered_map<uint32_t, UOp> exported_nodes_;
 };
 
 UOp export_same(Exporter& ex, UOp u) {
   if (!has_op(ex.release, u.op())) throw Refusal{"tinygrad " + std::string(name_of(ex.release)) + " has no such op"};
   if (u.dtype().is_value() && u.dtype().count() != 1) throw Refusal{std::string(u.dtype().repr()) + " is a vector"};
-  return ex.to.node(u.op(), Exporter::dtype(u.dtype()), ex.sources(u), copy_arg(ex.to, u.arg()));
+  return ex.new_graph.node(u.op(), Exporter::dtype(u.dtype()), ex.exported_sources(u), copy_arg(ex.new_graph, u.arg()));
 }
 
 UOp export_buffer(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
   if (u.dtype().size() < 0) throw Refusal{"its size is unknown"};
-  if (ex.release == Release::v0_13) return ex.to.node(Op::PARAM, u.dtype(), {}, u.arg());
-  return ex.to.node(Op::PARAM, dtype, {ex.size(Int(u.dtype().size()))},
-                    ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"device", ex.to.str("CPU")}}));
+  if (ex.release == Release::v0_13) return ex.new_graph.node(Op::PARAM, u.dtype(), {}, u.arg());
+  return ex.new_graph.node(
+      Op::PARAM, dtype, {ex.size(Int(u.dtype().size()))},
+      ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"device", ex.new_graph.str("CPU")}}));
 }
 
 // DEFINE_LOCAL and DEFINE_REG are the same ops in 0.13, and BUFFERs with an address space since 0.14.
 UOp export_local(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
   if (!u.arg().is_int()) throw Refusal{"its arg " + u.arg().repr() + " is no number"};
-  if (ex.release == Release::v0_13) return ex.to.node(u.op(), u.dtype(), {}, u.arg());
+  if (ex.release == Release::v0_13) return ex.new_graph.node(u.op(), u.dtype(), {}, u.arg());
   const Arg space(u.is(Op::DEFINE_LOCAL) ? AddrSpace::LOCAL : AddrSpace::REG);
-  return ex.to.node(Op::BUFFER, dtype, {ex.size(Int(u.dtype().size()))},
-                    ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"addrspace", space}}));
+  return ex.new_graph.node(Op::BUFFER, dtype, {ex.size(Int(u.dtype().size()))},
+                           ex.record("ParamArg", {{"", u.arg()}, {"", Arg(dtype)}, {"addrspace", space}}));
 }
 
 UOp export_variable(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
-  const Arg name = ex.to.str(u.arg()[0].text()), least = u.arg()[1], most = u.arg()[2];
-  if (ex.release == Release::v0_13) return ex.to.node(Op::DEFINE_VAR, dtype, {}, ex.to.tuple({name, least, most}));
+  const Arg name = ex.new_graph.str(u.arg()[0].text()), least = u.arg()[1], most = u.arg()[2];
+  if (ex.release == Release::v0_13)
+    return ex.new_graph.node(Op::DEFINE_VAR, dtype, {}, ex.new_graph.tuple({name, least, most}));
   const Arg arg = ex.record("ParamArg", {{"", Arg(-1)},
                                          {"", Arg(dtype)},
-                                         {"vmin_vmax", ex.to.tuple({least, most})},
+                                         {"vmin_vmax", ex.new_graph.tuple({least, most})},
                                          {"multiple_of", Arg(1)},
                                          {"name", name},
-                                         {"addrspace", ex.to.raw_arg("AddrSpace.ALU")}});
-  return ex.to.node(Op::PARAM, dtype, {ex.to.node(Op::STACK)}, arg);
+                                         {"addrspace", ex.new_graph.raw_arg("AddrSpace.ALU")}});
+  return ex.new_graph.node(Op::PARAM, dtype, {ex.new_graph.node(Op::STACK)}, arg);
 }
 
 UOp export_const(Exporter& ex, UOp u) {
-  if (u.arg().is_invalid()) return ex.invalid();
+  if (u.arg().is_invalid()) return ex.invalid_node();
   if (!u.arg().is_const()) throw Refusal{"its value " + u.arg().repr() + " is no number"};
   // 0.14 rounds a float constant when it makes the constant, and its later stages rely on that
   const bool rounds = ex.release >= Release::v0_14 && u.dtype().is_value() && dtypes::is_float(u.dtype());
   const Arg value = rounds ? Arg(truncate(u.arg().to_const(), u.dtype())) : u.arg();
-  return ex.to.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.to, value));
+  return ex.new_graph.node(Op::CONST, Exporter::dtype(u.dtype()), {}, const_float(ex.new_graph, value));
 }
 
 UOp export_index(Exporter& ex, UOp u) {
   if (u.num_src() < 2 || u.num_src() > 3) throw Refusal{"it has " + std::to_string(u.num_src()) + " sources"};
   UOp at = ex[u.src(1)];
-  if (u.num_src() == 3) at = ex.to.node(Op::WHERE, at.dtype(), {ex[u.src(2)], at, ex.invalid()});
-  return ex.to.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
+  if (u.num_src() == 3) at = ex.new_graph.node(Op::WHERE, at.dtype(), {ex[u.src(2)], at, ex.invalid_node()});
+  return ex.new_graph.node(Op::INDEX, Exporter::dtype(u.dtype()), {ex[u.src(0)], at});
 }
 
 // IDIV and MOD round to 0. For indices that are not negative, FLOORDIV and FLOORMOD are equal, and tinygrad has more
@@ -114,7 +116,7 @@ UOp export_division(Exporter& ex, UOp u) {
   const bool rounds_down =
       u.dtype() == dtypes::index && py_less_equal(0, u.src(0).vmin()) && py_less(0, u.src(1).vmin());
   const Op op = u.is(Op::IDIV) ? (rounds_down ? Op::FLOORDIV : Op::CDIV) : rounds_down ? Op::FLOORMOD : Op::CMOD;
-  return ex.to.node(op, Exporter::dtype(u.dtype()), ex.sources(u));
+  return ex.new_graph.node(op, Exporter::dtype(u.dtype()), ex.exported_sources(u));
 }
 
 bool is_number(UOp u, int64_t value) { return u.is(Op::CONST) && py_equal(u.arg().to_const(), value); }
@@ -147,7 +149,7 @@ UOp floor_division_of(Exporter& ex, UOp u) {
     if (!(a.src(1).arg().as_int() == -correction.arg().as_int() * b.arg().as_int())) return {};
     a = a.src(0);
   }
-  return ex.to.node(divides ? Op::FLOORDIV : Op::FLOORMOD, Exporter::dtype(u.dtype()), {ex[a], ex[b]});
+  return ex.new_graph.node(divides ? Op::FLOORDIV : Op::FLOORMOD, Exporter::dtype(u.dtype()), {ex[a], ex[b]});
 }
 
 UOp export_sum(Exporter& ex, UOp u) {
@@ -156,8 +158,9 @@ UOp export_sum(Exporter& ex, UOp u) {
 }
 
 UOp export_reduce(Exporter& ex, UOp u) {
-  const Arg axes = ex.release == Release::v0_13 ? ex.to.tuple({}) : Arg(0);
-  return ex.to.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple({u.arg(), axes}));
+  const Arg axes = ex.release == Release::v0_13 ? ex.new_graph.tuple({}) : Arg(0);
+  return ex.new_graph.node(Op::REDUCE, Exporter::dtype(u.dtype()), ex.exported_sources(u),
+                           ex.new_graph.tuple({u.arg(), axes}));
 }
 
 // Since 0.14, a loop has the axis type WEAK until an optimization gives it another type.
@@ -165,34 +168,34 @@ UOp export_range(Exporter& ex, UOp u) {
   std::vector<Arg> ids;
   for (Arg a : u.arg().items()) {
     const bool is_loop = a.kind() == Arg::Kind::AxisType && a.axis_type() == AxisType::LOOP;
-    ids.push_back(is_loop && ex.release >= Release::v0_14 ? ex.to.raw_arg("AxisType.WEAK") : a);
+    ids.push_back(is_loop && ex.release >= Release::v0_14 ? ex.new_graph.raw_arg("AxisType.WEAK") : a);
   }
-  return ex.to.node(Op::RANGE, Exporter::dtype(u.dtype()), ex.sources(u), ex.to.tuple(ids));
+  return ex.new_graph.node(Op::RANGE, Exporter::dtype(u.dtype()), ex.exported_sources(u), ex.new_graph.tuple(ids));
 }
 
 UOp export_sink(Exporter& ex, UOp u) {
-  const Arg none = ex.to.tuple({});
-  const Arg info = u.arg().is_none()
-                       ? ex.to.record(RecordClass::KernelInfo, {ex.to.str("test"), none, Arg(false), none, Arg()})
-                       : copy_arg(ex.to, u.arg());
-  return ex.to.node(Op::SINK, dtypes::void_, ex.sources(u), info);
+  const Arg none = ex.new_graph.tuple({});
+  const Arg info = u.arg().is_none() ? ex.new_graph.record(RecordClass::KernelInfo,
+                                                           {ex.new_graph.str("test"), none, Arg(false), none, Arg()})
+                                     : copy_arg(ex.new_graph, u.arg());
+  return ex.new_graph.node(Op::SINK, dtypes::void_, ex.exported_sources(u), info);
 }
 
 UOp export_cast(Exporter& ex, UOp u) {
   const DType dtype = Exporter::dtype(u.dtype());
-  return ex.to.node(u.op(), dtype, ex.sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
+  return ex.new_graph.node(u.op(), dtype, ex.exported_sources(u), ex.release >= Release::v0_14 ? Arg(dtype) : Arg());
 }
 
-// `refused`: why the ops cannot be written, if `make` is null. The comments in the table show tgc's node -> the node of
-// 0.14.
-struct Downgrade {
+// `refusal_reason`: why the ops cannot be written, if `make` is null. The comments in the table show tgc's node -> the
+// node of 0.14.
+struct OpDowngrade {
   std::string_view name;
   OpSet ops;
   UOp (*make)(Exporter& ex, UOp u) = nullptr;
-  std::string_view refused = {};
+  std::string_view refusal_reason = {};
 };
 
-constexpr Downgrade kDowngrades[] = {
+constexpr OpDowngrade kDowngrades[] = {
     // DEFINE_GLOBAL dtype.ptr(size), slot -> PARAM(size; slot, dtype)
     {.name = "define-global", .ops = Op::DEFINE_GLOBAL, .make = export_buffer},
     // DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot -> BUFFER(size; slot, dtype, LOCAL or REG)
@@ -214,16 +217,16 @@ constexpr Downgrade kDowngrades[] = {
     {.name = "cast", .ops = {Op::CAST, Op::BITCAST}, .make = export_cast},
     {.name = "memory", .ops = {Op::LOAD, Op::STORE}, .make = export_same},
     {.name = "order", .ops = {Op::END, Op::AFTER, Op::GROUP, Op::NOOP, Op::BARRIER, Op::SPECIAL}, .make = export_same},
-    {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .refused = "it is source code"},
+    {.name = "custom", .ops = {Op::CUSTOM, Op::CUSTOMI}, .refusal_reason = "it is source code"},
     {.name = "vector", .ops = {Op::VECTORIZE, Op::GEP, Op::VCONST, Op::CAT, Op::PTRCAT, Op::WMMA},
-     .refused = "it is a vector"},
+     .refusal_reason = "it is a vector"},
 };
 
-void Exporter::add(UOp u) {
-  auto row = std::ranges::find_if(kDowngrades, [&](const Downgrade& d) { return d.ops.contains(u.op()); });
+void Exporter::export_node(UOp u) {
+  auto row = std::ranges::find_if(kDowngrades, [&](const OpDowngrade& d) { return d.ops.contains(u.op()); });
   if (row == std::end(kDowngrades)) throw Refusal{"it is no op of a kernel's AST"};
-  if (!row->make) throw Refusal{std::string(row->refused)};
-  made_.emplace(u.id(), row->make(*this, u));
+  if (!row->make) throw Refusal{std::string(row->refusal_reason)};
+  exported_nodes_.emplace(u.id(), row->make(*this, u));
 }
 
 }  // namespace
@@ -240,7 +243,7 @@ Result<ExportedGraph> export_ast(UOp root, Release release) {
   };
   import::Exporter ex(release);
   try {
-    for (UOp u : toposort(root)) at = u, ex.add(u);
+    for (UOp u : toposort(root)) at = u, ex.export_node(u);
   } catch (const import::Refusal& refusal) {
     return refuse(refusal.reason);
   } catch (const Failure& failure) {

@@ -35,7 +35,7 @@ DType common_dtype(const Value& a, const Value& b) {
   return weak.is_weak && other.is_weak ? dtypes::float32 : other.dtype;
 }
 
-double rounding_of(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa_bits); }
+double rounding_error(DType d) { return std::ldexp(0.5, -dtypes::finfo(d).mantissa_bits); }
 
 // An element that may be Invalid becomes WHERE(condition, number, Invalid).
 std::vector<UOp> scalars_of(Importer& im, UOp u, DType dtype) {
@@ -151,7 +151,7 @@ Result<SidesImporter::ImportedSides> SidesImporter::import(UOp before, UOp after
       if (left.size() > 1 && !after.is(Op::CONST) && broadcast_shape(a) != broadcast_shape(b)) return out;
       for (size_t i = 0; i < left.size(); i++) out.pairs.emplace_back(left[i], right[i]);
       if (!(a.dtype == b.dtype) && !a.is_weak && !b.is_weak && dtypes::is_float(a.dtype) && dtypes::is_float(b.dtype))
-        out.tolerance = 1.01 * std::max(rounding_of(a.dtype), rounding_of(b.dtype));
+        out.tolerance = 1.01 * std::max(rounding_error(a.dtype), rounding_error(b.dtype));
       return out;
     } catch (const Refusal& refusal) {
       throw Failure(refusal.reason);

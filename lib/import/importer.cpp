@@ -27,7 +27,7 @@ std::optional<int64_t> tagged_word(UOp u) {
   return word.as_int().small_value();
 }
 
-void take_word(Importer& im, UOp u, Value& value) {
+void extract_tagged_word(Importer& im, UOp u, Value& value) {
   const bool is_unsigned = value.dtype == dtypes::uint64;
   if (value.view || value.is_weak || !(is_unsigned || value.dtype == dtypes::int64)) return;
   const auto word = tagged_word(u);
@@ -50,7 +50,7 @@ void Importer::import(UOp u) {
   throw_if_late();
   const size_t first = new_graph.size();
   Value value = row->make(*this, u);
-  take_word(*this, u, value);
+  extract_tagged_word(*this, u, value);
   check_made_nodes(first);
   num_elements_ += int64_t(value.elements.size());
   if (num_elements_ > kMaxAllElements) throw Refusal{"the values of the graph have too many elements"};
@@ -70,7 +70,7 @@ void Importer::check_made_nodes(size_t first) const {
   }
 }
 
-Type Importer::type_of(DType original) {
+ElementType Importer::type_of(DType original) {
   const DType scalar = original.is_value() ? original.scalar() : original;
   if (scalar == weakint() || scalar == dtypes::index) return {dtypes::index, true};
   if (scalar == weakfloat()) return {dtypes::float32, true};
@@ -78,7 +78,7 @@ Type Importer::type_of(DType original) {
   return {scalar};
 }
 
-Type Importer::joined_type(UOpSpan sources) const {
+ElementType Importer::joined_type(UOpSpan sources) const {
   std::vector<DType> floats, ints;
   bool has_weakint = false, has_weakfloat = false;
   for (UOp s : sources) {
@@ -123,7 +123,7 @@ UOp Importer::index_node(const ValueElement& place, DType dtype) {
     return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node, place.valid});
   return new_graph.node(Op::INDEX, dtype, {place.buffer, place.node.valid(place.valid)});
 }
-UOp Importer::read(const ValueElement& place) { return index_node(place, place.buffer.dtype().base()); }
+UOp Importer::index_value(const ValueElement& place) { return index_node(place, place.buffer.dtype().base()); }
 UOp Importer::pointer(const ValueElement& place) { return index_node(place, place.buffer.dtype()); }
 
 CheckedList<ValueElement> Importer::elements_of_source(UOp source) {
@@ -162,7 +162,7 @@ Value Importer::number_value(UOp source, DType dtype) {
             .dtype = dtype,
             .is_weak = v.is_weak};
   for (ValueElement& e : out.elements) {
-    if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : read(e)};
+    if (e.buffer) e = {is_false(e.valid) ? literal(v.dtype, Const(0)) : index_value(e)};
     e.node = convert_node(e.node, dtype, v.is_weak);
   }
   return out;
@@ -196,63 +196,63 @@ int64_t Importer::size(UOp source) {
 
 namespace {
 
-class Walk {
+class GraphImporter {
  public:
-  explicit Walk(const Settings& settings) : im_(settings) {}
+  explicit GraphImporter(const Settings& settings) : importer_(settings) {}
 
   ImportedGraph graph(UOp root) {
-    root = im_.known_ops.replace_nodes(root);
+    root = importer_.known_ops.replace_nodes(root);
     const std::vector<UOp> nodes = toposort(root);
-    if (has_views(nodes)) return finish({.root = import_views(im_, root, at)});
-    im_.find_accumulators(nodes);
+    if (has_views(nodes)) return finish({.root = import_views(importer_, root, current_node)});
+    importer_.find_accumulators(nodes);
     for (UOp u : nodes) import(u);
-    if (im_[root].elements.size() != 1) throw Refusal{"it is no kernel"};
-    return finish({.root = im_[root].elements[0].node});
+    if (importer_[root].elements.size() != 1) throw Refusal{"it is no kernel"};
+    return finish({.root = importer_[root].elements[0].node});
   }
 
   // The imported list has each node after the new nodes that it needs. IFs that differ only in the gated address become
   // one node, which is in the list once for each recorded IF. The same holds for their ENDIFs.
   ImportedGraph list(std::span<const UOp> recorded) {
-    im_.is_list = true;
+    importer_.is_list = true;
     std::vector<UOp> nodes;
-    for (UOp u : recorded) nodes.push_back(im_.known_ops.replace_nodes(u));
-    UOpSet listed(im_.new_graph);
+    for (UOp u : recorded) nodes.push_back(importer_.known_ops.replace_nodes(u));
+    UOpSet listed(importer_.new_graph);
     ImportedGraph out;
     auto push = [&](UOp node) {
       for (UOp n : toposort(node, [&](UOp s) { return s == node || !listed.contains(s); }))
         if (listed.insert(n) || (n == node && n.in({Op::IF, Op::ENDIF}))) out.list.push_back(n);
     };
     for (UOp u : nodes) {
-      for (UOp s : toposort(u, [&](UOp n) { return !im_.has_value(n); })) import(s);
-      const Value& value = im_[u];
+      for (UOp s : toposort(u, [&](UOp n) { return !importer_.has_value(n); })) import(s);
+      const Value& value = importer_[u];
       // add addresses here, because their first use may be inside of a range and another use after its end
       if (value.view) push(value.view->buffer);
       for (const ValueElement& e : value.elements)
-        if (!is_false(e.valid)) push(e.buffer ? im_.pointer(e) : e.node);
-      im_.origins->record_origin(im_.new_graph, im_.known_ops.original(u));
+        if (!is_false(e.valid)) push(e.buffer ? importer_.pointer(e) : e.node);
+      importer_.origins->record_origin(importer_.new_graph, importer_.known_ops.original(u));
     }
     if (out.list.empty()) throw Failure("the list has no nodes");
     out.root = out.list.back();
     return finish(std::move(out));
   }
 
-  UOp original() const { return im_.known_ops.original(at); }
-  UOp at;  // the node that is being imported; KnownOps may have made it
+  UOp original() const { return importer_.known_ops.original(current_node); }
+  UOp current_node;  // the node that is being imported; KnownOps may have made it
 
  private:
   void import(UOp u) {
-    at = u;
-    im_.import(u);
+    current_node = u;
+    importer_.import(u);
   }
   ImportedGraph finish(ImportedGraph out) {
-    out.graph = im_.graph;
-    out.origins = im_.origins;
+    out.graph = importer_.graph;
+    out.origins = importer_.origins;
     auto wrong = out.list.empty() ? first_malformed_below(out.root) : first_malformed_node(out.list);
     if (!wrong) return out;
-    if (UOp origin = out.origins->original_of_node(wrong->node)) at = origin;
+    if (UOp origin = out.origins->original_of_node(wrong->node)) current_node = origin;
     throw Refusal{"the imported node is not well formed: " + wrong->message};
   }
-  Importer im_;
+  Importer importer_;
 };
 
 }  // namespace
@@ -272,7 +272,7 @@ Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Se
     list = list_of_program(root);
     root = root.src(0);
   }
-  import::Walk walk(settings);
+  import::GraphImporter walk(settings);
   NonImportableNode details;
   auto refuse = [&](std::string reason) -> Diag {
     const UOp at = walk.original();
@@ -286,7 +286,7 @@ Result<ImportedGraph> import_graph(UOp root, std::span<const UOp> list, const Se
     } catch (const import::Refusal& refusal) {
       throw Failure(refuse(refusal.reason));
     } catch (const Failure& failure) {
-      if (!walk.at) throw;
+      if (!walk.current_node) throw;
       throw Failure(refuse(failure.diag().text()));
     }
   });

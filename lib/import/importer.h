@@ -12,7 +12,7 @@
 namespace tgc::import {
 
 // `is_weak` as in Value.
-struct Type {
+struct ElementType {
   DType dtype;
   bool is_weak = false;
 };
@@ -41,8 +41,8 @@ class Importer {
   bool is_outside_range(UOp range, UOp memory) const;
 
   // Returns the type of the elements of a scalar or vector dtype. Throws Refusal if tgc's IR has no such dtype.
-  static Type type_of(DType original);
-  Type joined_type(UOpSpan sources) const;  // the type to which they promote
+  static ElementType type_of(DType original);
+  ElementType joined_type(UOpSpan sources) const;  // the type to which they promote
 
   Value number_value(UOp source, DType dtype);
   Value number_value(UOp source) { return number_value(source, (*this)[source].dtype); }
@@ -59,8 +59,8 @@ class Importer {
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
   UOp convert_node(UOp node, DType dtype, bool is_weak);
-  // The INDEX of a place: read() for its number, pointer() for a pointer to it.
-  UOp read(const ValueElement& place);
+  // The INDEX of a place: index_value() for its number, pointer() for a pointer to it.
+  UOp index_value(const ValueElement& place);
   UOp pointer(const ValueElement& place);
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }
 
@@ -78,6 +78,6 @@ class Importer {
   int64_t num_elements_ = 0;
 };
 
-Value import_elementwise(Importer& im, UOp u, Type type);
+Value import_elementwise(Importer& im, UOp u, ElementType type);
 
 }  // namespace tgc::import

@@ -32,13 +32,13 @@ struct NodeForm {
   Op op = Op::NOOP;
   std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
   ArgForm arg;
-  std::string dtype;                // empty: see `dtype_of`
-  std::optional<int64_t> dtype_of;  // source with this dtype; nullopt: that of the recorded node
+  std::string dtype;                // empty: see `dtype_source`
+  std::optional<int64_t> dtype_source;  // source with this dtype; nullopt: that of the recorded node
 };
 
-struct Row {
+struct UpgradeRow {
   std::string op;
-  NodeForm made;
+  NodeForm replacement;
   Release since = Release::v0_11;  // an unknown release counts as Release::Other
 };
 
@@ -46,159 +46,161 @@ struct Row {
 constexpr std::string_view kBuiltIn = R"({"format":"tgc-upgrades","version":1,"ops":[
 ]})";
 
-class FileReader {
+class UpgradeFileReader {
  public:
-  FileReader(std::string_view json, const std::string& file) : in_(json, file) {}
+  UpgradeFileReader(std::string_view json, const std::string& file) : scanner_(json, file) {}
 
-  std::vector<Row> read() {
-    std::vector<Row> out;
+  std::vector<UpgradeRow> read() {
+    std::vector<UpgradeRow> out;
     std::string format, version;
-    members({"format", "version", "ops"}, [&](std::string_view key) {
-      if (key == "format") format = in_.string();
-      else if (key == "version") version = in_.number();
-      else in_.array([&] { out.push_back(row()); });
+    read_members({"format", "version", "ops"}, [&](std::string_view key) {
+      if (key == "format") format = scanner_.string();
+      else if (key == "version") version = scanner_.number();
+      else scanner_.array([&] { out.push_back(read_row()); });
     });
-    in_.expect_end();
+    scanner_.expect_end();
     if (format != "tgc-upgrades" || version != "1")
-      in_.throw_error(0, "this is no file of upgrades", R"({"format":"tgc-upgrades","version":1,"ops":[...]})");
+      scanner_.throw_error(0, "this is no file of upgrades", R"({"format":"tgc-upgrades","version":1,"ops":[...]})");
     return out;
   }
 
  private:
   template <class Read>
-  void members(std::initializer_list<std::string_view> known, Read read) {
-    in_.object([&](std::string_view key) {
-      const size_t at = in_.position();
+  void read_members(std::initializer_list<std::string_view> known, Read read) {
+    scanner_.object([&](std::string_view key) {
+      const size_t at = scanner_.position();
       if (std::ranges::find(known, key) != known.end()) return read(key);
       std::string names;
       for (std::string_view name : known) names.append(names.empty() ? "" : ", ").append(name);
-      in_.throw_error(at, "unknown member '" + std::string(key) + "'", names);
+      scanner_.throw_error(at, "unknown member '" + std::string(key) + "'", names);
     });
   }
 
-  Row row() {
-    const size_t at = in_.position();
-    Row out;
-    out.made = node({"op", "is", "src", "arg", "dtype", "since"}, &out);
-    if (out.op.empty()) in_.throw_error(at, "a row without 'op'", R"({"op":"NEW","is":"KNOWN"})");
+  UpgradeRow read_row() {
+    const size_t at = scanner_.position();
+    UpgradeRow out;
+    out.replacement = read_node({"op", "is", "src", "arg", "dtype", "since"}, &out);
+    if (out.op.empty()) scanner_.throw_error(at, "a row without 'op'", R"({"op":"NEW","is":"KNOWN"})");
     return out;
   }
 
   // `to` gets the members that only a row has; null for an object in "src".
-  NodeForm node(std::initializer_list<std::string_view> known, Row* to) {
-    const size_t begin = in_.position();
+  NodeForm read_node(std::initializer_list<std::string_view> known, UpgradeRow* to) {
+    const size_t begin = scanner_.position();
     NodeForm out;
     std::string is;
-    if (++nested_ > kMostNested)
-      in_.throw_error(begin, "nodes nested more than " + std::to_string(kMostNested) + " deep");
-    members(known, [&](std::string_view key) {
-      const size_t at = in_.position();
-      if (key == "op") to->op = name(in_.string(), at);
-      else if (key == "since") to->since = release_of("tinygrad " + in_.string());
-      else if (key == "is") is = in_.string(), out.op = known_op(is, at);
+    if (++nesting_depth_ > kMostNested)
+      scanner_.throw_error(begin, "nodes nested more than " + std::to_string(kMostNested) + " deep");
+    read_members(known, [&](std::string_view key) {
+      const size_t at = scanner_.position();
+      if (key == "op") to->op = check_name(scanner_.string(), at);
+      else if (key == "since") to->since = release_of("tinygrad " + scanner_.string());
+      else if (key == "is") is = scanner_.string(), out.op = parse_known_op(is, at);
       else if (key == "arg") out.arg = arg();
       else if (key == "dtype") read_dtype(out);
-      else sources(out);
+      else read_sources(out);
     });
-    nested_--;
-    if (is.empty() && to && !to->op.empty()) out.op = known_op(to->op, begin), is = to->op;  // without "is": same op
+    nesting_depth_--;
+    if (is.empty() && to && !to->op.empty())
+      out.op = parse_known_op(to->op, begin), is = to->op;  // without "is": same op
     if (is.empty() && to) return out;
-    if (is.empty()) in_.throw_error(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
+    if (is.empty()) scanner_.throw_error(begin, "a node without 'is'", R"({"is":"ADD","src":[0,1]})");
     return out;
   }
 
-  void sources(NodeForm& out) {
+  void read_sources(NodeForm& out) {
     out.src.emplace();
-    in_.array([&] {
-      if (in_.peek_type() == JsonScanner::Type::Object)
-        out.src->push_back(std::make_unique<NodeForm>(node({"is", "src", "arg", "dtype"}, nullptr)));
-      else out.src->push_back(number(kMostSources));
+    scanner_.array([&] {
+      if (scanner_.peek_type() == JsonScanner::Type::Object)
+        out.src->push_back(std::make_unique<NodeForm>(read_node({"is", "src", "arg", "dtype"}, nullptr)));
+      else out.src->push_back(read_number(kMostSources));
     });
   }
 
   void read_dtype(NodeForm& out) {
-    const size_t at = in_.position();
-    if (in_.peek_type() == JsonScanner::Type::Object)
-      return members({"source"}, [&](std::string_view) { out.dtype_of = number(kMostSources); });
-    out.dtype = in_.string();
+    const size_t at = scanner_.position();
+    if (scanner_.peek_type() == JsonScanner::Type::Object)
+      return read_members({"source"}, [&](std::string_view) { out.dtype_source = read_number(kMostSources); });
+    out.dtype = scanner_.string();
     Graph graph;
     graph.set_release(Release::Other);
     auto value = catch_failures([&] { return read_value(graph, out.dtype); });
-    if (!value || value->kind() != Arg::Kind::DType) in_.throw_error(at, "found '" + out.dtype + "'", "a dtype");
+    if (!value || value->kind() != Arg::Kind::DType) scanner_.throw_error(at, "found '" + out.dtype + "'", "a dtype");
   }
 
   ArgForm arg() {
     using enum JsonScanner::Type;
-    const size_t at = in_.position();
+    const size_t at = scanner_.position();
     ArgForm out{.kind = ArgForm::Kind::Constant};
-    switch (in_.peek_type()) {
-      case Null: in_.read_null(); return out;
+    switch (scanner_.peek_type()) {
+      case Null: scanner_.read_null(); return out;
       case True:
-      case False: return out.constant = in_.read_boolean(), out;
-      case String: return out.constant = in_.string(), out;
-      case Number: return constant_number(out), out;
+      case False: return out.constant = scanner_.read_boolean(), out;
+      case String: return out.constant = scanner_.string(), out;
+      case Number: return read_constant_number(out), out;
       case Array:
         out.kind = ArgForm::Kind::Tuple;
-        if (++nested_ > kMostNested)
-          in_.throw_error(at, "lists nested more than " + std::to_string(kMostNested) + " deep");
-        in_.array([&] { out.items.push_back(arg()); });
-        nested_--;
+        if (++nesting_depth_ > kMostNested)
+          scanner_.throw_error(at, "lists nested more than " + std::to_string(kMostNested) + " deep");
+        scanner_.array([&] { out.items.push_back(arg()); });
+        nesting_depth_--;
         return out;
       case Object: break;
     }
     out.kind = ArgForm::Kind::Same;
-    members({"field", "item", "value", "same"}, [&](std::string_view key) {
-      if (key == "field") out.kind = ArgForm::Kind::Field, out.text = in_.string();
-      else if (key == "item") out.kind = ArgForm::Kind::Item, out.item = number(kMostSources);
-      else if (key == "value") out.kind = ArgForm::Kind::Value, out.text = enum_value();
-      else in_.read_boolean();
+    read_members({"field", "item", "value", "same"}, [&](std::string_view key) {
+      if (key == "field") out.kind = ArgForm::Kind::Field, out.text = scanner_.string();
+      else if (key == "item") out.kind = ArgForm::Kind::Item, out.item = read_number(kMostSources);
+      else if (key == "value") out.kind = ArgForm::Kind::Value, out.text = read_enum_value();
+      else scanner_.read_boolean();
     });
     return out;
   }
 
-  void constant_number(ArgForm& out) {
-    const size_t at = in_.position();
-    const std::string text(in_.number());
+  void read_constant_number(ArgForm& out) {
+    const size_t at = scanner_.position();
+    const std::string text(scanner_.number());
     if (text.find_first_of(".eE") != text.npos) out.constant = parse_py_float(text).value_or(0);
     else if (auto i = Int::parse(text); i && i->is_small()) out.constant = i->small_value();
-    else in_.throw_error(at, "found " + text, "a number of 64 bits");
+    else scanner_.throw_error(at, "found " + text, "a number of 64 bits");
   }
 
-  std::string enum_value() {
-    const size_t at = in_.position();
-    std::string text = in_.string();
+  std::string read_enum_value() {
+    const size_t at = scanner_.position();
+    std::string text = scanner_.string();
     const size_t dot = text.find('.');
-    if (dot == text.npos) in_.throw_error(at, "found '" + text + "'", "a value such as Ops.ADD");
-    return name(text.substr(0, dot), at), name(text.substr(dot + 1), at), text;
+    if (dot == text.npos) scanner_.throw_error(at, "found '" + text + "'", "a value such as Ops.ADD");
+    return check_name(text.substr(0, dot), at), check_name(text.substr(dot + 1), at), text;
   }
 
-  std::string name(std::string text, size_t at) {
+  std::string check_name(std::string text, size_t at) {
     auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     auto is_in_name = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
     if (text.empty() || !is_letter(text[0]) || !std::ranges::all_of(text, is_in_name))
-      in_.throw_error(at, "found '" + text + "'", "a name");
+      scanner_.throw_error(at, "found '" + text + "'", "a name");
     return text;
   }
-  Op known_op(const std::string& text, size_t at) {
+  Op parse_known_op(const std::string& text, size_t at) {
     const Op op = op_of(text);
-    if (op == Op::OTHER) in_.throw_error(at, "unknown op '" + text + "'", "'is' with an op of tinygrad that tgc knows");
-    if (kHoldCode.contains(op)) in_.throw_error(at, "the op '" + text + "' holds code", "an op without code");
+    if (op == Op::OTHER)
+      scanner_.throw_error(at, "unknown op '" + text + "'", "'is' with an op of tinygrad that tgc knows");
+    if (kHoldCode.contains(op)) scanner_.throw_error(at, "the op '" + text + "' holds code", "an op without code");
     return op;
   }
-  int64_t number(int64_t limit) {
-    const size_t at = in_.position();
-    const int64_t n = in_.read_int64();
+  int64_t read_number(int64_t limit) {
+    const size_t at = scanner_.position();
+    const int64_t n = scanner_.read_int64();
     if (n < 0 || n >= limit)
-      in_.throw_error(at, "found " + std::to_string(n), "a number from 0 to " + std::to_string(limit - 1));
+      scanner_.throw_error(at, "found " + std::to_string(n), "a number from 0 to " + std::to_string(limit - 1));
     return n;
   }
 
-  JsonScanner in_;
-  int nested_ = 0;
+  JsonScanner scanner_;
+  int nesting_depth_ = 0;
 };
 
 // A recorded node. Throws DoesNotApply if it lacks a source, or a field or item of its arg, that the row names.
-struct Recorded {
+struct RecordedNode {
   struct DoesNotApply {};
   Graph& graph;
   DType dtype;
@@ -210,7 +212,7 @@ struct Recorded {
     return src[size_t(i)];
   }
 
-  Arg made(const ArgForm& form) const {
+  Arg replacement(const ArgForm& form) const {
     switch (form.kind) {
       case ArgForm::Kind::Same: return arg;
       case ArgForm::Kind::Item:
@@ -226,7 +228,7 @@ struct Recorded {
       case ArgForm::Kind::Value: return read_value(graph, form.text);
       case ArgForm::Kind::Tuple: {
         std::vector<Arg> items;
-        for (const ArgForm& item : form.items) items.push_back(made(item));
+        for (const ArgForm& item : form.items) items.push_back(replacement(item));
         return graph.tuple(items);
       }
       case ArgForm::Kind::Constant: break;
@@ -238,20 +240,20 @@ struct Recorded {
     return {};
   }
 
-  UOp made(const NodeForm& form, Arg tag) const {
+  UOp replacement(const NodeForm& form, Arg tag) const {
     std::vector<UOp> sources;
     if (!form.src) sources.assign(src.begin(), src.end());
     else
       for (auto& s : *form.src)
-        sources.push_back(s.index() == 0 ? source(std::get<0>(s)) : made(*std::get<1>(s), Arg()));
-    DType d = form.dtype_of ? source(*form.dtype_of).dtype() : dtype;
+        sources.push_back(s.index() == 0 ? source(std::get<0>(s)) : replacement(*std::get<1>(s), Arg()));
+    DType d = form.dtype_source ? source(*form.dtype_source).dtype() : dtype;
     if (!form.dtype.empty()) d = read_value(graph, form.dtype).dtype();
-    return graph.node(form.op, d, sources, made(form.arg), tag);
+    return graph.node(form.op, d, sources, replacement(form.arg), tag);
   }
 };
 
-std::vector<Row>& rows() {
-  static std::vector<Row> all = FileReader(kBuiltIn, "built-in upgrades").read();
+std::vector<UpgradeRow>& upgrade_rows() {
+  static std::vector<UpgradeRow> all = UpgradeFileReader(kBuiltIn, "built-in upgrades").read();
   return all;
 }
 
@@ -259,15 +261,16 @@ std::vector<Row>& rows() {
 
 Status load_op_upgrades(std::string_view json, const std::string& file) {
   return catch_failures([&] {
-    std::vector<Row> own = FileReader(json, file).read();
-    rows().insert(rows().begin(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+    std::vector<UpgradeRow> own = UpgradeFileReader(json, file).read();
+    upgrade_rows().insert(upgrade_rows().begin(), std::make_move_iterator(own.begin()),
+                          std::make_move_iterator(own.end()));
     return Unit{};
   });
 }
 
 UOp KnownOps::replace_nodes(UOp root) {
   const Release release = root.graph().release();
-  if (std::ranges::none_of(rows(), [&](const Row& row) { return row.since <= release; })) return root;
+  if (std::ranges::none_of(upgrade_rows(), [&](const UpgradeRow& row) { return row.since <= release; })) return root;
   for (UOp u : toposort(root, [&](UOp n) { return !replacements_.contains(n); }))
     if (!replacements_.contains(u)) replacements_.emplace(u, replacement_of_node(u));
   return replacements_.at(root);
@@ -276,17 +279,17 @@ UOp KnownOps::replace_nodes(UOp root) {
 UOp KnownOps::replacement_of_node(UOp u) {
   std::vector<UOp> src;
   for (UOp s : u.src()) src.push_back(replacements_.at(s));
-  UOp made = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
-  for (const Row& row : rows()) {
+  UOp replacement = std::ranges::equal(src, u.src()) ? u : u.with_src(src);
+  for (const UpgradeRow& row : upgrade_rows()) {
     if (row.op != printed_op_name(u) || row.since > u.graph().release()) continue;
     try {
-      made = Recorded{u.graph(), u.dtype(), src, printed_arg(u)}.made(row.made, u.tag());
+      replacement = RecordedNode{u.graph(), u.dtype(), src, printed_arg(u)}.replacement(row.replacement, u.tag());
       break;
-    } catch (const Recorded::DoesNotApply&) {
+    } catch (const RecordedNode::DoesNotApply&) {
     }
   }
-  if (!(made == u)) originals_.try_emplace(made, u);
-  return made;
+  if (!(replacement == u)) originals_.try_emplace(replacement, u);
+  return replacement;
 }
 
 UOp KnownOps::original(UOp u) const {

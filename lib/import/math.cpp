@@ -33,7 +33,7 @@ Value make_const(Importer& im, UOp u) {
   if (u.arg().is_invalid())
     return {.elements = {{im.literal(dtypes::bool_, Const(false)), im.literal(dtypes::bool_, Const(false))}},
             .shape = {}, .dtype = dtypes::bool_, .is_weak = true};
-  const Type type = Importer::type_of(u.dtype().scalar());
+  const ElementType type = Importer::type_of(u.dtype().scalar());
   // rounded later, to the dtype of the operation that uses the constant
   const bool keeps_digits = type.is_weak && u.arg().is_const();
   UOp node = keeps_digits ? im.new_graph.constant(type.dtype, u.arg().to_const()) : im.literal(type.dtype, u.arg());
@@ -44,7 +44,7 @@ Value make_const(Importer& im, UOp u) {
 }
 
 Value make_vector_const(Importer& im, UOp u) {
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   if (!u.arg().is_tuple()) throw Refusal{"its arg " + u.arg().repr() + " is no tuple"};
   Value out{.shape = {int64_t(u.arg().items().size())}, .dtype = type.dtype, .is_weak = type.is_weak};
   for (Arg a : u.arg().items()) out.elements.push_back({im.literal(type.dtype, a)});
@@ -53,7 +53,7 @@ Value make_vector_const(Importer& im, UOp u) {
 
 Value make_cast(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return cast_pointer(im, u);
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   Value out = im.number_value(u.src(0), type.dtype);
   out.is_weak = type.is_weak;
   return out;
@@ -61,7 +61,7 @@ Value make_cast(Importer& im, UOp u) {
 
 // If the dtypes differ in size, the length of the last axis changes.
 Value make_bitcast(Importer& im, UOp u) {
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   if (im[u.src(0)].view) throw Refusal{"it is a bitcast of a buffer"};
   if (im[u.src(0)].is_invalid()) return im[u.src(0)];
   Value from = im.number_value(u.src(0));
@@ -157,7 +157,7 @@ UOp valid_choice(const ValueElement& cond, const ValueElement& yes, const ValueE
 
 // An element is valid if all elements from which it is computed are; a WHERE needs only its condition and the chosen
 // one.
-Value import_elementwise(Importer& im, UOp u, Type type) {
+Value import_elementwise(Importer& im, UOp u, ElementType type) {
   const bool compares = u.in(ops::Comparison);
   Value out{.dtype = compares ? dtypes::bool_ : type.dtype, .is_weak = type.is_weak && !compares};
   CheckedList<Value> from;
@@ -187,10 +187,10 @@ Value import_elementwise(Importer& im, UOp u, Type type) {
 Value make_alu(Importer& im, UOp u) {
   std::span<const UOp> sources = u.src();
   if (u.in(ops::Comparison)) return import_elementwise(im, u, im.joined_type(sources));
-  const Type own = Importer::type_of(u.dtype());
+  const ElementType own = Importer::type_of(u.dtype());
   if (!own.is_weak) return import_elementwise(im, u, own);
   // a weak node takes the dtype of a source that is not weak; so does a shift, whose dtype is that of its first source
-  const Type of_sources = im.joined_type(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
+  const ElementType of_sources = im.joined_type(u.is(Op::WHERE) ? sources_from(u, 1) : sources);
   const bool is_strong = !of_sources.is_weak && of_sources.dtype != dtypes::bool_;
   return import_elementwise(im, u, is_strong ? of_sources : own);
 }

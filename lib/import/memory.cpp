@@ -27,7 +27,7 @@ Value make_param_buffer(Importer& im, UOp u) {
   if (u.dtype().is_ptr()) return make_pointer(im, u);
   const DType dtype = Importer::type_of(u.dtype()).dtype;
   Sizes shape = shape_of_memory(im, u);
-  UOp buffer = im.new_graph.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, slot(known_slot_of(u)));
+  UOp buffer = im.new_graph.node(Op::DEFINE_GLOBAL, dtype.ptr(product(shape)), {}, checked_slot(known_slot_of(u)));
   return buffer_value(buffer, shape, dtype);
 }
 
@@ -90,7 +90,7 @@ Value make_stage(Importer& im, UOp u) {
 }
 
 Value make_variable(Importer& im, UOp u) {
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   Arg name = field_of_record(u.arg(), "name"), bounds = field_of_record(u.arg(), "vmin_vmax");
   if (!name.is_str() || !bounds.is_tuple() || bounds.items().size() != 2) throw Refusal{"it has no name and bounds"};
   auto bound = [](Arg a) {
@@ -104,7 +104,7 @@ Value make_variable(Importer& im, UOp u) {
 }
 
 Value make_core_number(Importer& im, UOp u) {
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   Arg bounds = field_of_record(u.arg(), "vmin_vmax");
   if (!bounds.is_tuple() || bounds.items().size() != 2 || !bounds[1].is_int()) throw Refusal{"it has no bounds"};
   UOp end = im.new_graph.constant(type.dtype, Int(checked_integer(bounds[1])) + Int(int64_t(1)));
@@ -115,7 +115,7 @@ Value make_core_number(Importer& im, UOp u) {
 }
 
 Value make_named_variable(Importer& im, UOp u) {
-  const Type type = Importer::type_of(u.dtype());
+  const ElementType type = Importer::type_of(u.dtype());
   UOp node = im.new_graph.node(Op::DEFINE_VAR, type.dtype, {}, copy_arg(im.new_graph, u.arg()));
   return {.elements = {{node}}, .shape = {}, .dtype = type.dtype, .is_weak = type.is_weak};
 }
@@ -123,7 +123,7 @@ Value make_named_variable(Importer& im, UOp u) {
 namespace {
 
 // Returns `a` if `index` is `k`, else `b`. Refuses elements of different buffers or dtypes.
-ValueElement choose_one(Importer& im, UOp index, int64_t k, const ValueElement& a, const ValueElement& b) {
+ValueElement select_element(Importer& im, UOp index, int64_t k, const ValueElement& a, const ValueElement& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};
   const UOp is_other = index.alu(Op::CMPNE, im.new_graph.constant(index.dtype(), k));
@@ -136,10 +136,10 @@ ValueElement choose_one(Importer& im, UOp index, int64_t k, const ValueElement& 
 
 // Chooses one element of `from`: `at` has the indices for the first axes, `rest` is the row-major position within the
 // other axes. An index that is not constant is compared with each position of its axis but the last.
-class Choice {
+class ElementChooser {
  public:
-  Choice(Importer& im, const Value& from, const CheckedList<ValueElement>& at, int64_t rest)
-      : im_(im), from_(from), at_(at), rest_(rest) {}
+  ElementChooser(Importer& im, const Value& from, const CheckedList<ValueElement>& at, int64_t rest)
+      : importer_(im), from_(from), at_(at), rest_(rest) {}
 
   ValueElement at(size_t axis = 0, int64_t position = 0) {
     constexpr int kMost = 256;
@@ -157,21 +157,21 @@ class Choice {
       if ((comparisons_ += size) > kMost || size < 1) throw Refusal{"its index into a vector is not constant"};
       out = at(axis + 1, position + (size - 1) * stride);
       for (int64_t k = size - 1; k-- > 0;)
-        out = choose_one(im_, index.node, k, at(axis + 1, position + k * stride), out);
+        out = select_element(importer_, index.node, k, at(axis + 1, position + k * stride), out);
     }
     out.valid = logical_and(out.valid, index.valid);
     return out;
   }
 
  private:
-  Importer& im_;
+  Importer& importer_;
   const Value& from_;
   const CheckedList<ValueElement>& at_;
   const int64_t rest_;
   int64_t comparisons_ = 0;
 };
 
-Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes& indexed) {
+Value index_elements(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes& indexed) {
   const Value& from = im[u.src(0)];
   Sizes rest = from.shape;
   rest.drop_first_items(indices.size());
@@ -187,14 +187,14 @@ Value choose(Importer& im, UOp u, const CheckedList<Value>& indices, const Sizes
       position += index.shape.size();
       at.push_back(index.elements[size_t(ravel(part, index.shape))]);
     }
-    for (int64_t k = 0; k < product(rest); k++) out.elements.push_back(Choice(im, from, at, k).at());
+    for (int64_t k = 0; k < product(rest); k++) out.elements.push_back(ElementChooser(im, from, at, k).at());
   }
   return out;
 }
 
 // Returns the condition that `index` is within the axis; the empty UOp if it always is. tinygrad leaves out such
 // conditions for images, outside of which devices read 0.
-UOp within(Importer& im, UOp index, int64_t size) {
+UOp bounds_condition(Importer& im, UOp index, int64_t size) {
   UOp valid;
   auto number = [&](int64_t v) { return im.new_graph.constant(index.dtype(), v); };
   if (py_less(index.vmin(), 0)) valid = negate_node(index.alu(Op::CMPLT, number(0)));
@@ -227,7 +227,7 @@ Value make_index(Importer& im, UOp u) {
   }
   const Sizes& shape = from.view ? from.view->shape() : from.shape;
   if (indices.size() > shape.size()) throw Refusal{"it has more indices than its source has axes"};
-  if (!from.view) return choose(im, u, indices, indexed);
+  if (!from.view) return index_elements(im, u, indices, indexed);
   Sizes rest = shape;
   rest.drop_first_items(indices.size());
   DType dtype = dtypes::index;
@@ -245,7 +245,7 @@ Value make_index(Importer& im, UOp u) {
       const Sizes part = place.subrange(position, index.shape.size());
       position += index.shape.size();
       const ValueElement& e = index.elements[size_t(ravel(part, index.shape))];
-      if (is_image(*from.view)) valid = logical_and(valid, within(im, e.node, shape[at.size()]));
+      if (is_image(*from.view)) valid = logical_and(valid, bounds_condition(im, e.node, shape[at.size()]));
       at.push_back(e.node), valid = logical_and(valid, e.valid);
     }
     for (; position < place.size(); position++) at.push_back(im.new_graph.constant(dtype, place[position]));
@@ -273,22 +273,22 @@ bool spans_elements(UOp buffer, DType number) {
 
 namespace {
 
-DType bits_of(DType number) {
+DType bits_dtype(DType number) {
   return number.itemsize() == 8 ? dtypes::uint64 : number.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
 }
 
-ValueElement spanned(Importer& im, const ValueElement& first, int64_t k) {
+ValueElement element_at_offset(Importer& im, const ValueElement& first, int64_t k) {
   return {k ? first.node.alu(Op::ADD, im.new_graph.constant(first.node.dtype(), k)) : first.node, first.valid,
           first.buffer};
 }
 
 // Joins all elements that a wider dtype spans, little-endian.
 UOp load_span(Importer& im, const ValueElement& first, DType dtype) {
-  const DType memory = first.buffer.dtype().base(), bits = bits_of(dtype);
+  const DType memory = first.buffer.dtype().base(), bits = bits_dtype(dtype);
   const int64_t width = memory.itemsize() * 8;
   UOp out;
   for (int64_t k = 0; k < dtype.itemsize() / memory.itemsize(); k++) {
-    UOp part = im.pointer(spanned(im, first, k)).load({}, memory).cast(bits);
+    UOp part = im.pointer(element_at_offset(im, first, k)).load({}, memory).cast(bits);
     part = part.alu(Op::AND, im.new_graph.constant(bits, (int64_t(1) << width) - 1));
     if (k) part = part.alu(Op::SHL, im.new_graph.constant(bits, k * width));
     out = out ? out.alu(Op::OR, part) : part;
@@ -297,23 +297,23 @@ UOp load_span(Importer& im, const ValueElement& first, DType dtype) {
 }
 
 void store_span(Importer& im, const ValueElement& first, UOp value, std::vector<UOp>& stores) {
-  const DType memory = first.buffer.dtype().base(), bits = bits_of(value.dtype());
+  const DType memory = first.buffer.dtype().base(), bits = bits_dtype(value.dtype());
   if (!(value.dtype() == bits)) value = value.bitcast(bits);
   for (int64_t k = 0; k < bits.itemsize() / memory.itemsize(); k++) {
     UOp part = k ? value.alu(Op::SHR, im.new_graph.constant(bits, k * memory.itemsize() * 8)) : value;
-    stores.push_back(im.pointer(spanned(im, first, k)).store(part.cast(memory)));
+    stores.push_back(im.pointer(element_at_offset(im, first, k)).store(part.cast(memory)));
   }
 }
 
 // One of the numbers that WGSL packs into a word.
-struct Part {
+struct PackedNumber {
   ValueElement place;
   UOp shift, mask;
 };
-std::vector<Part> parts_of(Importer& im, const ValueElement& word) {
+std::vector<PackedNumber> packed_numbers(Importer& im, const ValueElement& word) {
   const int64_t bits = word.buffer.dtype().base().itemsize() * 8;
   const DType index = word.node.dtype();
-  std::vector<Part> out;
+  std::vector<PackedNumber> out;
   for (int64_t k = 0; k < 32 / bits; k++) {
     UOp at =
         word.node.alu(Op::MUL, im.new_graph.constant(index, 32 / bits)).alu(Op::ADD, im.new_graph.constant(index, k));
@@ -329,7 +329,7 @@ std::vector<Part> parts_of(Importer& im, const ValueElement& word) {
 
 UOp load_word(Importer& im, const ValueElement& word) {
   UOp out;
-  for (const Part& part : parts_of(im, word)) {
+  for (const PackedNumber& part : packed_numbers(im, word)) {
     const DType dtype = word.buffer.dtype().base();
     UOp number = im.pointer(part.place).load({}, dtype);
     if (dtypes::is_float(dtype)) number = number.bitcast(dtype.itemsize() == 1 ? dtypes::uint8 : dtypes::uint16);
@@ -339,7 +339,7 @@ UOp load_word(Importer& im, const ValueElement& word) {
   return out;
 }
 
-bool reads(UOp number, UOp buffer) {
+bool reads_buffer(UOp number, UOp buffer) {
   auto is_buffer = [&](UOp n) { return n == buffer; };
   return std::ranges::any_of(toposort(number), is_buffer);
 }
@@ -348,10 +348,10 @@ bool reads(UOp number, UOp buffer) {
 // change the kept numbers at the same time.
 void store_word(Importer& im, const ValueElement& word, UOp value, std::vector<UOp>& stores) {
   UOp kept = im.new_graph.constant(dtypes::uint32, 0), bits = value;
-  if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads(value.src(0).src(0), word.buffer))
+  if (value.is(Op::OR) && value.src(0).is(Op::AND) && reads_buffer(value.src(0).src(0), word.buffer))
     kept = value.src(0).src(1), bits = value.src(1);
   const DType dtype = word.buffer.dtype().base();
-  for (Part& part : parts_of(im, word)) {
+  for (PackedNumber& part : packed_numbers(im, word)) {
     UOp is_kept = kept.alu(Op::SHR, part.shift).alu(Op::AND, part.mask);
     is_kept = is_kept.alu(Op::CMPNE, im.new_graph.constant(dtypes::uint32, 0));
     part.place.valid = logical_and(part.place.valid, negate_node(is_kept));

@@ -17,7 +17,7 @@ Sizes integers(Arg tuple) {
 }
 
 template <class Source>
-CheckedList<ValueElement> moved(const Value& from, const Sizes& to, Source source) {
+CheckedList<ValueElement> rearrange_elements(const Value& from, const Sizes& to, Source source) {
   CheckedList<ValueElement> out(size_t(num_elements_in(to)));
   for (size_t i = 0; i < out.size(); i++)
     out[i] = from.elements[size_t(ravel(source(unravel(int64_t(i), to)), from.shape))];
@@ -35,7 +35,7 @@ Value shrink(Importer& im, UOp u, Value value) {
     for (size_t axis = 0; axis < from.size(); axis++)
       if (first[axis] + sizes[axis] > from[axis]) throw Refusal{"it is larger than its source"};
     Value out = value;
-    out.elements = moved(value, sizes, [&](Sizes at) {
+    out.elements = rearrange_elements(value, sizes, [&](Sizes at) {
       for (size_t axis = 0; axis < at.size(); axis++) at[axis] += first[axis];
       return at;
     });
@@ -45,7 +45,7 @@ Value shrink(Importer& im, UOp u, Value value) {
   UOp valid;
   BufferView::ViewStep step{.op = Op::SHRINK, .sizes = sizes};
   for (const ValueElement& e : offset.elements)
-    step.offset.push_back(e.buffer ? im.read(e) : e.node), valid = logical_and(valid, e.valid);
+    step.offset.push_back(e.buffer ? im.index_value(e) : e.node), valid = logical_and(valid, e.valid);
   const DType dtype = step.offset[0].dtype();
   value.view->steps.push_back(std::move(step));
   if (product(sizes) > kMostPlaces && !valid) return value;
@@ -66,7 +66,7 @@ Value make_stack(Importer& im, UOp u) {
     return im[u.src(0)];  // a vector of equal pointers: the buffer has an axis for its elements
   Value out{.shape = {int64_t(u.num_src())}, .dtype = dtypes::void_};
   if (!u.num_src()) return out;
-  const Type type = im.joined_type(u.src());
+  const ElementType type = im.joined_type(u.src());
   out.dtype = type.dtype, out.is_weak = type.is_weak;
   for (size_t i = 0; i < u.num_src(); i++) {
     const Value& v = im[u.src(i)];
@@ -124,7 +124,7 @@ Value make_movement(Importer& im, UOp u) {
   num_elements_in(sizes);
   Value out = value;
   if (!u.is(Op::RESHAPE))
-    out.elements = moved(value, sizes, [&](const Sizes& at) {
+    out.elements = rearrange_elements(value, sizes, [&](const Sizes& at) {
       Sizes source(from.size());
       for (size_t axis = 0; axis < from.size(); axis++)
         if (u.is(Op::EXPAND)) source[axis] = at[axis + size_t(ints[0])];
@@ -150,7 +150,7 @@ bool is_expanded_axis(const Value& range, const Value& of) {
   return axis != range.shape.end() && of.shape[size_t(axis - range.shape.begin())] == int64_t(n);
 }
 
-void combine_along(Value& v, const Value& range, Op op) {
+void combine_range_axis(Value& v, const Value& range, Op op) {
   const auto axis = std::ranges::find(range.shape, int64_t(range.elements.size())) - range.shape.begin();
   const int64_t inner = product(Sizes(v.shape.begin() + axis + 1, v.shape.end())), n = v.shape[size_t(axis)];
   CheckedList<ValueElement> out;
@@ -175,7 +175,7 @@ Value make_reduce(Importer& im, UOp u) {
     axes = op[1].is_int() ? checked_integer(op[1]) : 0, op = op[0];
   }
   if (!op.is_op()) throw Refusal{"its arg " + u.arg().repr() + " is unknown"};
-  Type type = Importer::type_of(u.dtype());
+  ElementType type = Importer::type_of(u.dtype());
   if (type.is_weak && type.dtype == dtypes::index) type = {dtypes::int64};
   Value from = im.number_value(u.src(0), type.dtype);
   for (ValueElement& e : from.elements)
@@ -183,7 +183,7 @@ Value make_reduce(Importer& im, UOp u) {
   if (axes < 0 || axes > int64_t(from.shape.size())) throw Refusal{"it reduces more axes than its source has"};
   std::vector<UOp> ranges;
   for (UOp s : sources_from(u, 1)) {
-    if (axes == 0 && is_expanded_axis(im[s], from)) combine_along(from, im[s], op.op());
+    if (axes == 0 && is_expanded_axis(im[s], from)) combine_range_axis(from, im[s], op.op());
     else if (UOp r = im.scalar(s); !r.is_const()) ranges.push_back(r);
   }
   Value out{.shape = {from.shape.begin() + axes, from.shape.end()}, .dtype = type.dtype};
@@ -230,7 +230,7 @@ UOp whole_vector(Importer& im, UOp source) {
   return vector_of(im, group);
 }
 
-CheckedList<UOp> vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
+CheckedList<UOp> operand_vectors(Importer& im, UOp operand, int64_t count, const Sizes& leading) {
   Value v = im.number_value(operand);
   Sizes shape = leading;
   shape.push_back(count);
@@ -319,13 +319,14 @@ Value make_wmma(Importer& im, UOp u) {
   if (!is_expanded) {
     UOp a = im.new_graph.node(Op::CONTRACT, im[u.src(0)].dtype.vec(counts[0]), im.scalar(u.src(0)), axes[0]);
     UOp b = im.new_graph.node(Op::CONTRACT, im[u.src(1)].dtype.vec(counts[1]), im.scalar(u.src(1)), axes[1]);
-    UOp sum =
-        im.new_graph.node(Op::WMMA, dtype.vec(counts[2]), {a, b, vectors(im, u.src(2), counts[2], {}).at(0)}, made);
+    UOp sum = im.new_graph.node(Op::WMMA, dtype.vec(counts[2]),
+                                {a, b, operand_vectors(im, u.src(2), counts[2], {}).at(0)}, made);
     out.elements = {{im.new_graph.node(Op::UNROLL, dtype, sum, axes[2])}};
     return out;
   }
-  CheckedList<UOp> a = vectors(im, u.src(0), counts[0], leading), b = vectors(im, u.src(1), counts[1], leading),
-               c = vectors(im, u.src(2), counts[2], leading);
+  CheckedList<UOp> a = operand_vectors(im, u.src(0), counts[0], leading),
+                   b = operand_vectors(im, u.src(1), counts[1], leading),
+                   c = operand_vectors(im, u.src(2), counts[2], leading);
   for (size_t i = 0; i < a.size(); i++) {
     UOp sum = im.new_graph.node(Op::WMMA, dtype.vec(counts[2]), {a[i], b[i], c[i]}, made);
     for (int64_t k = 0; k < counts[2]; k++) out.elements.push_back({sum.gep(k)});

@@ -15,13 +15,13 @@ std::vector<size_t> stored_slots(UOp ast) {
     if (!u.is(Op::STORE) && !is_atomic_add(u)) continue;
     UOp target = u.src(0);
     while (!target.is(Op::DEFINE_GLOBAL) && target.num_src()) target = target.src(0);
-    const size_t number = target.is(Op::DEFINE_GLOBAL) ? size_t(slot(target.arg())) : SIZE_MAX;
+    const size_t number = target.is(Op::DEFINE_GLOBAL) ? size_t(checked_slot(target.arg())) : SIZE_MAX;
     if (number != SIZE_MAX && !std::ranges::count(out, number)) out.push_back(number);
   }
   return out;
 }
 
-UOp below_shards(UOp argument) {
+UOp skip_shard_ops(UOp argument) {
   constexpr OpSet kSameParts{Op::UNSHARD, Op::MULTI, Op::AFTER, Op::RESHAPE, Op::CONTIGUOUS, Op::NOOP, Op::BITCAST};
   while (argument.in(kSameParts) && argument.num_src()) argument = argument.src(0);
   return argument;
@@ -39,23 +39,23 @@ size_t TensorLowering::part_of_memory(size_t memory, int64_t number, int64_t par
   return view;
 }
 
-TensorLowering::CallArgument TensorLowering::argument(UOp u, int64_t device, int64_t devices) {
+TensorLowering::CallArgument TensorLowering::call_argument(UOp u, int64_t device, int64_t devices) {
   switch (u.op()) {
-    case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return argument(u.src(0), device, devices);
+    case Op::RESHAPE: case Op::CONTIGUOUS: case Op::NOOP: return call_argument(u.src(0), device, devices);
     case Op::BITCAST: {
-      CallArgument whole = argument(u.src(0), device, devices);
+      CallArgument whole = call_argument(u.src(0), device, devices);
       return {array_as_dtype(whole.memory, u.dtype().base()), whole.buffer};
     }
-    case Op::MSTACK: return argument(u.src(size_t(device)), 0, 1);
+    case Op::MSTACK: return call_argument(u.src(size_t(device)), 0, 1);
     case Op::MSELECT: {
       const int64_t parts = facts_.num_devices(u.src(0));
-      return argument(u.src(0), int64_t(axis(checked_integer(u.arg()), size_t(parts))), parts);
+      return call_argument(u.src(0), int64_t(axis(checked_integer(u.arg()), size_t(parts))), parts);
     }
     case Op::SHRINK: {
       if (facts_.shape(u.src(0)).size() != 1) break;
       auto offset = facts_.integer_value(facts_.index_offsets(u).at(0));
       if (!offset) break;
-      CallArgument whole = argument(u.src(0), device, devices);
+      CallArgument whole = call_argument(u.src(0), device, devices);
       const TensorMemory m = program_.memories[whole.memory];
       const size_t view = new_memory(m.dtype, facts_.shape(u)[0], 1);
       program_.memories[view].view_of = m.view_of ? m.view_of : whole.memory;
@@ -71,7 +71,7 @@ TensorLowering::CallArgument TensorLowering::argument(UOp u, int64_t device, int
       }
       break;
   }
-  if (u.in({Op::UNSHARD, Op::MULTI})) return argument(u.src(0), device, devices);  // the device's own part
+  if (u.in({Op::UNSHARD, Op::MULTI})) return call_argument(u.src(0), device, devices);  // the device's own part
   if (!facts_.has_shape(u) || !facts_.loops_of_node(u).empty() ||
       (facts_.num_devices(u) > 1 && facts_.num_devices(u) != devices))
     throw Refusal{"its argument " + std::string(printed_op_name(u)) + " is no buffer"};
@@ -81,7 +81,7 @@ TensorLowering::CallArgument TensorLowering::argument(UOp u, int64_t device, int
 
 // Returns the array to which a call stores for `to`: the array in `stored`, or a part of it. The array in `stored`
 // starts as a copy of `before`, the array with the buffer's content before the call.
-size_t TensorLowering::stored_part(Stored& stored, const CallArgument& to, size_t before) {
+size_t TensorLowering::stored_part(StoredArrays& stored, const CallArgument& to, size_t before) {
   if (!to.buffer) throw Refusal{"it stores to a value"};
   auto [it, is_new] = stored.try_emplace(to.buffer);
   if (is_new) {
@@ -99,7 +99,7 @@ size_t TensorLowering::stored_part(Stored& stored, const CallArgument& to, size_
 
 // Adds the kernels of `call`, one for each device. Returns the new arrays of the buffers to which it stores. If `only`
 // is not empty, `version` is the array with the content of this buffer before the call.
-TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t version) {
+TensorLowering::StoredArrays TensorLowering::run_call(UOp call, UOp only, size_t version) {
   current_node = call;
   throw_if_late();
   Graph own(graph_.settings());
@@ -121,15 +121,15 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
   for (UOp a : sources_from(call, 1)) {
     if (facts_.integer_value(a)) continue;
     arguments.push_back(a);
-    devices = std::max({devices, facts_.num_devices(a), facts_.num_devices(below_shards(a))});
+    devices = std::max({devices, facts_.num_devices(a), facts_.num_devices(skip_shard_ops(a))});
   }
   auto device_number = [&](int64_t d) { return std::vector<std::pair<std::string, int64_t>>{{"_device_num", d}}; };
-  Stored stored;
+  StoredArrays stored;
   auto before = [&](const CallArgument& a, UOp u) { return a.buffer == only ? version : version_of_target(u); };
   if (body.is(Op::COPY)) {
     if (arguments.size() != 2) throw Refusal{"it copies " + std::to_string(arguments.size()) + " arguments"};
     for (int64_t d = 0; d < devices; d++) {
-      const CallArgument to = argument(arguments[0], d, devices), from = argument(arguments[1], d, devices);
+      const CallArgument to = call_argument(arguments[0], d, devices), from = call_argument(arguments[1], d, devices);
       const TensorMemory &x = program_.memories[to.memory], &y = program_.memories[from.memory];
       if (!(x.dtype == y.dtype) || x.num_elements != y.num_elements)
         throw Refusal{"it copies to an array of another size"};
@@ -145,7 +145,7 @@ TensorLowering::Stored TensorLowering::run_call(UOp call, UOp only, size_t versi
   for (int64_t d = 0; d < devices; d++) {
     TensorKernel kernel{.ast = imported->root, .memories = {}, .variables = {}};
     for (size_t i = 0; i < arguments.size(); i++) {
-      CallArgument a = argument(arguments[i], d, devices);
+      CallArgument a = call_argument(arguments[i], d, devices);
       if (std::ranges::count(slots, i)) a.memory = stored_part(stored, a, before(a, arguments[i]));
       kernel.memories.push_back(a.memory);
     }

@@ -38,8 +38,8 @@ std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op:
 }  // namespace
 
 bool is_memory(UOp u) {
-  if (u.is(Op::BUFFER)) return !is_variable(u) && !is_local(u);
-  return u.is(Op::DEFINE_GLOBAL) || (u.is(Op::PARAM) && !is_variable(u) && !is_local(u));
+  if (u.is(Op::BUFFER)) return !is_variable(u) && !is_local_buffer(u);
+  return u.is(Op::DEFINE_GLOBAL) || (u.is(Op::PARAM) && !is_variable(u) && !is_local_buffer(u));
 }
 
 bool is_body_of_kernel(UOp u) {
@@ -66,7 +66,7 @@ std::optional<int64_t> TensorFacts::make_number(UOp u) const {
   if (u.is_const()) return u.arg().is_integral() ? u.arg().as_int().to_int64() : std::nullopt;
   if (is_device_number(u)) return assumed_device_number_;
   if (u.is(Op::DEFINE_VAR) || is_variable(u)) {
-    const Arg name = u.is(Op::DEFINE_VAR) ? item(u.arg(), 0) : field_of_record(u.arg(), "name"),
+    const Arg name = u.is(Op::DEFINE_VAR) ? tuple_item(u.arg(), 0) : field_of_record(u.arg(), "name"),
               slot = slot_of_param(u);
     const auto& [values_by_name, values_by_slot] = variables_;
     if (u.is(Op::PARAM) && slot.is_int())
@@ -272,7 +272,7 @@ int64_t TensorFacts::count_devices(UOp u) const {
     case Op::RANGE:
       if (is_device_axis(u)) return std::max<int64_t>(integer_value(u.src(0)).value_or(1), 1);
       return most;
-    case Op::DEFINE_VAR: return is_device_number(u) ? checked_integer(item(u.arg(), 2)) + 1 : 1;
+    case Op::DEFINE_VAR: return is_device_number(u) ? checked_integer(tuple_item(u.arg(), 2)) + 1 : 1;
     case Op::MSTACK: return int64_t(u.num_src());
     case Op::UNSHARD: case Op::MULTI: case Op::MSELECT: case Op::ALLREDUCE: case Op::DEVICE: return 1;
     case Op::COPY:
@@ -289,9 +289,9 @@ void TensorFacts::check_size(const NodeFacts& facts) const {
   checked_mul(product(*facts.shape), facts.num_devices);
 }
 
-void TensorFacts::add(UOp u) {
+void TensorFacts::add_node(UOp u) {
   if (facts_.contains(u)) return;
-  if (u.num_src() < least_sources(u.op())) throw Refusal{"it has " + counted(u.num_src(), "source")};
+  if (u.num_src() < least_sources(u.op())) throw Refusal{"it has " + count_text(u.num_src(), "source")};
   NodeFacts f;
   f.reads_memory = is_memory(u);
   for (UOp s : u.is(Op::AFTER) ? u.src().first(1) : sources(u)) {

@@ -54,28 +54,28 @@ namespace {
 
 class Inliner {
  public:
-  UOp inlined(UOp root, UOpSpan arguments) {
+  UOp inline_node(UOp root, UOpSpan arguments) {
     if (++nesting_depth_ > 100) throw Refusal{"its calls are nested too deep"};
     std::unordered_map<UOp, UOp> made;
     for (UOp u : nodes_in_order(root)) {
       if (++steps_ > kMostInlined) throw Refusal{"its calls have too many nodes"};
       throw_if_late();
       is_list_ = root.is(Op::LINEAR);
-      made[u] = inlined(u, arguments, made);
+      made[u] = inline_node(u, arguments, made);
     }
     nesting_depth_--;
     return made.at(root);
   }
 
  private:
-  UOp inlined(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
+  UOp inline_node(UOp u, UOpSpan arguments, const std::unordered_map<UOp, UOp>& made) {
     if (u.is(Op::PARAM) && !arguments.empty()) {
       const Arg slot = slot_of_param(u);
       const int64_t i = slot.is_int() ? checked_integer(slot) : 0;
       if (i < 0) return u;  // a variable, no parameter of the function
       if (!slot.is_int() || size_t(i) >= arguments.size())
         throw Refusal{"no argument is passed for PARAM " + slot.repr()};
-      return as_view(arguments[size_t(i)]);
+      return view_as_shrink(arguments[size_t(i)]);
     }
     // A BUFFER in the body of a schedule is memory that only its kernels use. The tag distinguishes it from a BUFFER
     // with the same number among the arguments.
@@ -83,16 +83,16 @@ class Inliner {
     CheckedList<UOp> src;
     for (size_t i = 0; i < u.num_src(); i++) src.push_back(i == 0 && u.in(kCalls) ? u.src(0) : made.at(u.src(i)));
     if (u.in(kCalls) && !is_body_of_kernel(u.src(0)) && u.src(0).in({Op::SINK, Op::TUPLE, Op::LINEAR}))
-      return inlined(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
+      return inline_node(u.src(0), UOpSpan(std::span<const UOp>(src).subspan(1)));
     if (u.is(Op::GETTUPLE) && src[0].is(Op::TUPLE)) return src[0].src(axis(checked_integer(u.arg()), src[0].num_src()));
-    return as_view(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
+    return view_as_shrink(std::ranges::equal(src, u.src()) ? u : u.with_src(src));
   }
 
   // Returns a BUFFER_VIEW (0.13 and older), whose arg is the number of elements and the index of the first one, as a
   // SHRINK; other nodes as they are.
-  static UOp as_view(UOp view) {
+  static UOp view_as_shrink(UOp view) {
     if (!view.is(Op::BUFFER_VIEW) || view.num_src() != 1 || !is_memory(view.src(0))) return view;
-    const int64_t size = checked_integer(item(view.arg(), 0)), first = checked_integer(item(view.arg(), 1));
+    const int64_t size = checked_integer(tuple_item(view.arg(), 0)), first = checked_integer(tuple_item(view.arg(), 1));
     UOp buffer = view.src(0);
     Graph& g = buffer.graph();
     if (!(buffer.dtype().base() == view.dtype())) buffer = g.node(Op::BITCAST, view.dtype(), {buffer});
@@ -149,7 +149,7 @@ size_t TensorLowering::version_of_target(UOp target) {
   return memory_of_buffer(target);
 }
 
-AffineExpr TensorLowering::loop(int64_t size, std::vector<UOp>& loops) {
+AffineExpr TensorLowering::make_loop(int64_t size, std::vector<UOp>& loops) {
   if (size == 1) return {};
   constexpr int64_t kFirst = 1000000;  // assumed to be larger than the number of any recorded RANGE
   UOp range = graph_.node(Op::RANGE, dtypes::index, graph_.constant(dtypes::index, size),
@@ -186,7 +186,7 @@ void TensorLowering::store_all_values(size_t memory, UOp u) {
   if (program_.memories[memory].num_elements == 0) return;
   std::vector<UOp> loops;
   ElementPoint p;
-  if (facts_.num_devices(u) > 1) p.device = loop(facts_.num_devices(u), loops);
+  if (facts_.num_devices(u) > 1) p.device = make_loop(facts_.num_devices(u), loops);
   if (u.in({Op::STAGE, Op::BUFFERIZE})) {
     // the ranges of a STAGE are its first axes
     const Sizes& shape = facts_.shape(u);
@@ -197,19 +197,19 @@ void TensorLowering::store_all_values(size_t memory, UOp u) {
       loops.push_back(range);
     }
     ElementPoint q{.device = p.device};
-    for (size_t axis = p.place.size(); axis < shape.size(); axis++) q.place.push_back(loop(shape[axis], loops));
+    for (size_t axis = p.place.size(); axis < shape.size(); axis++) q.place.push_back(make_loop(shape[axis], loops));
     p.place.insert(p.place.end(), q.place.begin(), q.place.end());
     UOp to = address(memory, flat_index(u, p), {});
     return finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, value(u.src(0), q)}), loops);
   }
-  for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
+  for (int64_t size : facts_.shape(u)) p.place.push_back(make_loop(size, loops));
   UOp to = address(memory, flat_index(u, p), {});
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {to, make_value(u, p)}), loops);
 }
 
 void TensorLowering::copy_memory(size_t from, size_t to) {
   std::vector<UOp> loops;
-  const AffineExpr i = loop(program_.memories[from].num_elements, loops);
+  const AffineExpr i = make_loop(program_.memories[from].num_elements, loops);
   UOp target = address(to, i, {});
   finish_kernel(graph_.node(Op::STORE, dtypes::void_, {target, address(from, i, {})}), loops);
 }
@@ -238,7 +238,7 @@ bool TensorLowering::is_stored(UOp u) const {
 void TensorLowering::lower_node(UOp u) {
   current_node = u;
   throw_if_late();
-  facts_.add(u);
+  facts_.add_node(u);
   int deepest = 0;
   for (UOp s : u.src()) deepest = std::max(deepest, value_depths_[s]);
   value_depths_[u] = deepest + 1;
@@ -292,7 +292,7 @@ size_t TensorLowering::array_of_value(UOp u) {
   return value_arrays_[u] = memory;
 }
 
-TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what) {
+TensorProgram TensorLowering::lower_program(UOp root, const TensorImportOptions& what) {
   current_node = root;
   invalid_number_ = what.invalid_value;
   UOpSpan arguments = what.arguments;
@@ -307,7 +307,7 @@ TensorProgram TensorLowering::program(UOp root, const TensorImportOptions& what)
     return slot.is_int() && slot.small_int() >= 0;
   };
   if (std::ranges::none_of(nodes_in_order(root), is_argument)) arguments = {};
-  root = Inliner().inlined(root, arguments);
+  root = Inliner().inline_node(root, arguments);
   const std::vector<UOp> nodes = nodes_in_order(root);
   facts_.detect_op_forms(nodes);
   count_uses(nodes);
@@ -348,7 +348,7 @@ void TensorLowering::check_program() const {
   }
   for (const TensorKernel& kernel : program_.kernels)
     for (UOp u : toposort(kernel.ast))
-      if (u.is(Op::DEFINE_GLOBAL)) axis(slot(u.arg()), kernel.memories.size());
+      if (u.is(Op::DEFINE_GLOBAL)) axis(checked_slot(u.arg()), kernel.memories.size());
 }
 
 // If an earlier source of the sink stores to the same buffer, its output becomes the content after both stores.
@@ -371,7 +371,7 @@ void TensorLowering::add_value(UOp u, size_t number) {
   if (!facts_.has_shape(u)) return add_output(u);
   if (!can_be_stored(u.dtype())) {  // a weak number: compute it in the widest dtype of its kind
     u = graph_.node(Op::CAST, is_float_of_any_release(u.dtype()) ? dtypes::float64 : dtypes::int64, u);
-    facts_.add(u);
+    facts_.add_node(u);
   }
   auto it = value_arrays_.find(u);
   const size_t memory = it != value_arrays_.end() ? it->second
@@ -398,7 +398,7 @@ namespace tgc {
 Result<UOp> inline_calls(UOp root) {
   return catch_failures([&]() -> UOp {
     try {
-      return import::Inliner().inlined(root, {});
+      return import::Inliner().inline_node(root, {});
     } catch (const import::Refusal& refusal) {
       throw Failure(refusal.reason);
     }
@@ -418,7 +418,7 @@ Result<TensorProgram> import_tensor_graph(UOp sink, const TensorVariables& varia
       return Diag{.message = details.text()};
     };
     try {
-      return lowering.program(known.replace_nodes(sink), what);
+      return lowering.lower_program(known.replace_nodes(sink), what);
     } catch (const import::Refusal& refusal) {
       throw Failure(refuse(refusal.reason));
     } catch (const Failure& failure) {

@@ -17,7 +17,7 @@ class TensorFacts {
   TensorFacts(Graph& graph, const TensorVariables& variables) : graph_(graph), variables_(variables) {}
 
   // The sources of `u` must have facts already. Throws Refusal if the facts cannot be computed.
-  void add(UOp u);
+  void add_node(UOp u);
 
   bool has_shape(UOp u) const { return facts_of_node(u).shape.has_value(); }
   const Sizes& shape(UOp u) const;  // throws Refusal if there is none
@@ -93,15 +93,15 @@ class TensorLowering {
       : graph_(graph), facts_(graph, variables), affine_math_(graph) {}
 
   // `root`: a SINK of values and stores, a LINEAR list of calls of kernels, or a call of these.
-  TensorProgram program(UOp root, const TensorImportOptions& what = {});
-  TensorSidesProgram sides(UOp before, UOp after);
-  TensorPairsProgram pairs(UOp before, UOp after, const std::vector<UOp>& stages);
+  TensorProgram lower_program(UOp root, const TensorImportOptions& what = {});
+  TensorSidesProgram lower_sides(UOp before, UOp after);
+  TensorPairsProgram lower_pairs(UOp before, UOp after, const std::vector<UOp>& stages);
   UOp current_node;
 
  private:
-  using Place = CheckedList<AffineExpr>;  // an index for each axis of a value
+  using AxisIndices = CheckedList<AffineExpr>;  // an index for each axis of a value
   struct ElementPoint {           // the element of a value that is computed
-    Place place;
+    AxisIndices place;
     AffineExpr device;
     UOp valid;  // the element is used where this holds; empty: everywhere
   };
@@ -139,7 +139,7 @@ class TensorLowering {
   size_t array_as_dtype(size_t memory, DType dtype);
   size_t array_of_value(UOp value);  // the first call makes the kernel that stores it
   size_t version_of_target(UOp target);  // the array of the buffer below `target`, after the stores below `target`
-  AffineExpr loop(int64_t size, std::vector<UOp>& loops);
+  AffineExpr make_loop(int64_t size, std::vector<UOp>& loops);
   UOp address(size_t memory, const AffineExpr& index, UOp valid);
   void store_all_values(size_t memory, UOp value);
   void copy_memory(size_t from, size_t to);
@@ -163,11 +163,11 @@ class TensorLowering {
     UOp buffer;  // the BUFFER or PARAM below the argument; empty if it is a value
   };
   void apply_call(UOp u, UOp buffer, size_t& version);
-  using Stored = std::map<UOp, size_t, CompareById>;  // by buffer: its content after a call
-  Stored run_call(UOp call, UOp only, size_t version);
-  size_t stored_part(Stored& stored, const CallArgument& to, size_t before);
+  using StoredArrays = std::map<UOp, size_t, CompareById>;  // by buffer: its content after a call
+  StoredArrays run_call(UOp call, UOp only, size_t version);
+  size_t stored_part(StoredArrays& stored, const CallArgument& to, size_t before);
   void run_calls(UOp list);
-  CallArgument argument(UOp u, int64_t device, int64_t devices);
+  CallArgument call_argument(UOp u, int64_t device, int64_t devices);
   size_t part_of_memory(size_t memory, int64_t number, int64_t parts);
 
   // ---- sides (tensor_sides.cpp)
@@ -175,7 +175,7 @@ class TensorLowering {
   void add_side(UOp side, const std::vector<UOp>& loops, int64_t devices);
 
   // ---- values before and after a scheduler gave them loops (tensor_ranges.cpp)
-  std::optional<Place> place_of_loops(std::span<const UOp> loops, const Sizes& shape, bool skips_ones);
+  std::optional<AxisIndices> place_of_loops(std::span<const UOp> loops, const Sizes& shape, bool skips_ones);
   bool stage_has_value(UOp u, UOp stage) const;
   bool pair_values(UOp before, const RangedPoint& p, UOp after, UOp user);
   bool pair_sources(UOp before, const RangedPoint& p, UOp after);
@@ -193,7 +193,7 @@ class TensorLowering {
   UOp choose_value(UOp u, const AffineExpr& index, const CheckedList<UOp>& values);
   UOp value_of_index(UOp u, const ElementPoint& p);
   ElementPoint source_point(UOp u, const ElementPoint& p, UOp& condition);
-  Place place_before_reshape(const Place& place, const Sizes& to, const Sizes& from);
+  AxisIndices place_before_reshape(const AxisIndices& place, const Sizes& to, const Sizes& from);
   AffineExpr affine_value(UOp u, const ElementPoint& p, int64_t size);
   AffineExpr flat_index(UOp u, const ElementPoint& p);
   UOp base(UOp target) const;  // the buffer, or else the value, of which it is a view

@@ -14,7 +14,7 @@ constexpr OpSet kSamePlace = ops::ALU | OpSet{Op::FLOORDIV, Op::FLOORMOD, Op::CD
                                               Op::BITCAST, Op::CONTIGUOUS, Op::COPY, Op::DETACH, Op::NOOP,
                                               Op::CONTIGUOUS_BACKWARD};
 
-std::vector<uint32_t> ids(UOpSpan nodes) {
+std::vector<uint32_t> node_ids(UOpSpan nodes) {
   std::vector<uint32_t> out;
   for (UOp u : nodes) out.push_back(u.id());
   return out;
@@ -24,9 +24,9 @@ std::vector<uint32_t> ids(UOpSpan nodes) {
 
 // Returns the place in a value of `shape` that the ranges of an END, STAGE or REDUCE compute: a loop for each axis.
 // With `skips_ones`, axes of size 1 have no loop. Returns nullopt if the loops do not fit the shape.
-std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<const UOp> loops, const Sizes& shape,
-                                                                    bool skips_ones) {
-  Place out;
+std::optional<TensorLowering::AxisIndices> TensorLowering::place_of_loops(std::span<const UOp> loops,
+                                                                          const Sizes& shape, bool skips_ones) {
+  AxisIndices out;
   size_t next = 0;
   for (int64_t size : shape) {
     if (size == 1 && skips_ones) {
@@ -48,7 +48,7 @@ std::optional<TensorLowering::Place> TensorLowering::place_of_loops(std::span<co
 // Returns true if `stage` has the values of `u` and not those of another node. If that is not known, returns true, but
 // throws Refusal for a movement op, whose source the STAGE may hold.
 bool TensorLowering::stage_has_value(UOp u, UOp stage) const {
-  auto it = stage_values_.find(ids(stage.src().subspan(1)));
+  auto it = stage_values_.find(node_ids(stage.src().subspan(1)));
   if (it != stage_values_.end() && it->second) return it->second == u;
   if (u.in(ops::Movement)) throw Refusal{"it is not known which value a STAGE holds"};
   return true;
@@ -232,16 +232,16 @@ void TensorLowering::add_pair(const RangedPair& pair) {
   }
 }
 
-TensorPairsProgram TensorLowering::pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
+TensorPairsProgram TensorLowering::lower_pairs(UOp before, UOp after, const std::vector<UOp>& stages) {
   for (UOp u : stages) {
-    auto [it, is_new] = stage_values_.try_emplace(ids(u.src().subspan(1)), u.src(0));
+    auto [it, is_new] = stage_values_.try_emplace(node_ids(u.src().subspan(1)), u.src(0));
     if (!is_new && !(it->second == u.src(0))) it->second = {};
   }
   facts_.detect_op_forms(nodes_in_order(before));
   for (UOp root : {before, after})
     for (UOp u : nodes_in_order(root)) {
       current_node = u;
-      facts_.add(u);
+      facts_.add_node(u);
       if (facts_.num_devices(u) > 1) throw Refusal{"it is on several devices"};
     }
   // pair_stores() compares separately what an AFTER stores
@@ -272,7 +272,7 @@ Result<TensorPairsProgram> import_tensor_pairs(UOp before, UOp after, const std:
       KnownOps known;
       std::vector<UOp> made;
       for (UOp stage : stages) made.push_back(known.replace_nodes(stage));
-      TensorPairsProgram out = lowering.pairs(known.replace_nodes(before), known.replace_nodes(after), made);
+      TensorPairsProgram out = lowering.lower_pairs(known.replace_nodes(before), known.replace_nodes(after), made);
       for (UOp& culprit : out.culprits) culprit = known.original(culprit);
       return out;
     } catch (const import::Refusal& refusal) {

@@ -14,7 +14,7 @@ constexpr OpSet kAnyValue{Op::REDUCE, Op::REDUCE_AXIS, Op::CONTIGUOUS, Op::AFTER
                           Op::ALLREDUCE, Op::MSTACK, Op::MSELECT};
 constexpr OpSet kVoid{Op::STORE, Op::END, Op::CALL, Op::GROUP};
 
-int64_t number_of(UOp range) {
+int64_t range_number(UOp range) {
   const Arg arg = range.arg();
   return arg.is_tuple() && arg.items().size() && arg[0].is_int() ? checked_integer(arg[0]) : 0;
 }
@@ -49,15 +49,15 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   const size_t memory = new_memory(dtype, product(dims), 1);
   std::vector<UOp> around;
   ElementPoint p;
-  Place place;
-  if (devices > 1) place.push_back(p.device = loop(devices, around));
+  AxisIndices place;
+  if (devices > 1) place.push_back(p.device = make_loop(devices, around));
   for (UOp r : loops) {
     UOp range = value(r, {});
     around.push_back(range);
     place.push_back(affine_math_.index(range, 0, std::max<int64_t>(dims[place.size()] - 1, 1)));
   }
   for (int64_t size : shape) {
-    p.place.push_back(loop(size, around));
+    p.place.push_back(make_loop(size, around));
     place.push_back(p.place.back());
   }
   AffineExpr index;
@@ -69,7 +69,7 @@ void TensorLowering::add_side(UOp side, const std::vector<UOp>& loops, int64_t d
   program_.outputs.push_back({memory, dims, {}});
 }
 
-TensorSidesProgram TensorLowering::sides(UOp before, UOp after) {
+TensorSidesProgram TensorLowering::lower_sides(UOp before, UOp after) {
   current_node = before;
   if (before.in({Op::PARAM, Op::BUFFER, Op::RANGE}) && after.op() == before.op())
     throw Refusal{"it is another name of a buffer or a loop"};
@@ -83,16 +83,16 @@ TensorSidesProgram TensorLowering::sides(UOp before, UOp after) {
     };
     UOp first = ordered(before), second = ordered(after);
     if (!first || !second || !(first.src(0) == second.src(0))) throw Refusal{"it stores to another buffer"};
-    for (UOp u : toposort(before)) facts_.add(u);
-    for (UOp u : toposort(after)) facts_.add(u);
+    for (UOp u : toposort(before)) facts_.add_node(u);
+    for (UOp u : toposort(after)) facts_.add_node(u);
     if (!facts_.loops_of_node(before).empty() || !facts_.loops_of_node(after).empty())
       throw Refusal{"its loops are open"};
-    return sides(first, second);
+    return lower_sides(first, second);
   }
   const std::vector<UOp> first = nodes_in_order(before);
   facts_.detect_op_forms(first);
-  for (UOp u : first) facts_.add(u);
-  for (UOp u : nodes_in_order(after)) facts_.add(u);
+  for (UOp u : first) facts_.add_node(u);
+  for (UOp u : nodes_in_order(after)) facts_.add_node(u);
   if (!facts_.has_shape(before) || !facts_.has_shape(after)) throw Refusal{"it has no value"};
   choose_inputs(before, after);
   UOp both_sides = graph_.node(Op::GROUP, dtypes::void_, {before, after});
@@ -113,7 +113,7 @@ TensorSidesProgram TensorLowering::sides(UOp before, UOp after) {
   for (UOp side : {before, after})
     for (UOp r : facts_.loops_of_node(side))
       if (!std::ranges::count(out.loops, r)) out.loops.push_back(r);
-  std::ranges::stable_sort(out.loops, {}, number_of);
+  std::ranges::stable_sort(out.loops, {}, range_number);
   UOpSet below_before(graph_);
   for (UOp u : first) below_before.insert(u);
   if (!out.have_same_shapes)  // refuse new reductions, copies and stored values, which may have other loops inside
@@ -142,7 +142,7 @@ Result<TensorSidesProgram> import_tensor_sides(UOp before, UOp after, const Tens
     import::TensorLowering lowering(before.graph(), variables);
     try {
       KnownOps known;
-      TensorSidesProgram out = lowering.sides(known.replace_nodes(before), known.replace_nodes(after));
+      TensorSidesProgram out = lowering.lower_sides(known.replace_nodes(before), known.replace_nodes(after));
       for (UOp& loop : out.loops) loop = known.original(loop);
       return out;
     } catch (const import::Refusal& refusal) {

@@ -123,8 +123,8 @@ void TensorLowering::apply_store(UOp store, size_t& version, const std::vector<U
   for (UOp r : loops)
     if (r.is(Op::RANGE) && !is_device_axis(r)) around.push_back(value(r, {}));
   ElementPoint p;
-  if (devices > 1) p.device = loop(devices, around);
-  for (int64_t size : shape) p.place.push_back(loop(size, around));
+  if (devices > 1) p.device = make_loop(devices, around);
+  for (int64_t size : shape) p.place.push_back(make_loop(size, around));
   UOp valid;
   const AffineExpr index = index_in_buffer(target, p, valid);
   ElementPoint q = p;

@@ -43,11 +43,11 @@ TensorLowering::ElementPoint TensorLowering::source_point(UOp u, const ElementPo
       break;
     case Op::PERMUTE:
       for (size_t axis = 0; axis < from.size(); axis++)
-        out.place[import::axis(checked_integer(item(u.arg(), axis)), from.size())] = p.place[axis];
+        out.place[import::axis(checked_integer(tuple_item(u.arg(), axis)), from.size())] = p.place[axis];
       break;
     case Op::FLIP:
       for (size_t axis = 0; axis < from.size(); axis++) {
-        const Arg flag = item(u.arg(), axis);
+        const Arg flag = tuple_item(u.arg(), axis);
         const bool flips = flag.kind() == Arg::Kind::Bool && flag.as_bool();
         if (flips)
           out.place[axis] = AffineMath::add_number(AffineMath::scale_affine(p.place[axis], -1), from[axis] - 1);
@@ -68,7 +68,8 @@ TensorLowering::ElementPoint TensorLowering::source_point(UOp u, const ElementPo
       break;
     }
     default: {  // UNSHARD and MULTI
-      const size_t axis = import::axis(checked_integer(u.arg().is_int() ? u.arg() : item(u.arg(), 0)), from.size());
+      const size_t axis =
+          import::axis(checked_integer(u.arg().is_int() ? u.arg() : tuple_item(u.arg(), 0)), from.size());
       out.device = affine_math_.quotient(p.place[axis], from[axis]);
       out.place[axis] = affine_math_.remainder(p.place[axis], from[axis]);
     }
@@ -77,8 +78,9 @@ TensorLowering::ElementPoint TensorLowering::source_point(UOp u, const ElementPo
 }
 
 // Splits the axes into the smallest groups of equal sizes on both sides, so that few divisions are needed.
-TensorLowering::Place TensorLowering::place_before_reshape(const Place& place, const Sizes& to, const Sizes& from) {
-  Place out(from.size());
+TensorLowering::AxisIndices TensorLowering::place_before_reshape(const AxisIndices& place, const Sizes& to,
+                                                                 const Sizes& from) {
+  AxisIndices out(from.size());
   if (product(from) == 0) return out;
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
@@ -149,7 +151,7 @@ UOp TensorLowering::sum_of_equal_numbers(UOp u, const ElementPoint& p, const std
   if (u.num_src() != 1 || axes.size() != 1 || n < kFewest || facts_.reduced_op(u) != Op::ADD) return {};
   ElementPoint q = p;
   std::vector<UOp> loops;
-  q.place[size_t(axes[0])] = loop(n, loops);
+  q.place[size_t(axes[0])] = make_loop(n, loops);
   std::vector<std::pair<AffineExpr, int64_t>> bounds;
   UOp x = u.src(0), ignored;
   padded_axes_ = &bounds;
@@ -195,7 +197,7 @@ UOp TensorLowering::value_of_reduce(UOp u, const ElementPoint& p) {
       return graph_.constant(u.dtype(), identity_element(facts_.reduced_op(u), u.dtype()));
     }
   if (UOp count = sum_of_equal_numbers(u, q, axes)) return count;
-  for (int64_t axis : axes) q.place[size_t(axis)] = loop(from[size_t(axis)], loops);
+  for (int64_t axis : axes) q.place[size_t(axis)] = make_loop(from[size_t(axis)], loops);
   for (UOp s : sources_from(u, 1)) {
     if (auto n = facts_.integer_value(s.is(Op::RANGE) ? s.src(0) : s); n && !s.is(Op::RANGE)) continue;
     loops.push_back(value(s, {}));
@@ -319,7 +321,7 @@ void TensorLowering::note_view(UOp u) {
   if (!is_memory(below) || facts_.num_devices(u) > 1) return;
   ElementPoint p;
   std::vector<UOp> loops;
-  for (int64_t size : facts_.shape(u)) p.place.push_back(loop(size, loops));
+  for (int64_t size : facts_.shape(u)) p.place.push_back(make_loop(size, loops));
   UOp valid;
   const AffineExpr place = index_in_buffer(u.src(0), p, valid);
   const AffineExpr distance = AffineMath::sum(place, AffineMath::scale_affine(flat_index(u, p), -1));

@@ -7,12 +7,12 @@
 
 namespace tgc::import {
 
-// Applies to a node with an op of `ops`, in a graph of a release in the range, if `when` is null or when(node) is true.
-// The first row that applies makes the value of the node.
+// Applies to a node with an op of `ops`, in a graph of a release in the range, if `applies_to` is null or
+// applies_to(node) is true. The first row that applies makes the value of the node.
 struct OpUpgrade {
   std::string_view name;
   OpSet ops;
-  bool (*when)(UOp) = nullptr;
+  bool (*applies_to)(UOp) = nullptr;
   Value (*make)(Importer& im, UOp u) = nullptr;
   std::string_view refusal_reason = {};  // if there is no `make`: why the node cannot be imported
   // by default, also releases newer than all enumerators
@@ -41,7 +41,7 @@ bool has_views(std::span<const UOp> nodes);
 UOp import_views(Importer& im, UOp root, UOp& at);
 // Return true for a variable; for a buffer in local memory or registers; for a RANGE over the devices.
 bool is_variable(UOp u);
-bool is_local(UOp u);
+bool is_local_buffer(UOp u);
 bool is_device_axis(UOp u);
 // Returns true for a RANGE over the devices, or for the variable `_device_num` that 0.12 and 0.13 have.
 bool is_device_number(UOp u);

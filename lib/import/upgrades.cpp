@@ -38,28 +38,29 @@ Arg copy_arg(Graph& to, Arg arg) {
 namespace {
 bool has_param_arg(UOp u) { return u.arg().kind() == Arg::Kind::Record && RecordView(u.arg()).name() == "ParamArg"; }
 // A ParamArg without an address space means GLOBAL.
-bool is_in(UOp u, std::string_view space) {
+bool has_addrspace(UOp u, std::string_view space) {
   Arg a = field_of_record(u.arg(), "addrspace");
   if (!has_param_arg(u) || a.is_none()) return has_param_arg(u) && space == "GLOBAL";
   if (a.kind() == Arg::Kind::AddrSpace) return name_of(a.addrspace()) == space;
   return a.kind() == Arg::Kind::Raw && a.text().ends_with(space) && a.text().starts_with("AddrSpace.");
 }
-bool is_of_vectors(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // the arg of 0.12
+bool is_vector_wmma(UOp u) { return u.arg().is_tuple() && u.arg().items().size() == 8; }  // the arg of 0.12
 bool is_core_number(UOp u) { return is_variable(u) && field_of_record(u.arg(), "name").str() == "core_id"; }
 }  // namespace
 
 bool is_variable(UOp u) {
   // commits of June 2026 do not write the address space ALU
   const bool has_bounds = has_param_arg(u) && field_of_record(u.arg(), "vmin_vmax").is_tuple();
-  return is_in(u, "ALU") || (has_bounds && field_of_record(u.arg(), "name").is_str());
+  return has_addrspace(u, "ALU") || (has_bounds && field_of_record(u.arg(), "name").is_str());
 }
-bool is_local(UOp u) { return is_in(u, "LOCAL") || is_in(u, "REG"); }
+bool is_local_buffer(UOp u) { return has_addrspace(u, "LOCAL") || has_addrspace(u, "REG"); }
 bool is_device_axis(UOp u) {
   auto is_device = [](Arg a) { return a.kind() == Arg::Kind::Raw && a.text() == "AxisType.DEVICE"; };
   return u.arg().is_tuple() && std::ranges::any_of(u.arg().items(), is_device);
 }
 bool is_device_number(UOp u) {
-  return (u.is(Op::RANGE) && is_device_axis(u)) || (u.is(Op::DEFINE_VAR) && item(u.arg(), 0).str() == "_device_num");
+  return (u.is(Op::RANGE) && is_device_axis(u)) ||
+         (u.is(Op::DEFINE_VAR) && tuple_item(u.arg(), 0).str() == "_device_num");
 }
 
 namespace {
@@ -76,19 +77,19 @@ constexpr OpUpgrade kUpgrades[] = {
     // PARAM((); -1, core_id, (0, n - 1), ALU) -> SPECIAL(n, gidx0), which CPU renderers print as core_id
     {.name = "param-core",
      .ops = Op::PARAM,
-     .when = is_core_number,
+     .applies_to = is_core_number,
      .make = make_core_number,
      .first_op_release = Release::v0_13},
     // PARAM((); -1, name, (min, max), ALU) -> DEFINE_VAR(name, min, max)
     {.name = "param-variable",
      .ops = {Op::PARAM, Op::BUFFER},
-     .when = is_variable,
+     .applies_to = is_variable,
      .make = make_variable,
      .first_op_release = Release::v0_13},
     // PARAM(shape; slot, dtype) -> DEFINE_GLOBAL dtype.ptr(size), slot; an image is a buffer too
     {.name = "param-buffer",
      .ops = Op::PARAM,
-     .when = has_param_arg,
+     .applies_to = has_param_arg,
      .make = make_param_buffer,
      .first_op_release = Release::v0_13},
     // PARAM dtype.ptr(size), slot -> DEFINE_GLOBAL dtype.ptr(size), slot
@@ -96,7 +97,7 @@ constexpr OpUpgrade kUpgrades[] = {
     // BUFFER(shape; slot, dtype, LOCAL or REG) -> DEFINE_LOCAL or DEFINE_REG dtype.ptr(size), slot
     {.name = "buffer-local",
      .ops = Op::BUFFER,
-     .when = is_local,
+     .applies_to = is_local_buffer,
      .make = make_local_buffer,
      .first_op_release = Release::v0_13},
     {.name = "buffer-global", .ops = Op::BUFFER, .refusal_reason = "it is a buffer of a tensor graph"},
@@ -140,7 +141,7 @@ constexpr OpUpgrade kUpgrades[] = {
      .first_op_release = Release::v0_13},
     // REDUCE(x, ranges; op, n) -> REDUCE(x0 op x1 op ..., ranges; op)
     {.name = "reduce", .ops = Op::REDUCE, .make = make_reduce},
-    {.name = "wmma-vectors", .ops = Op::WMMA, .when = is_of_vectors, .make = make_vector_wmma},
+    {.name = "wmma-vectors", .ops = Op::WMMA, .applies_to = is_vector_wmma, .make = make_vector_wmma},
     // WMMA(a, b, c; dims, dtype, device, threads, axes) -> WMMA of vectors, with 0.12's arg
     {.name = "wmma", .ops = Op::WMMA, .make = make_wmma, .first_op_release = Release::v0_13},
 
@@ -148,7 +149,7 @@ constexpr OpUpgrade kUpgrades[] = {
     // RANGE(n; -1, DEVICE) -> DEFINE_VAR("_device_num", 0, n - 1)
     {.name = "range-device",
      .ops = Op::RANGE,
-     .when = is_device_axis,
+     .applies_to = is_device_axis,
      .make = make_device_range,
      .first_op_release = Release::v0_13},
     // RANGE(n; ids, WEAK) -> RANGE(n; ids, LOOP); RANGE(n; id) of 0.11 -> RANGE(n; id, LOOP)
@@ -187,7 +188,7 @@ void check_sources(UOp u) {
   if (u.in({Op::SHRINK, Op::WMMA})) least = 3;
   if (u.in(ops::ALU)) least = u.in(ops::Unary) ? 1 : u.in(ops::Binary) ? 2 : 3;
   const bool has_more = u.num_src() > least && u.in(ops::ALU);
-  if (u.num_src() < least || has_more) throw Refusal{"it has " + counted(u.num_src(), "source")};
+  if (u.num_src() < least || has_more) throw Refusal{"it has " + count_text(u.num_src(), "source")};
 }
 
 std::span<const OpUpgrade> all_op_upgrades() { return kUpgrades; }
@@ -196,7 +197,7 @@ const OpUpgrade* find_upgrade(UOp u) {
   const Release release = u.graph().release();
   auto applies = [&](const OpUpgrade& row) {
     return row.ops.contains(u.op()) && row.first_op_release <= release && release <= row.last_release &&
-           (!row.when || row.when(u));
+           (!row.applies_to || row.applies_to(u));
   };
   auto found = std::ranges::find_if(kUpgrades, applies);
   return found == std::end(kUpgrades) ? nullptr : found;

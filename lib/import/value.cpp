@@ -55,7 +55,7 @@ bool Value::is_invalid() const {
 }
 
 namespace {
-UOp number(Graph& graph, int64_t value, DType dtype) { return graph.constant(dtype, value); }
+UOp integer_node(Graph& graph, int64_t value, DType dtype) { return graph.constant(dtype, value); }
 }  // namespace
 
 UOp add_nodes(UOp x, UOp y) {
@@ -63,15 +63,15 @@ UOp add_nodes(UOp x, UOp y) {
   return y.is_const() && py_equal(y.arg().to_const(), 0) ? x : x.alu(Op::ADD, y);
 }
 UOp multiply_node(UOp x, int64_t factor) {
-  return factor == 1 ? x : x.alu(Op::MUL, number(x.graph(), factor, x.dtype()));
+  return factor == 1 ? x : x.alu(Op::MUL, integer_node(x.graph(), factor, x.dtype()));
 }
 
 CheckedList<UOp> split_index(UOp flat, const Sizes& shape) {
   CheckedList<UOp> at(shape.size());
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0; stride = checked_mul(stride, shape[axis])) {
-    UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, number(flat.graph(), stride, flat.dtype()));
-    at[axis] = axis == 0 ? i : i.alu(Op::MOD, number(flat.graph(), shape[axis], flat.dtype()));
+    UOp i = stride == 1 ? flat : flat.alu(Op::IDIV, integer_node(flat.graph(), stride, flat.dtype()));
+    at[axis] = axis == 0 ? i : i.alu(Op::MOD, integer_node(flat.graph(), shape[axis], flat.dtype()));
   }
   return at;
 }
@@ -84,7 +84,7 @@ UOp BufferView::index(CheckedList<UOp> at) const {
     const Sizes& from = s ? steps[s - 1].sizes : step.sizes;
     switch (step.op) {
       case Op::RESHAPE: {  // flatten the indices, then split the flat index for the shape of the step before
-        UOp flat = at.empty() ? number(graph, 0, dtype) : at[0];
+        UOp flat = at.empty() ? integer_node(graph, 0, dtype) : at[0];
         for (size_t axis = 1; axis < at.size(); axis++)
           flat = add_nodes(multiply_node(flat, step.sizes[axis]), at[axis]);
         if (s == 0) return flat;
@@ -101,7 +101,7 @@ UOp BufferView::index(CheckedList<UOp> at) const {
       case Op::FLIP:
         for (size_t axis = 0; axis < at.size(); axis++)
           if (step.ints[axis])
-            at[axis] = number(graph, from[axis] - 1, dtype).alu(Op::ADD, multiply_node(at[axis], -1));
+            at[axis] = integer_node(graph, from[axis] - 1, dtype).alu(Op::ADD, multiply_node(at[axis], -1));
         break;
       default:  // SHRINK
         for (size_t axis = 0; axis < at.size(); axis++) at[axis] = add_nodes(step.offset[axis].cast(dtype), at[axis]);

@@ -33,85 +33,86 @@ Sizes shape_of_view(UOp view) {
 
 class ViewImporter {
  public:
-  ViewImporter(Importer& im, UOp& at) : im_(im), at_(at) {}
+  ViewImporter(Importer& im, UOp& at) : importer_(im), current_node_(at) {}
 
-  UOp sink(UOp root) {
+  UOp import_sink(UOp root) {
     std::vector<UOp> stores;
-    for (UOp s : root.src()) stores.push_back(store(s));
-    return made(root, im_.new_graph.sink(stores, kernel_info(im_, root)));
+    for (UOp s : root.src()) stores.push_back(import_store(s));
+    return record_made(root, importer_.new_graph.sink(stores, kernel_info(importer_, root)));
   }
 
  private:
   using Indices = CheckedList<UOp>;
 
-  UOp store(UOp u) {
-    at_ = u;
+  UOp import_store(UOp u) {
+    current_node_ = u;
     if (!u.is(Op::STORE) || u.num_src() != 2) throw Refusal{"it is not a store of a value to a buffer"};
     std::vector<UOp> ranges;
-    const Indices at = axes(shape_of_place(u.src(0)), AxisType::LOOP, ranges);
-    const ValueElement place = locate(u.src(0), at, {});
-    UOp out = im_.pointer(place).store(number(u.src(1), at, {}));
-    return made(u, ranges.empty() ? out : out.end(ranges));
+    const Indices at = make_axis_indices(shape_of_place(u.src(0)), AxisType::LOOP, ranges);
+    const ValueElement place = find_place(u.src(0), at, {});
+    UOp out = importer_.pointer(place).store(import_number(u.src(1), at, {}));
+    return record_made(u, ranges.empty() ? out : out.end(ranges));
   }
 
   // Returns an index for each axis: a new range, or 0 if the axis has size 1.
-  Indices axes(const Sizes& shape, AxisType type, std::vector<UOp>& ranges) {
+  Indices make_axis_indices(const Sizes& shape, AxisType type, std::vector<UOp>& ranges) {
     Indices out;
     for (int64_t size : shape) {
       out.push_back(constant(0));
       if (size == 1) continue;
-      ranges.push_back(
-          im_.new_graph.node(Op::RANGE, dtypes::index, constant(size), im_.new_graph.tuple({ranges_made_++, type})));
+      ranges.push_back(importer_.new_graph.node(Op::RANGE, dtypes::index, constant(size),
+                                                importer_.new_graph.tuple({num_ranges_++, type})));
       out.back() = ranges.back();
     }
     return out;
   }
 
   // The value is used only where `valid` is true; empty: everywhere.
-  UOp number(UOp u, const Indices& at, UOp valid) {
+  UOp import_number(UOp u, const Indices& at, UOp valid) {
     std::vector<uint32_t> key{u.id(), valid ? valid.id() : UINT32_MAX};
     for (UOp i : at) key.push_back(i.id());
-    if (auto known = numbers_.find(key); known != numbers_.end()) return known->second;
-    at_ = u;
+    if (auto known = imported_numbers_.find(key); known != imported_numbers_.end()) return known->second;
+    current_node_ = u;
     check_sources(u);
-    UOp out = new_number(u, at, valid);
-    return numbers_[key] = made(u, out);
+    UOp out = make_number(u, at, valid);
+    return imported_numbers_[key] = record_made(u, out);
   }
-  UOp new_number(UOp u, const Indices& at, UOp valid) {
+  UOp make_number(UOp u, const Indices& at, UOp valid) {
     const DType dtype = Importer::type_of(u.dtype()).dtype;
     switch (u.op()) {
       case Op::VIEW: {
         if (!u.num_src()) throw Refusal{"it has no source"};
-        const ValueElement source = follow(u, at);
-        UOp x = number(u.src(0), split_index(source.node, shape(u.src(0))), logical_and(valid, source.valid));
-        at_ = u;
-        return or_zero(source.valid, x);
+        const ValueElement source = follow_view(u, at);
+        UOp x = import_number(u.src(0), split_index(source.node, shape(u.src(0))), logical_and(valid, source.valid));
+        current_node_ = u;
+        return value_or_zero(source.valid, x);
       }
-      case Op::LOAD: return im_.read(locate(u.src(0), at, valid));
+      case Op::LOAD: return importer_.index_value(find_place(u.src(0), at, valid));
       case Op::CONST: {
-        UOp value = im_.literal(dtype, u.arg());
-        return u.num_src() ? or_zero(follow(u.src(0), at).valid, value) : value;
+        UOp value = importer_.literal(dtype, u.arg());
+        return u.num_src() ? value_or_zero(follow_view(u.src(0), at).valid, value) : value;
       }
       case Op::VALID: {
-        UOp is_valid = follow(u.src(0), at).valid;
-        return is_valid ? is_valid : im_.literal(dtypes::bool_, Const(true));
+        UOp is_valid = follow_view(u.src(0), at).valid;
+        return is_valid ? is_valid : importer_.literal(dtypes::bool_, Const(true));
       }
-      case Op::BIND: return number(u.src(0), at, valid);
-      case Op::DEFINE_VAR: return im_.new_graph.node(Op::DEFINE_VAR, dtype, {}, copy_arg(im_.new_graph, u.arg()));
-      case Op::CAST: return number(u.src(0), at, valid).cast(dtype);
-      case Op::BITCAST: return number(u.src(0), at, valid).bitcast(dtype);
-      case Op::REDUCE_AXIS: return reduced(u, at, valid);
-      case Op::CONTIGUOUS: return number(u.src(0), at, valid);
+      case Op::BIND: return import_number(u.src(0), at, valid);
+      case Op::DEFINE_VAR:
+        return importer_.new_graph.node(Op::DEFINE_VAR, dtype, {}, copy_arg(importer_.new_graph, u.arg()));
+      case Op::CAST: return import_number(u.src(0), at, valid).cast(dtype);
+      case Op::BITCAST: return import_number(u.src(0), at, valid).bitcast(dtype);
+      case Op::REDUCE_AXIS: return import_reduction(u, at, valid);
+      case Op::CONTIGUOUS: return import_number(u.src(0), at, valid);
       default: break;
     }
     if (!u.in(ops::ALU | OpSet{Op::RECIP})) throw Refusal{"no upgrade is known for it in a graph with VIEWs"};
     std::vector<UOp> src;
-    for (UOp s : u.src()) src.push_back(number(s, at, valid));
-    at_ = u;
-    return im_.new_graph.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
+    for (UOp s : u.src()) src.push_back(import_number(s, at, valid));
+    current_node_ = u;
+    return importer_.new_graph.node(u.is(Op::RECIP) ? Op::RECIPROCAL : u.op(), dtype, src);
   }
 
-  UOp reduced(UOp u, const Indices& at, UOp valid) {
+  UOp import_reduction(UOp u, const Indices& at, UOp valid) {
     Arg arg = u.arg();
     if (!arg.is_tuple() || arg.items().size() < 2 || !arg[0].is_op())
       throw Refusal{"its arg " + arg.repr() + " is unknown"};
@@ -123,15 +124,15 @@ class ViewImporter {
       sizes[size_t(axis)] = from[size_t(axis)];
     }
     std::vector<UOp> ranges;
-    Indices inside = axes(sizes, AxisType::REDUCE, ranges);
+    Indices inside = make_axis_indices(sizes, AxisType::REDUCE, ranges);
     for (size_t axis = 0; axis < at.size(); axis++)
       if (sizes[axis] == 1) inside[axis] = at[axis];
-    UOp x = number(u.src(0), inside, valid);
-    at_ = u;
+    UOp x = import_number(u.src(0), inside, valid);
+    current_node_ = u;
     return ranges.empty() ? x : x.reduce(ranges, arg[0].op());
   }
 
-  ValueElement follow(UOp u, Indices at) {
+  ValueElement follow_view(UOp u, Indices at) {
     if (!u.is(Op::VIEW)) throw Refusal{"its source is no VIEW"};
     const std::span<const Arg> views = views_of(u);
     ValueElement out;
@@ -159,14 +160,14 @@ class ViewImporter {
   }
 
   // The place is valid only if `valid` is.
-  ValueElement locate(UOp u, const Indices& at, UOp valid) {
+  ValueElement find_place(UOp u, const Indices& at, UOp valid) {
     ValueElement out{.node = at.empty() ? constant(0) : at[0], .valid = valid};
     if (u.is(Op::VIEW) && u.num_src()) {
-      out = follow(u, at);
+      out = follow_view(u, at);
       out.valid = logical_and(valid, out.valid), u = u.src(0);
     }
     if (!u.is(Op::DEFINE_GLOBAL)) throw Refusal{"its source is no buffer in global memory"};
-    out.buffer = make_pointer(im_, u).view->buffer;
+    out.buffer = make_pointer(importer_, u).view->buffer;
     return out;
   }
 
@@ -183,17 +184,17 @@ class ViewImporter {
     return out;
   }
 
-  UOp constant(int64_t value) { return im_.new_graph.constant(dtypes::index, value); }
-  UOp or_zero(UOp valid, UOp x) { return valid ? valid.where(x, im_.literal(x.dtype(), Const(0))) : x; }
-  UOp made(UOp original, UOp node) {
-    im_.origins->record_origin(im_.new_graph, original);
+  UOp constant(int64_t value) { return importer_.new_graph.constant(dtypes::index, value); }
+  UOp value_or_zero(UOp valid, UOp x) { return valid ? valid.where(x, importer_.literal(x.dtype(), Const(0))) : x; }
+  UOp record_made(UOp original, UOp node) {
+    importer_.origins->record_origin(importer_.new_graph, original);
     return node;
   }
 
-  Importer& im_;
-  UOp& at_;
-  int64_t ranges_made_ = 0;
-  std::map<std::vector<uint32_t>, UOp> numbers_;
+  Importer& importer_;
+  UOp& current_node_;
+  int64_t num_ranges_ = 0;
+  std::map<std::vector<uint32_t>, UOp> imported_numbers_;
 };
 
 }  // namespace
@@ -204,7 +205,7 @@ bool has_views(std::span<const UOp> nodes) {
 
 UOp import_views(Importer& im, UOp root, UOp& at) {
   if (!root.is(Op::SINK)) throw Refusal{"the graph is not a kernel's AST"};
-  return ViewImporter(im, at).sink(root);
+  return ViewImporter(im, at).import_sink(root);
 }
 
 }  // namespace tgc::import

@@ -5,13 +5,13 @@ namespace tgc {
 namespace {
 
 // Returns the beginning of the first line of an error.
-std::string shortened(std::string text) {
+std::string shorten_error(std::string text) {
   constexpr size_t kMost = 100;
   for (std::string_view end : {"\n", ": self.", " len("}) text = text.substr(0, text.find(end));
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-std::string shape_of(const Json& fact) {
+std::string shape_text(const Json& fact) {
   std::string out;
   for (const Json& d : fact.value("shape", Json::array()))
     out += (out.empty() ? "" : ", ") + (d.is_string() ? d.get<std::string>() : d.dump());
@@ -20,7 +20,7 @@ std::string shape_of(const Json& fact) {
 
 }  // namespace
 
-Status JitLinter::add(std::string_view line, std::string_view file, uint32_t number) {
+Status JitLinter::add_line(std::string_view line, std::string_view file, uint32_t number) {
   try {
     Json j = Json::parse(line);
     if (j.contains("format")) {
@@ -136,7 +136,7 @@ void JitLinter::add_error(const JitState& jit, const JitCall& now) {
     for (auto& [name, fact] : now.args) {
       auto then = jit.capturing_call->args.find(name);
       if (then == jit.capturing_call->args.end() || text_of_member(fact, "kind") != "tensor") continue;
-      std::string shape = shape_of(fact), before = shape_of(then->second);
+      std::string shape = shape_text(fact), before = shape_text(then->second);
       std::string dtype = text_of_member(fact, "dtype"), dtype_before = text_of_member(then->second, "dtype");
       if (shape != before) different += "; '" + name + "' has the shape " + shape + " here, and had " + before;
       else if (dtype != dtype_before) different += "; '" + name + "' is " + dtype + " here, and was " + dtype_before;
@@ -144,7 +144,7 @@ void JitLinter::add_error(const JitState& jit, const JitCall& now) {
         different += "; '" + name + "' is a view with another offset in its buffer than the captured one";
     }
   add_finding(jit, "refused", now.shown_location(),
-              "call " + std::to_string(now.call_number) + " raises " + shortened(now.error) +
+              "call " + std::to_string(now.call_number) + " raises " + shorten_error(now.error) +
                   (remedy ? ": " + std::string(remedy->meaning) : std::string()) + different,
               remedy ? std::string(remedy->fix_text) : "see the message");
 }

@@ -43,7 +43,7 @@ const JitRemedy* find_jit_remedy(std::string_view error);  // returns null if th
 class JitLinter {
  public:
   // Adds the next line of a recording, which is a header or an event. Returns an error for a line that does not fit.
-  Status add(std::string_view line, std::string_view file, uint32_t number);
+  Status add_line(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
   // Returns the notes, each about code that is correct only because of a precaution.

@@ -23,8 +23,8 @@ std::string bound_variable(const std::string& dimension) {
 }
 
 // Returns true if `name` ("self.scale") is a member of an argument that was another object during the capture.
-bool of_another_object(const std::string& name, const std::map<std::string, Json>& now,
-                       const std::map<std::string, Json>& then) {
+bool is_of_other_object(const std::string& name, const std::map<std::string, Json>& now,
+                        const std::map<std::string, Json>& then) {
   size_t dot = name.find('.');
   if (dot == name.npos) return false;
   auto passed = now.find(name.substr(0, dot)), captured = then.find(name.substr(0, dot));
@@ -34,12 +34,12 @@ bool of_another_object(const std::string& name, const std::map<std::string, Json
 
 // Returns true if the tensors in nested containers differ. Ignores the tensors of the outermost container, which are
 // inputs.
-bool differs_inside(const Json& a, const Json& b, int depth) {
+bool nested_tensors_differ(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of_member(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of_member(a, "kind") != "several" || text_of_member(b, "kind") != "several") return false;
   const Json &x = a["items"], &y = b["items"];
   for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
-    if (differs_inside(x[i], y[i], depth + 1)) return true;
+    if (nested_tensors_differ(x[i], y[i], depth + 1)) return true;
   return false;
 }
 
@@ -53,7 +53,7 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
     if (before == then.outer_values.end() || before->second == value) continue;
     const bool is_side_effect = std::ranges::count(then.changed_variables, name) ||
                                 std::ranges::count(then.rebinds, name, &JitCall::VariableRebind::name);
-    if (is_side_effect || of_another_object(name, now.args, then.args)) continue;  // other checks report these changes
+    if (is_side_effect || is_of_other_object(name, now.args, then.args)) continue;  // other checks report these changes
     JitFinding* found = nullptr;
     if (value.starts_with("unrealized "))
       found = add_finding(
@@ -105,7 +105,7 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
                   "'" + name + "' is another " + text_of_member(fact, "type") +
                       " than in the capture; the tensors of the captured one are used",
                   "make a TinyJit for each object: self.step = TinyJit(self.step)", name);
-    if (kind == "several" && differs_inside(fact, before->second, 0))
+    if (kind == "several" && nested_tensors_differ(fact, before->second, 0))
       add_finding(
           jit, "frozen-tensor", where,
           "'" + name + "' holds other tensors than were captured, in a container inside it; the captured ones are used",

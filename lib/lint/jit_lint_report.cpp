@@ -95,13 +95,13 @@ std::string JitLinter::text(bool all_notes) const {
   if (!is_decided() && !findings_.empty())
     out.append("not checked: ").append(lacks).append("; to check them, record again\n");
   const size_t shown = notes_.size() - usual;
-  out += counted(num_calls_, "call") + " of " + counted(jits_by_number_.size(), "TinyJit") + ", ";
-  if (is_decided() || !findings_.empty()) out += counted(findings_.size(), "finding");
+  out += count_text(num_calls_, "call") + " of " + count_text(jits_by_number_.size(), "TinyJit") + ", ";
+  if (is_decided() || !findings_.empty()) out += count_text(findings_.size(), "finding");
   else
     out.append("not decided: an older exporter made the recording, without what decides ").append(lacks)
         .append("; record again");
-  out += shown ? ", " + counted(shown, "note") : "";
-  if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + counted(usual, "note");
+  out += shown ? ", " + count_text(shown, "note") : "";
+  if (usual) out += shown ? ", " + std::to_string(usual) + " more" : ", " + count_text(usual, "note");
   return out + (usual ? " with --notes\n" : "\n");
 }
 
@@ -138,7 +138,7 @@ CiReport JitLinter::ci_report() const {
                   .line = line});
   }
   if (findings_.empty())
-    out.add_case({.name = counted(num_calls_, "call") + " of " + counted(jits_by_number_.size(), "TinyJit")});
+    out.add_case({.name = count_text(num_calls_, "call") + " of " + count_text(jits_by_number_.size(), "TinyJit")});
   return out;
 }
 

@@ -17,9 +17,9 @@ std::string call(int number, std::string_view phase, std::string_view more) {
 
 JitLinter lint_of(std::initializer_list<std::string> events) {
   JitLinter lint;
-  REQUIRE(lint.add(kHeader, "t", 1));
+  REQUIRE(lint.add_line(kHeader, "t", 1));
   uint32_t line = 2;
-  for (const std::string& e : events) REQUIRE(lint.add(e, "t", line++));
+  for (const std::string& e : events) REQUIRE(lint.add_line(e, "t", line++));
   return lint;
 }
 
@@ -181,8 +181,8 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
   CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // kernel b reads x before it writes 6
   CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
   JitLinter later;  // since 0.13, a replay copies an input that its kernels overwrite
-  REQUIRE(later.add(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));
-  for (const std::string& event : {capture("2"), call(2, "replay", x(5))}) REQUIRE(later.add(event, "t", 2));
+  REQUIRE(later.add_line(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));
+  for (const std::string& event : {capture("2"), call(2, "replay", x(5))}) REQUIRE(later.add_line(event, "t", 2));
   CHECK(later.findings().empty());
 }
 
@@ -299,8 +299,8 @@ TEST_CASE("JitLint: an error is explained, with the argument that differs") {
 
 TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {
   JitLinter lint;
-  CHECK_FALSE(lint.add(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
-  auto wrong = lint.add("nothing", "t", 7);
+  CHECK_FALSE(lint.add_line(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
+  auto wrong = lint.add_line("nothing", "t", 7);
   REQUIRE_FALSE(wrong);
   CHECK(wrong.diag().line == 7);
 }

@@ -31,21 +31,21 @@ bool is_ready(int fd, short events, int milliseconds) {
 }
 
 // In this scope, writing to a process that has ended fails instead of killing this process.
-class WithoutSigpipe {
+class SigpipeBlocker {
  public:
-  WithoutSigpipe() {
-    sigemptyset(&pipe_), sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  SigpipeBlocker() {
+    sigemptyset(&sigpipe_set_), sigaddset(&sigpipe_set_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &sigpipe_set_, &previous_mask_);
   }
-  ~WithoutSigpipe() {
+  ~SigpipeBlocker() {
     timespec now{};
-    if (!sigismember(&before_, SIGPIPE)) sigtimedwait(&pipe_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (!sigismember(&previous_mask_, SIGPIPE)) sigtimedwait(&sigpipe_set_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &previous_mask_, nullptr);
   }
-  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  SigpipeBlocker(const SigpipeBlocker&) = delete;
 
  private:
-  sigset_t pipe_, before_;
+  sigset_t sigpipe_set_, previous_mask_;
 };
 
 }  // namespace
@@ -53,13 +53,13 @@ class WithoutSigpipe {
 struct AnswerProcess::WaitLimits {
   double seconds;
   const std::function<bool()>& stop;
-  Clock::time_point until = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
+  Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
 
   // Waits until `fd` is ready. Fails if the time limit passes or the stop callback returns true.
   Status wait_for(int fd, short events) const {
     constexpr int kPoll = 100;  // milliseconds
     for (;;) {
-      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       if (is_ready(fd, events, int(std::clamp<int64_t>(left, 0, kPoll)))) return Unit{};
       if (stop && stop()) return Diag{"cancelled"};
       if (left > 0) continue;
@@ -129,7 +129,7 @@ std::string AnswerProcess::child_end_text() {
 }
 
 Status AnswerProcess::write_line(const std::string& question, const WaitLimits& limits) {
-  WithoutSigpipe guard;
+  SigpipeBlocker guard;
   std::string text = question + "\n";
   for (size_t at = 0; at < text.size();) {
     ssize_t n = write(input_pipe_, text.data() + at, text.size() - at);

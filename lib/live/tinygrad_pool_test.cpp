@@ -65,7 +65,7 @@ TEST_CASE("TinygradPool: a command without tinygrad is an error that says what t
 
 TEST_CASE("CompileQuestion: a live question may leave a match of a rule out") {
   CompileQuestion question = about("k");
-  question.left_out_match = RuleMatch{.place = "uop/symbolic.py:113", .match_number = 3, .stage = 4};
+  question.excluded_match = RuleMatch{.place = "uop/symbolic.py:113", .match_number = 3, .stage = 4};
   CHECK(question.json() ==
         R"({"id":"k","target":"CPU:CLANG","settings":{},"live":true,"leave_out":{"place":"uop/symbolic.py:113",)"
         R"("n":3,"stage":4},"graph":{}})");

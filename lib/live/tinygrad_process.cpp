@@ -14,7 +14,7 @@ constexpr double kSeconds = 60;
 
 // Returns the arguments for a Python: the exporter's file, which an installation has in ../share/tgc and a source tree
 // in scripts, or else the module tgc.export.
-std::string exporter() {
+std::string exporter_arguments() {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -26,13 +26,13 @@ std::string exporter() {
          "runpy.run_module(\"tgc.export\", run_name=\"__main__\", alter_sys=True)'";
 }
 
-std::string command_of(const std::string& tinygrad) {
+std::string tinygrad_command_of(const std::string& tinygrad) {
   bool is_python = tinygrad.find(' ') == std::string::npos;
-  return tinygrad + (is_python ? exporter() : "") + " --answer";
+  return tinygrad + (is_python ? exporter_arguments() : "") + " --answer";
 }
 
 // Reads {"record":{...}}; makes a record with the error of {"error":"..."}.
-GoldenRecord record_in(const std::string& answer, const CompileQuestion& question) {
+GoldenRecord parse_record(const std::string& answer, const CompileQuestion& question) {
   constexpr const char* kFile = "tinygrad's answer";
   std::optional<GoldenRecord> out;
   JsonScanner in(answer, kFile, 1);
@@ -51,7 +51,7 @@ GoldenRecord record_in(const std::string& answer, const CompileQuestion& questio
   return std::move(*out);
 }
 
-std::vector<GoldenRecord> records_in(const std::string& answer) {
+std::vector<GoldenRecord> parse_records(const std::string& answer) {
   constexpr const char* kFile = "tinygrad's answer";
   std::vector<GoldenRecord> out;
   JsonScanner in(answer, kFile, 1);
@@ -68,7 +68,7 @@ std::vector<GoldenRecord> records_in(const std::string& answer) {
   return out;
 }
 
-ProgramAnswer program_in(const std::string& answer) {
+ProgramAnswer parse_program_answer(const std::string& answer) {
   ProgramAnswer out;
   JsonScanner in(answer, "tinygrad's answer", 1);
   in.object([&](std::string_view key) {
@@ -82,12 +82,12 @@ ProgramAnswer program_in(const std::string& answer) {
 }
 
 // Returns the error for a failed first question or export: the command most likely does not run tinygrad.
-Diag no_tinygrad(const Diag& why) {
+Diag tinygrad_missing_error(const Diag& why) {
   return {.message = "tinygrad does not answer: " + why.text(),
           .expected = "a Python with tinygrad (python -m pip install tinygrad), or 'python .../tinygrad_export.py'"};
 }
 
-TinygradFacts facts_in(const std::string& answer) {
+TinygradFacts parse_facts(const std::string& answer) {
   TinygradFacts out;
   std::string error;
   JsonScanner in(answer, "tinygrad's answer", 1);
@@ -118,13 +118,13 @@ std::string CompileQuestion::json() const {
     if (is_live) json.member("live", true);
     if (records_rewrites) json.member("rewrites", true);
     if (!opts.empty()) json.member("opts", opts);
-    if (left_out_match)
+    if (excluded_match)
       json.key("leave_out").object([&] {
-        json.member("place", left_out_match->place).member("n", left_out_match->match_number);
-        if (left_out_match->stage) json.member("stage", *left_out_match->stage);
+        json.member("place", excluded_match->place).member("n", excluded_match->match_number);
+        if (excluded_match->stage) json.member("stage", *excluded_match->stage);
       });
     if (stage.empty() && !is_live) json.member("after", finished_stages);
-    if (!named_texts.empty()) json.member("texts", named_texts);
+    if (!stage_graph_texts.empty()) json.member("texts", stage_graph_texts);
     if (!last_stage.empty()) json.member("until", last_stage);
     json.key("graph").raw_json(graph);
   });
@@ -151,27 +151,27 @@ std::string ProgramQuestion::json() const {
 }
 
 TinygradProcess::TinygradProcess(const std::string& tinygrad, std::function<bool()> stop)
-    : answer_process_(command_of(tinygrad), kSeconds, std::move(stop)) {}
+    : answer_process_(tinygrad_command_of(tinygrad), kSeconds, std::move(stop)) {}
 
 // Asks, and returns the answer. This thread must have locked mutex_. Throws Failure.
-std::string TinygradProcess::answer(const std::string& question) {
+std::string TinygradProcess::ask_or_throw(const std::string& question) {
   auto text = answer_process_.ask_question(question);
-  if (!text) throw Failure(has_answered_ ? text.diag() : no_tinygrad(text.diag()));
+  if (!text) throw Failure(has_answered_ ? text.diag() : tinygrad_missing_error(text.diag()));
   has_answered_ = true;
   return std::move(*text);
 }
 
 Result<std::string> TinygradProcess::ask_text(const std::string& question) {
   std::lock_guard guard(mutex_);
-  return catch_failures([&] { return answer(question); });
+  return catch_failures([&] { return ask_or_throw(question); });
 }
 
 Result<GoldenRecord> TinygradProcess::ask_process(const CompileQuestion& question) {
   return catch_failures([&] {
     const std::string text = question.json();
     std::lock_guard guard(mutex_);
-    const std::string said = answer(text);
-    auto record = catch_failures([&] { return record_in(said, question); });
+    const std::string said = ask_or_throw(text);
+    auto record = catch_failures([&] { return parse_record(said, question); });
     if (!record) answer_process_.restart_process();
     return std::move(record.value_or_throw());
   });
@@ -180,7 +180,7 @@ Result<GoldenRecord> TinygradProcess::ask_process(const CompileQuestion& questio
 Result<ProgramAnswer> TinygradProcess::ask_process(const ProgramQuestion& question) {
   return catch_failures([&] {
     std::lock_guard guard(mutex_);
-    return program_in(answer(question.json()));
+    return parse_program_answer(ask_or_throw(question.json()));
   });
 }
 
@@ -199,8 +199,8 @@ Status export_rules(const std::string& tinygrad, const RulesExportOptions& optio
   };
   const bool is_python = tinygrad.find(' ') == std::string::npos;
   const std::string progress = path + ".progress";
-  const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter() : "") + " --rules -o " + quoted(path) +
-                              " --progress " + quoted(progress) + " --shard " + quoted(options.shard) +
+  const std::string command = "DEV=CPU " + tinygrad + (is_python ? exporter_arguments() : "") + " --rules -o " +
+                              quoted(path) + " --progress " + quoted(progress) + " --shard " + quoted(options.shard) +
                               (options.rule_filter.empty() ? "" : " --only " + quoted(options.rule_filter));
   auto should_stop = [&] {
     auto text = options.on_progress ? read_whole_file(progress) : Result(std::string());
@@ -210,7 +210,7 @@ Status export_rules(const std::string& tinygrad, const RulesExportOptions& optio
   const auto exit_code = run_shell(command, {.should_stop = should_stop});
   if (exit_code && *exit_code == 0) return Unit{};
   if (!exit_code && options.should_stop && options.should_stop()) return exit_code.diag();
-  return no_tinygrad(Diag{.message = "'" + command + "' failed"});
+  return tinygrad_missing_error(Diag{.message = "'" + command + "' failed"});
 }
 
 std::unique_ptr<TinygradProcess> TinygradPool::take_process(ProcessGroup& group) {
@@ -235,7 +235,7 @@ void TinygradPool::return_process(ProcessGroup& group, std::unique_ptr<TinygradP
 Result<TinygradFacts>& TinygradPool::facts() {
   std::call_once(facts_once_flag_, [&] {
     auto process = take_process(compiling_processes_);
-    facts_ = catch_failures([&] { return facts_in(process->ask_text(R"({"about":true})").value_or_throw()); });
+    facts_ = catch_failures([&] { return parse_facts(process->ask_text(R"({"about":true})").value_or_throw()); });
     return_process(compiling_processes_, std::move(process));
   });
   return *facts_;
@@ -244,7 +244,7 @@ Result<TinygradFacts>& TinygradPool::facts() {
 Result<GoldenRecord> TinygradPool::ask_process(const CompileQuestion& question) {
   if (auto& known = facts(); !known) return known.diag();
   ProcessGroup& group =
-      question.records_rewrites || question.left_out_match ? rewriting_processes_ : compiling_processes_;
+      question.records_rewrites || question.excluded_match ? rewriting_processes_ : compiling_processes_;
   auto process = take_process(group);
   auto record = process->ask_process(question);
   return_process(group, std::move(process));
@@ -260,7 +260,7 @@ Result<std::vector<GoldenRecord>> TinygradPool::ask_process(const ModelQuestion&
   auto answer = process->ask_text(question.json());
   return_process(compiling_processes_, std::move(process));
   if (!answer) return answer.diag();
-  return catch_failures([&] { return records_in(*answer); });
+  return catch_failures([&] { return parse_records(*answer); });
 }
 
 }  // namespace tgc

@@ -36,12 +36,12 @@ struct CompileQuestion {
   std::vector<std::string> finished_stages = {};  // stages that tinygrad skips, because they ran already
   // A stage's name, and tgc's graph after it as pyrender text. tinygrad stops after the first stage that differs, and
   // records its rewrites.
-  std::vector<std::pair<std::string, std::string>> named_texts = {};
+  std::vector<std::pair<std::string, std::string>> stage_graph_texts = {};
   std::string last_stage = {};  // the last stage to run; empty: all
   bool is_live = false;  // for a live pipeline: any release answers with a record as the exporter writes it
   bool records_rewrites = false;  // with is_live: record every match of a rule
   std::string opts = {};  // with is_live: opts in place of tinygrad's own: "[Opt(OptOps.UPCAST, 0, 4)]"
-  std::optional<RuleMatch> left_out_match = {};  // with is_live: tinygrad compiles without this match
+  std::optional<RuleMatch> excluded_match = {};  // with is_live: tinygrad compiles without this match
 
   std::string json() const;
 };
@@ -91,7 +91,7 @@ class TinygradProcess {
   void set_limit_seconds(double seconds) { answer_process_.set_limit_seconds(seconds); }
 
  private:
-  std::string answer(const std::string& question);
+  std::string ask_or_throw(const std::string& question);
   std::mutex mutex_;
   AnswerProcess answer_process_;
   bool has_answered_ = false;

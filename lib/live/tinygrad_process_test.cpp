@@ -12,7 +12,7 @@ TEST_CASE("CompileQuestion: a question to tinygrad, and one to a port about a si
   CompileQuestion question{
       .id = "k", .target = "CPU:CLANG", .graph_json = "{\n\"nodes\":[]}\n", .finished_stages = {"expander"}};
   question.settings = {{"NOOPT", "1"}};
-  question.named_texts = {{"devectorize", "ast"}};
+  question.stage_graph_texts = {{"devectorize", "ast"}};
   question.last_stage = "decompositions";
   CHECK(question.json() == R"({"id":"k","target":"CPU:CLANG","settings":{"NOOPT":"1"},"after":["expander"],)"
                            R"("texts":{"devectorize":"ast"},"until":"decompositions","graph":{"nodes":[]}})");

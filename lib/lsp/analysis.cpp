@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 // Line and column are counted from 1. Returns the text's end if there is no such byte.
-size_t byte_of(std::string_view text, uint32_t line, uint32_t column) {
+size_t byte_offset(std::string_view text, uint32_t line, uint32_t column) {
   size_t at = 0;
   for (; line > 1 && at != text.npos; line--) at = text.find('\n', at) + 1 ? text.find('\n', at) + 1 : text.npos;
   return std::min(at == text.npos ? text.size() : at + (column ? column - 1 : 0), text.size());
@@ -31,9 +31,9 @@ size_t end_of_word(std::string_view text, size_t at) {
   return end > at || at == text.size() || text[at] == '\n' ? end : at + 1;
 }
 
-class Analyzer {
+class SectionAnalyzer {
  public:
-  Analyzer(SectionAnalysis& out, const GraphSection& section, std::string_view producer, bool is_tensor)
+  SectionAnalyzer(SectionAnalysis& out, const GraphSection& section, std::string_view producer, bool is_tensor)
       : out_(out), section_(section), producer_(producer), is_tensor_(is_tensor) {}
 
   void run() {
@@ -49,7 +49,7 @@ class Analyzer {
         is_tensor_ || (section_.record == GraphSection::kNoRecord && looks_like_tensor_graph(read->root));
     // Notes say which facts the text omits. All listings omit the same facts.
     if (out_.kind != InputKind::Uops)
-      for (const std::string& note : report.notes) add(first_statement(), false, note);
+      for (const std::string& note : report.notes) add_problem(first_statement_range(), false, note);
     auto pipeline = make_recorded_pipeline({.graph = out_.graph, .root = out_.order.back(), .info = out_.info});
     if (!pipeline->has_ability(Ability::Specification)) return check_structure_only(is_list);
     out_.is_valid = !first_malformed_node(out_.order);
@@ -61,7 +61,8 @@ class Analyzer {
     auto invalid = first_invalid_node(out_.order, spec, is_list);
     if (!invalid) return;
     const std::string first_line = invalid->text.substr(0, invalid->text.find('\n'));
-    add(range_of(invalid->node), true, "not a well-formed " + std::string(name_of(spec)) + " graph: " + first_line);
+    add_problem(statement_range(invalid->node), true,
+                "not a well-formed " + std::string(name_of(spec)) + " graph: " + first_line);
   }
 
  private:
@@ -71,31 +72,31 @@ class Analyzer {
     const StructureReport report = check_structure(out_.order, is_list);
     constexpr size_t kMostProblems = 100;
     for (size_t i = 0; i < std::min(report.node_errors.size(), kMostProblems); i++)
-      add(range_of(out_.order[report.error_positions[i]]), true, report.node_errors[i]);
+      add_problem(statement_range(out_.order[report.error_positions[i]]), true, report.node_errors[i]);
     for (auto& [name, count] : report.unknown_names)
-      add(first_statement(), false, name + " is not known in " + out_.info.producer);
+      add_problem(first_statement_range(), false, name + " is not known in " + out_.info.producer);
     out_.is_valid = report.ok();
   }
 
-  void add(Range range, bool is_error, std::string message) {
+  void add_problem(Range range, bool is_error, std::string message) {
     out_.problems.push_back({range.first, range.second, is_error, std::move(message)});
   }
 
   void add_error(const Diag& diag) {
-    const size_t at = byte_of(out_.text, diag.line, diag.column);
+    const size_t at = byte_offset(out_.text, diag.line, diag.column);
     const std::string expected = diag.expected.empty() ? "" : ", expected " + diag.expected;
-    if (!diag.line) return add(first_statement(), true, diag.message + expected);
-    add({at, end_of_word(out_.text, at)}, true, diag.message + expected);
+    if (!diag.line) return add_problem(first_statement_range(), true, diag.message + expected);
+    add_problem({at, end_of_word(out_.text, at)}, true, diag.message + expected);
   }
 
-  Range first_statement() const {
+  Range first_statement_range() const {
     if (out_.links.definitions.empty()) return {0, end_of_line(out_.text, 0)};
     const NodeDefinition& d = out_.links.definitions[0];
     return {d.begin, std::min(d.end, end_of_line(out_.text, d.begin))};
   }
 
   // Returns the statement that defines `node`; else the rest of the line at its place.
-  Range range_of(UOp node) const {
+  Range statement_range(UOp node) const {
     auto it = std::ranges::find(out_.nodes, node, &NodePosition::node);
     const size_t at = it == out_.nodes.end() ? offset_of_node(places_, node.id()) : it->offset;
     for (const NodeDefinition& d : out_.links.definitions)
@@ -107,7 +108,7 @@ class Analyzer {
   const GraphSection& section_;
   std::string_view producer_;
   bool is_tensor_;
-  Places places_;
+  NodePlaces places_;
 };
 
 }  // namespace
@@ -143,7 +144,7 @@ std::shared_ptr<const SectionAnalysis> analyze_section(std::string text, const G
   out->producer = producer;
   out->graph = std::make_shared<Graph>(Settings());
   out->links = find_links(out->kind, out->text);
-  auto status = catch_failures([&] { return Analyzer(*out, section, producer, is_tensor).run(), Unit{}; });
+  auto status = catch_failures([&] { return SectionAnalyzer(*out, section, producer, is_tensor).run(), Unit{}; });
   const size_t first_line = std::min(out->text.find('\n'), out->text.size());
   if (!status) out->problems.push_back({0, first_line, true, status.diag().message});
   return out;
@@ -168,14 +169,14 @@ void for_each_name(std::string_view text, size_t begin, size_t end, OnName&& on_
 }
 
 // Finds definitions ("c12 = ...", "def k0():") and uses in a pyrender text.
-class Statements {
+class PyrenderLinks {
  public:
-  Statements(std::string_view text, NodeLinks& out) : text_(text), out_(out), scopes_(1) {}
+  PyrenderLinks(std::string_view text, NodeLinks& out) : text_(text), out_(out), scopes_(1) {}
 
   void run() {
     for (size_t at = 0, end; at < text_.size(); at = end + 1) {
       end = end_of_line(text_, at);
-      line(at, end);
+      read_line(at, end);
     }
     for (size_t i = 1; i < scopes_.size(); i++)  // functions that are open at the text's end
       out_.definitions[scopes_[i].function].end = end_before_blanks(text_, 0, text_.size());
@@ -187,13 +188,13 @@ class Statements {
     std::map<std::string_view, size_t> names = {};
   };
 
-  void line(size_t at, size_t end) {
+  void read_line(size_t at, size_t end) {
     while (at < end && text_[at] == ' ') at++;
     const size_t stop = at < end && is_name_start(text_[at]) ? name_end(text_, at) : at;
     const std::string_view word = text_.substr(at, stop - at);
     if (word == "def") {
       const size_t name = std::min(text_.find_first_not_of(' ', stop), end), name_stop = name_end(text_, name);
-      scopes_.push_back({define(name, name_stop, at, end)});
+      scopes_.push_back({add_definition(name, name_stop, at, end)});
       return;
     }
     size_t equals = stop;
@@ -201,7 +202,7 @@ class Statements {
     const bool is_assignment = !word.empty() && equals < end && text_[equals] == '=' &&
                                (equals + 1 == text_.size() || text_[equals + 1] != '=');
     add_uses(is_assignment ? equals + 1 : at, end);
-    if (is_assignment) scopes_.back().names[word] = define(at, stop, at, end);
+    if (is_assignment) scopes_.back().names[word] = add_definition(at, stop, at, end);
     if (word != "return" || scopes_.size() == 1) return;
     const size_t function = scopes_.back().function;
     scopes_.pop_back();
@@ -210,7 +211,7 @@ class Statements {
     scopes_.back().names[text_.substr(d.name_begin, d.name_end - d.name_begin)] = function;
   }
 
-  size_t define(size_t name, size_t name_end, size_t begin, size_t end) {
+  size_t add_definition(size_t name, size_t name_end, size_t begin, size_t end) {
     out_.definitions.push_back({std::string(text_.substr(name, name_end - name)), name, name_end, begin,
                                 end_before_blanks(text_, begin, end)});
     return out_.definitions.size() - 1;
@@ -230,7 +231,7 @@ class Statements {
 };
 
 // "x5:=UOp(...)" defines x5.
-void find_in_repr(std::string_view text, NodeLinks& out) {
+void find_repr_links(std::string_view text, NodeLinks& out) {
   std::map<std::string_view, size_t> names;
   for_each_name(text, 0, text.size(), [&](size_t at, size_t stop) {
     const std::string_view name = text.substr(at, stop - at);
@@ -262,13 +263,13 @@ size_t for_each_number(std::string_view text, size_t at, size_t end, OnNumber&& 
 }
 
 // To be called at the end: a use may precede its definition.
-void erase_undefined(NodeLinks& out) {
+void erase_undefined_links(NodeLinks& out) {
   std::erase_if(out.links, [&](const NodeLink& link) { return link.target >= out.definitions.size(); });
 }
 
 // Lines are "  12 Ops.ADD : RANGES DTYPE [3, '4', 7] ARG". A source that is a constant is shown by its value, in
 // quotes.
-void find_in_listing(std::string_view text, NodeLinks& out) {
+void find_listing_links(std::string_view text, NodeLinks& out) {
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = end_of_line(text, begin);
     const size_t number = std::min(text.find_first_not_of(' ', begin), end);
@@ -282,7 +283,7 @@ void find_in_listing(std::string_view text, NodeLinks& out) {
     for_each_number(text, std::min(open + 1, end), end,
                     [&](size_t b, size_t e, size_t n) { out.links.push_back({b, e, n}); });
   }
-  erase_undefined(out);
+  erase_undefined_links(out);
 }
 
 // An object with the key "op" is a node; "src":[0,2], "list":[0,2] and {"uop":3} use nodes.
@@ -292,36 +293,36 @@ class JsonLinks {
 
   void run() {
     for (size_t at = 0; at < text_.size();) {
-      if (text_[at] == '{') open_.push_back({at, kNone});
-      if (text_[at] == '}' && !open_.empty()) {
-        if (open_.back().node != kNone) out_.definitions[open_.back().node].end = at + 1;
-        open_.pop_back();
+      if (text_[at] == '{') open_objects_.push_back({at, kNone});
+      if (text_[at] == '}' && !open_objects_.empty()) {
+        if (open_objects_.back().node != kNone) out_.definitions[open_objects_.back().node].end = at + 1;
+        open_objects_.pop_back();
       }
-      at = text_[at] == '"' ? string(at) : at + 1;
+      at = text_[at] == '"' ? read_string(at) : at + 1;
     }
-    erase_undefined(out_);
+    erase_undefined_links(out_);
   }
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
-  struct Object {
+  struct OpenObject {
     size_t begin;
     size_t node;   // kNone if the object is no node
   };
 
   // Returns the offset at which to continue.
-  size_t string(size_t at) {
+  size_t read_string(size_t at) {
     const size_t end = end_of_string(text_, at);
     if (end >= text_.size() || text_[end] != ':') return end;
     const std::string_view key = text_.substr(at, end - at), value = text_.substr(end + 1, 1);
     auto add = [&](size_t b, size_t e, size_t n) { out_.links.push_back({b, e, n}); };
     if ((key == "\"src\"" || key == "\"list\"") && value == "[")
       return for_each_number(text_, end + 2, text_.size(), add);
-    if (key == "\"op\"" && value == "\"" && !open_.empty() && open_.back().node == kNone) {
+    if (key == "\"op\"" && value == "\"" && !open_objects_.empty() && open_objects_.back().node == kNone) {
       const size_t value_end = end_of_string(text_, end + 1);
-      open_.back().node = out_.definitions.size();
+      open_objects_.back().node = out_.definitions.size();
       out_.definitions.push_back({std::to_string(out_.definitions.size()), end + 2, std::max(value_end, end + 3) - 1,
-                                  open_.back().begin, value_end});
+                                  open_objects_.back().begin, value_end});
     }
     size_t digits = end + 1;
     while (digits < text_.size() && is_digit(text_[digits])) digits++;
@@ -331,7 +332,7 @@ class JsonLinks {
 
   std::string_view text_;
   NodeLinks& out_;
-  std::vector<Object> open_;
+  std::vector<OpenObject> open_objects_;
 };
 
 }  // namespace
@@ -354,11 +355,11 @@ std::optional<size_t> NodeLinks::definition_around(size_t at) const {
 NodeLinks find_links(InputKind kind, std::string_view text) {
   NodeLinks out;
   switch (kind) {
-    case InputKind::Repr: find_in_repr(text, out); break;
-    case InputKind::Uops: find_in_listing(text, out); break;
+    case InputKind::Repr: find_repr_links(text, out); break;
+    case InputKind::Uops: find_listing_links(text, out); break;
     case InputKind::Json:
     case InputKind::Repro: JsonLinks(text, out).run(); break;
-    default: Statements(text, out).run();
+    default: PyrenderLinks(text, out).run();
   }
   return out;
 }

@@ -16,16 +16,16 @@ namespace {
 constexpr size_t kMostProblems = 1000;
 enum SymbolKind { kModule = 2, kField = 8, kFunction = 12, kVariable = 13 };
 
-struct Symbol {
+struct DocumentSymbol {
   std::string name, detail;
   SymbolKind kind;
   size_t begin, end, name_begin, name_end;  // bytes of the document
 };
 template <class Children>
-void write_symbol(JsonWriter& json, const OpenDocument& text, const Symbol& s, Children&& children) {
+void write_symbol(JsonWriter& json, const OpenDocument& text, const DocumentSymbol& s, Children&& children) {
   json.object([&] {
-    json.member("name", s.name.empty() ? "?" : visible(s.name));
-    if (!s.detail.empty()) json.member("detail", visible(s.detail));
+    json.member("name", s.name.empty() ? "?" : visible_text(s.name));
+    if (!s.detail.empty()) json.member("detail", visible_text(s.detail));
     json.member("kind", int(s.kind));
     write_range(json.key("range"), text.document(), s.begin, s.end);
     write_range(json.key("selectionRange"), text.document(), s.name_begin, s.name_end);
@@ -67,7 +67,7 @@ void write_diagnostics(JsonWriter& json, const OpenDocument& text) {
     if (count++ >= kMostProblems) return;
     json.object([&] {
       write_range(json.key("range"), document, begin, end);
-      json.member("severity", is_error ? 1 : 3).member("source", "tgc").member("message", visible(message));
+      json.member("severity", is_error ? 1 : 3).member("source", "tgc").member("message", visible_text(message));
     });
   };
   json.array([&] {
@@ -93,7 +93,7 @@ void write_location(JsonWriter& json, const std::string& uri, const OpenDocument
   });
 }
 
-void write_symbols(JsonWriter& json, OpenDocument& text) {
+void write_document_symbols(JsonWriter& json, OpenDocument& text) {
   const DocumentSections& sections = text.sections();
   auto write = [&](const std::string& name, const std::string& detail, SymbolKind kind, auto& place, auto&& children) {
     write_symbol(json, text, {name, detail, kind, place.begin, place.end, place.begin, place.end}, children);
@@ -113,7 +113,7 @@ void write_symbols(JsonWriter& json, OpenDocument& text) {
   });
 }
 
-void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri) {
+void write_code_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri) {
   json.array([&] {
     for (size_t i = 0; i < text.num_graphs(); i++) {
       const size_t at = text.is_recording() ? text.sections().records[i].begin : text.sections().sections[i].begin;
@@ -133,47 +133,48 @@ namespace {
 
 constexpr size_t kLongest = 400;
 
-std::string cut(std::string text) {
+std::string shorten_text(std::string text) {
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return visible(text);
+  return visible_text(text);
 }
 
-std::string code(const std::string& text) {
-  std::string out = cut(text);
+std::string inline_code(const std::string& text) {
+  std::string out = shorten_text(text);
   std::ranges::replace(out, '\n', ' ');
   return code_span(out);
 }
 
-std::string fact(std::string_view name, const std::string& value) {
+std::string fact_line(std::string_view name, const std::string& value) {
   return "- " + std::string(name) + ": " + value + "\n";
 }
 
 // Leaves out facts that cannot be computed.
-std::string facts(const SectionAnalysis& a, UOp u) {
+std::string fact_lines(const SectionAnalysis& a, UOp u) {
   std::string out;
   auto add = [&](auto&& make) {
     if (auto text = catch_failures(make)) out += *text;
   };
   add([&]() -> std::string {
     auto shape = shape_or_none(u);
-    return shape ? fact("shape", code(str(*shape))) : "";
+    return shape ? fact_line("shape", inline_code(str(*shape))) : "";
   });
   add([&]() -> std::string {
     if (!dtypes::is_int(u.dtype()) && !dtypes::is_bool(u.dtype())) return "";
-    return fact("values", code(Arg(u.vmin()).str()) + " to " + code(Arg(u.vmax()).str()));
+    return fact_line("values", inline_code(Arg(u.vmin()).str()) + " to " + inline_code(Arg(u.vmax()).str()));
   });
   add([&] {
     std::string list;
     for (UOp range : ranges_of(u)) {
       const NodeDefinition* d = a.definition_of_node(range);
-      list += (list.empty() ? "" : ", ") + code((d ? d->name : "r" + range_str(range)) + ": " + range.arg().repr() +
-                                                " of " + (range.num_src() ? render(range.src(0)) : "?"));
+      list +=
+          (list.empty() ? "" : ", ") + inline_code((d ? d->name : "r" + range_str(range)) + ": " + range.arg().repr() +
+                                                   " of " + (range.num_src() ? render(range.src(0)) : "?"));
     }
-    return list.empty() ? "" : fact("ranges", list);
+    return list.empty() ? "" : fact_line("ranges", list);
   });
   add([&] {
     Arg device = device_of(u);
-    return device.is_none() ? "" : fact("device", code(device.str()));
+    return device.is_none() ? "" : fact_line("device", inline_code(device.str()));
   });
   return out;
 }
@@ -181,22 +182,22 @@ std::string facts(const SectionAnalysis& a, UOp u) {
 }  // namespace
 
 std::string hover_text(const SectionAnalysis& a, UOp u, const std::string& origin) {
-  std::string out = "**Ops." + escape_markdown(printed_op_name(u)) + "** " + code(std::string(u.dtype().repr()));
+  std::string out = "**Ops." + escape_markdown(printed_op_name(u)) + "** " + inline_code(std::string(u.dtype().repr()));
   if (auto at = std::ranges::find(a.order, u); at != a.order.end())
     out += ", node " + std::to_string(at - a.order.begin()) + " of " + std::to_string(a.order.size());
   out += "\n\n";
   if (Arg arg = printed_arg(u); !arg.is_none())
-    out += fact("arg", code(own_arg_text(u)));
-  if (!u.tag().is_none()) out += fact("tag", code(u.tag().repr()));
-  if (a.is_valid) out += facts(a, u);
-  if (!origin.empty()) out += fact("made by", origin);
+    out += fact_line("arg", inline_code(node_arg_text(u)));
+  if (!u.tag().is_none()) out += fact_line("tag", inline_code(u.tag().repr()));
+  if (a.is_valid) out += fact_lines(a, u);
+  if (!origin.empty()) out += fact_line("made by", origin);
   if (a.repro && a.repro->blamed_rewrite.contains("rule"))
-    out += fact("this bundle blames", code(a.repro->blamed_rewrite.at("rule")));
+    out += fact_line("this bundle blames", inline_code(a.repro->blamed_rewrite.at("rule")));
   return out;
 }
 
 std::string code_span(std::string_view text) {
-  std::string out = visible(text);
+  std::string out = visible_text(text);
   std::ranges::replace(out, '\n', ' ');
   size_t longest = 0, row = 0;
   for (char c : out) row = c == '`' ? row + 1 : 0, longest = std::max(longest, row);
@@ -210,7 +211,7 @@ std::string escape_markdown(std::string_view text) {
   constexpr std::string_view kWord = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   if (text.find_first_not_of(kWord) == text.npos) return std::string(text);
   std::string out;
-  for (char c : visible(text)) {
+  for (char c : visible_text(text)) {
     if (kSpecial.find(c) != kSpecial.npos) out += '\\';
     out += c == '\n' ? ' ' : c;
   }

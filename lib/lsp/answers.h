@@ -27,22 +27,22 @@ void write_location(JsonWriter& json, const std::string& uri, const OpenDocument
 void write_position(JsonWriter& json, TextPosition position);
 void write_range(JsonWriter& json, const TextDocument& document, size_t begin, size_t end);
 // Writes the nodes or, for a recording, the records with their graphs.
-void write_symbols(JsonWriter& json, OpenDocument& text);
+void write_document_symbols(JsonWriter& json, OpenDocument& text);
 // Writes the code lenses of graphs or records.
-void write_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);
+void write_code_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);
 
 // Writes the tokens between bytes `begin` and `end`; none for a recording.
-void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
+void write_semantic_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
 // Writes no folds for a recording.
-void write_folds(JsonWriter& json, OpenDocument& text);
+void write_folding_ranges(JsonWriter& json, OpenDocument& text);
 // Writes the shapes of nodes between bytes `begin` and `end`; none for a recording.
-void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
+void write_inlay_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end);
 void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSection& read,
                        const CompletionList& found);
 // Writes the definition and the uses of the name at byte `at`.
 void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSection& read, size_t at);
-void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
-                    const std::vector<std::pair<size_t, size_t>>& places, const std::string& name);
+void write_rename_edits(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
+                        const std::vector<std::pair<size_t, size_t>>& places, const std::string& name);
 
 // Returns code in Markdown, on one line, between more backticks than `text` has in a row.
 std::string code_span(std::string_view text);

@@ -31,41 +31,41 @@ constexpr std::string_view kMembers[] = {  // such as "dtypes.half" and "AxisTyp
 
 class Completer {
  public:
-  Completer(const SectionAnalysis& a, size_t at) : a_(a), text_(a.text), release_(release_of_text()) {
+  Completer(const SectionAnalysis& a, size_t at) : analysis_(a), text_(a.text), release_(release_of_text()) {
     out_.begin = out_.end = std::min(at, text_.size());
     while (out_.begin > 0 && is_name_char(text_[out_.begin - 1])) out_.begin--;
-    typed_ = text_.substr(out_.begin, out_.end - out_.begin);
+    typed_prefix_ = text_.substr(out_.begin, out_.end - out_.begin);
   }
 
   CompletionList run() {
     const std::string_view before = text_.substr(0, out_.begin);
-    const bool is_json = a_.kind == InputKind::Json || a_.kind == InputKind::Repro;
-    if (!is_json && in_string_or_comment()) return std::move(out_);
+    const bool is_json = analysis_.kind == InputKind::Json || analysis_.kind == InputKind::Repro;
+    if (!is_json && is_in_string_or_comment()) return std::move(out_);
     if (before.ends_with('.')) {
       size_t begin = before.size() - 1;
       while (begin > 0 && is_name_char(text_[begin - 1])) begin--;
-      members(before.substr(begin));
+      add_members(before.substr(begin));
     } else if (is_json) {
-      if (before.ends_with("\"op\":\"")) ops();
-      else if (before.ends_with("\"dtype\":\"")) members("", "dtypes.");
-    } else if (a_.kind != InputKind::Uops && !defines_a_name()) {
-      names();
-      for (const char* name : {"UOp", "Ops", "dtypes", "AxisType"}) add({name, CompletionItem::Kind::Class});
+      if (before.ends_with("\"op\":\"")) add_ops();
+      else if (before.ends_with("\"dtype\":\"")) add_members("", "dtypes.");
+    } else if (analysis_.kind != InputKind::Uops && !is_at_definition()) {
+      add_visible_names();
+      for (const char* name : {"UOp", "Ops", "dtypes", "AxisType"}) add_item({name, CompletionItem::Kind::Class});
     }
     return std::move(out_);
   }
 
  private:
   Release release_of_text() const {
-    std::string producer = a_.info.producer;
-    if (producer.empty()) producer = read_graph_info(a_.kind, text_).producer;
-    if (producer.empty()) producer = a_.producer;
+    std::string producer = analysis_.info.producer;
+    if (producer.empty()) producer = read_graph_info(analysis_.kind, text_).producer;
+    if (producer.empty()) producer = analysis_.producer;
     return producer.empty() ? Release::Other : release_of(producer);
   }
 
-  void add(CompletionItem c) {
+  void add_item(CompletionItem c) {
     constexpr size_t kMost = 200;
-    if (!std::string_view(c.label).starts_with(typed_)) return;
+    if (!std::string_view(c.label).starts_with(typed_prefix_)) return;
     if (out_.completions.size() == kMost) return void(out_.is_incomplete = true);
     if (std::ranges::find(out_.completions, c.label, &CompletionItem::label) == out_.completions.end())
       out_.completions.push_back(std::move(c));
@@ -73,29 +73,29 @@ class Completer {
 
   bool is_known(std::string_view member) const { return release_ == Release::Other || has_name(release_, member); }
 
-  void ops() {
+  void add_ops() {
     for (std::string_view op : kOps)
       if (release_ == Release::Other || has_op(release_, op))
-        add({std::string(op), CompletionItem::Kind::Op});
+        add_item({std::string(op), CompletionItem::Kind::Op});
   }
 
   // The labels lack `qualifier`, such as "dtypes.".
-  void members(std::string_view qualifier, std::string_view only = "") {
-    if (qualifier == "Ops.") return ops();
+  void add_members(std::string_view qualifier, std::string_view only = "") {
+    if (qualifier == "Ops.") return add_ops();
     for (std::string_view name : kMembers)
       if (name.starts_with(qualifier) && name.starts_with(only) && is_known(name))
-        add({std::string(name.substr(qualifier.size())),
-             name.starts_with("dtypes.") ? CompletionItem::Kind::Type : CompletionItem::Kind::Op});
+        add_item({std::string(name.substr(qualifier.size())),
+                  name.starts_with("dtypes.") ? CompletionItem::Kind::Type : CompletionItem::Kind::Op});
   }
 
   // Adds the names that are defined before the completed place, and visible there.
-  void names() {
+  void add_visible_names() {
     std::vector<const NodeDefinition*> functions;
     std::vector<std::vector<const NodeDefinition*>> visible(1);
     auto leave_functions = [&](size_t at) {
       for (; !functions.empty() && functions.back()->end < at; functions.pop_back()) visible.pop_back();
     };
-    for (const NodeDefinition& d : a_.links.definitions) {
+    for (const NodeDefinition& d : analysis_.links.definitions) {
       if (d.begin >= out_.begin) break;
       leave_functions(d.begin);
       if (d.end < out_.begin || is_function(d)) visible.back().push_back(&d);  // excludes the edited statement
@@ -105,35 +105,35 @@ class Completer {
     }
     leave_functions(out_.begin);
     for (const NodeDefinition* d : visible.back() | std::views::reverse) {
-      const UOp node = a_.defined_node(*d);
-      add({d->name, is_function(*d) ? CompletionItem::Kind::Function : CompletionItem::Kind::Name,
-           node ? std::string(printed_op_name(node)) + " " + std::string(node.dtype().repr()) : ""});
+      const UOp node = analysis_.defined_node(*d);
+      add_item({d->name, is_function(*d) ? CompletionItem::Kind::Function : CompletionItem::Kind::Name,
+                node ? std::string(printed_op_name(node)) + " " + std::string(node.dtype().repr()) : ""});
     }
   }
 
   bool is_function(const NodeDefinition& d) const { return text_.substr(d.begin, 4) == "def "; }
 
-  bool in_string_or_comment() const {
-    for (const SemanticToken& t : tokens_of_text(a_))
+  bool is_in_string_or_comment() const {
+    for (const SemanticToken& t : tokens_of_text(analysis_))
       if (t.begin < out_.end && out_.end <= t.end &&
           (t.kind == SemanticToken::Kind::Comment || (t.kind == SemanticToken::Kind::String && out_.end < t.end)))
         return true;
     return false;
   }
 
-  bool defines_a_name() const {
-    return std::ranges::any_of(a_.links.definitions,
+  bool is_at_definition() const {
+    return std::ranges::any_of(analysis_.links.definitions,
                                [&](const NodeDefinition& d) { return d.name_begin == out_.begin; });
   }
 
-  const SectionAnalysis& a_;
-  std::string_view text_, typed_;
+  const SectionAnalysis& analysis_;
+  std::string_view text_, typed_prefix_;
   Release release_;
   CompletionList out_;
 };
 
-std::string with_name_at(const std::string& text, std::vector<std::pair<size_t, size_t>> places,
-                         std::string_view name) {
+std::string replace_ranges(const std::string& text, std::vector<std::pair<size_t, size_t>> places,
+                           std::string_view name) {
   std::ranges::sort(places);
   std::string out;
   size_t done = 0;
@@ -150,7 +150,7 @@ CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at)
   return Completer(analysis, at).run();
 }
 
-Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnalysis& a, size_t at) {
+Result<std::vector<std::pair<size_t, size_t>>> name_ranges(const SectionAnalysis& a, size_t at) {
   const auto target = a.links.link_target_at(at);
   if (!target) return Diag{"there is no name of a node here"};
   if (a.kind != InputKind::Pyrender && a.kind != InputKind::Repr)
@@ -164,12 +164,12 @@ Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnaly
 
 Result<Unit> check_renaming(const SectionAnalysis& a, const std::vector<std::pair<size_t, size_t>>& places,
                             std::string_view name) {
-  const std::string shown = "'" + visible(std::string(name)) + "'";
+  const std::string shown = "'" + visible_text(std::string(name)) + "'";
   if (name.empty() || !is_name_start(name[0]) || name_end(name, 0) != name.size())
     return Diag{shown + " is not a name: a name has letters, digits and underscores"};
   if (std::ranges::find(a.links.definitions, name, &NodeDefinition::name) != a.links.definitions.end())
     return Diag{shown + " is already a name in this graph"};
-  const std::string text = with_name_at(a.text, places, name);
+  const std::string text = replace_ranges(a.text, places, name);
   const NodeLinks links = find_links(a.kind, text);
   if (!std::ranges::equal(links.links, a.links.links, {}, &NodeLink::target, &NodeLink::target) ||
       links.definitions.size() != a.links.definitions.size())

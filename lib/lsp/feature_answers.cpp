@@ -30,21 +30,21 @@ void for_each_section(OpenDocument& text, size_t begin, size_t end, Write&& writ
 }
 
 // next() must be called with increasing offsets.
-class PositionsInOrder {
+class PositionCursor {
  public:
-  explicit PositionsInOrder(const TextDocument& document) : document_(document) {}
+  explicit PositionCursor(const TextDocument& document) : document_(document) {}
   TextPosition next(size_t at) {
-    const std::string_view between = document_.text().substr(at_, at - at_);
-    if (between.find('\n') != between.npos) last_ = document_.position(at);
-    else last_.utf16_column += document_.utf16_length(at_, at);
-    at_ = at;
-    return last_;
+    const std::string_view between = document_.text().substr(last_offset_, at - last_offset_);
+    if (between.find('\n') != between.npos) last_position_ = document_.position(at);
+    else last_position_.utf16_column += document_.utf16_length(last_offset_, at);
+    last_offset_ = at;
+    return last_position_;
   }
 
  private:
   const TextDocument& document_;
-  size_t at_ = 0;
-  TextPosition last_;
+  size_t last_offset_ = 0;
+  TextPosition last_position_;
 };
 
 }  // namespace
@@ -73,10 +73,10 @@ void write_capabilities(JsonWriter& json) {
   });
 }
 
-void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
+void write_semantic_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
   json.object([&] {
     json.key("data").array([&] {
-      PositionsInOrder positions(text.document());
+      PositionCursor positions(text.document());
       TextPosition last;
       for_each_section(text, begin, end, [&](const GraphSection&, const ReadSection& read) {
         for (const SemanticToken& token : tokens_of_text(*read.analysis)) {
@@ -93,7 +93,7 @@ void write_tokens(JsonWriter& json, OpenDocument& text, size_t begin, size_t end
   });
 }
 
-void write_folds(JsonWriter& json, OpenDocument& text) {
+void write_folding_ranges(JsonWriter& json, OpenDocument& text) {
   auto write = [&](size_t begin, size_t end, const char* kind) {
     const int64_t first = text.document().position(begin).line, last = text.document().position(end).line;
     if (first >= last) return;
@@ -112,14 +112,14 @@ void write_folds(JsonWriter& json, OpenDocument& text) {
   });
 }
 
-void write_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
+void write_inlay_hints(JsonWriter& json, OpenDocument& text, size_t begin, size_t end) {
   json.array([&] {
     for_each_section(text, begin, end, [&](const GraphSection&, const ReadSection& read) {
       for (const InlayHint& hint :
            shape_hints(*read.analysis, read.text.text_offset(begin), read.text.text_offset(end)))
         json.object([&] {
-          write_position(json.key("position"), text.document().position(read.text.document_offset(hint.at)));
-          json.member("label", visible(hint.text)).member("paddingLeft", true);
+          write_position(json.key("position"), text.document().position(read.text.document_offset(hint.offset)));
+          json.member("label", visible_text(hint.text)).member("paddingLeft", true);
         });
     });
   });
@@ -137,7 +137,7 @@ void write_completions(JsonWriter& json, const OpenDocument& text, const ReadSec
           const CompletionItem& c = found.completions[i];
           const std::string number = std::to_string(i);
           json.member("label", c.label).member("kind", kKinds[int(c.kind)]);
-          if (!c.detail.empty()) json.member("detail", visible(c.detail));
+          if (!c.detail.empty()) json.member("detail", visible_text(c.detail));
           json.member("sortText", std::string(4 - std::min<size_t>(number.size(), 4), '0') + number);
           write_edit(json.key("textEdit"), text, read, found.begin, found.end, c.label);
         });
@@ -163,8 +163,8 @@ void write_highlights(JsonWriter& json, const OpenDocument& text, const ReadSect
   });
 }
 
-void write_renaming(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
-                    const std::vector<std::pair<size_t, size_t>>& places, const std::string& name) {
+void write_rename_edits(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
+                        const std::vector<std::pair<size_t, size_t>>& places, const std::string& name) {
   json.object([&] {
     json.key("changes").object([&] {
       json.key(uri).array([&] {

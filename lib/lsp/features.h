@@ -37,7 +37,7 @@ struct FoldingRange {
 std::vector<FoldingRange> folding_ranges(const SectionAnalysis& analysis);
 
 struct InlayHint {
-  size_t at;
+  size_t offset;
   std::string text;
 };
 // Returns the shapes of nodes that are defined between `begin` and `end`, except of pointers and scalars. Returns none
@@ -60,7 +60,7 @@ struct CompletionList {
 CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at);
 
 // Returns the definition, then the uses, of the name at byte `at`. Fails if there is none that can be renamed.
-Result<std::vector<std::pair<size_t, size_t>>> renamed_ranges(const SectionAnalysis& analysis, size_t at);
+Result<std::vector<std::pair<size_t, size_t>>> name_ranges(const SectionAnalysis& analysis, size_t at);
 // Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
 // definitions and uses.
 Result<Unit> check_renaming(const SectionAnalysis& analysis, const std::vector<std::pair<size_t, size_t>>& places,

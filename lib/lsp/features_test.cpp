@@ -41,7 +41,7 @@ bool has(const std::vector<std::string>& list, std::string_view text) {
 
 std::string renamed(const std::string& text, std::string_view at, std::string_view name) {
   const auto a = read(text);
-  auto places = renamed_ranges(*a, text.find(at));
+  auto places = name_ranges(*a, text.find(at));
   if (!places) return places.diag().message;
   const auto checked = check_renaming(*a, *places, name);
   return checked ? std::to_string(places->size()) + " places" : checked.diag().message;
@@ -91,7 +91,7 @@ TEST_CASE("lsp: functions, comments, brackets and the loops of listings can be f
 TEST_CASE("lsp: shapes are shown behind nodes that have one, and not where the text says it") {
   const auto a = read(std::string(kWithFunction).substr(std::string_view(kWithFunction).find("c1 = ")));
   std::map<std::string, std::string> shapes;
-  for (const InlayHint& h : shape_hints(*a, 0, a->text.size())) shapes[a->text.substr(h.at - 3, 3)] = h.text;
+  for (const InlayHint& h : shape_hints(*a, 0, a->text.size())) shapes[a->text.substr(h.offset - 3, 3)] = h.text;
   CHECK(shapes["4))"] == "(2, 4)");
   CHECK(shape_hints(*a, 0, 1).size() == 1);
   CHECK(shape_hints(*read("c0 = UOp(Ops.DEFINE_GLOBAL, dtypes.half.ptr(264), (), 0)\n"), 0, 60).empty());
@@ -135,11 +135,11 @@ TEST_CASE("lsp: the source of a rule is searched in the editor's folders only, a
   CHECK(path_of_uri(uri) == folder.path() + "/a b");
   const std::vector<std::string> folders{path_of_uri(uri)};
   const RuleLocation place = parse_rule_location("uop/symbolic.py:42");
-  CHECK(file_of_rule(place, folders) == folder.path() + "/a b/tinygrad/uop/symbolic.py");
-  CHECK(file_of_rule(place, {}).empty());
+  CHECK(find_rule_file(place, folders) == folder.path() + "/a b/tinygrad/uop/symbolic.py");
+  CHECK(find_rule_file(place, {}).empty());
   for (const char* wrong : {"/etc/passwd:1", "../x.py:1", "a/../x.py:1", "x.py:0", "x.py", "x.py:1\n", ""})
     CHECK(parse_rule_location(wrong).file.empty());
-  CHECK(web_address(place, "tinygrad 0.14.0") ==
+  CHECK(rule_web_address(place, "tinygrad 0.14.0") ==
         "https://github.com/tinygrad/tinygrad/blob/v0.14.0/tinygrad/uop/symbolic.py#L42");
-  CHECK(web_address(place, "a port").empty());
+  CHECK(rule_web_address(place, "a port").empty());
 }

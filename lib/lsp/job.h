@@ -17,7 +17,7 @@ class CommandJob {
   CommandJob& operator=(CommandJob&&) = delete;
   ~CommandJob();  // kills the process group if the process has not ended
 
-  int output() const { return file_descriptor_; }  // when readable, call read()
+  int output_descriptor() const { return file_descriptor_; }  // when readable, call read()
   // Once the output is closed, waits for the end of the process, and returns its exit code, or 128 + the number of the
   // signal that killed it. Returns nullopt before.
   std::optional<int> read();

@@ -51,8 +51,8 @@ struct Session {
   }
   std::string run(const std::string& arguments) {
     std::string out = ask(R"({"id":"job","method":"workspace/executeCommand","params":)" + arguments + "}");
-    while (!server.job_outputs().empty()) {
-      pollfd fd{server.job_outputs()[0], POLLIN, 0};
+    while (!server.job_output_descriptors().empty()) {
+      pollfd fd{server.job_output_descriptors()[0], POLLIN, 0};
       ::poll(&fd, 1, 10'000);
       server.read_job_outputs();
       out = sent.back();
@@ -202,7 +202,8 @@ TEST_CASE("lsp: a listing has no notes about what no listing can say") {
 TEST_CASE("lsp: commands run only by name on open texts, in a folder of their own") {
   Session s;
   s.open(kKernel);
-  const std::string ran = s.run(R"({"command":"tgc.run","arguments":["u",0]})");  // LspServer starts /bin/echo as the program
+  const std::string ran =
+      s.run(R"({"command":"tgc.run","arguments":["u",0]})");  // LspServer starts /bin/echo as the program
   CHECK(has(ran, "\"exitCode\":0"));
   CHECK(has(ran, "run /"));
   CHECK(has(ran, "graph.uop --color=never"));

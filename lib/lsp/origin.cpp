@@ -21,12 +21,12 @@ namespace {
 class OriginConsumer : public NodeProvenance {
  public:
   explicit OriginConsumer(const OriginQuestion& question) : question_(question) {}
-  void end_kernel() override { answer(); }
-  void abandon_kernel() override { answer(); }
+  void end_kernel() override { find_rule(); }
+  void abandon_kernel() override { find_rule(); }
   std::string answer_text() const { return text_ + places_; }
 
  private:
-  void answer() {
+  void find_rule() {
     for (std::string_view stage : stages()) {
       if (stage != question_.stage || !stage_result_of(stage)) continue;
       const auto nodes = toposort(stage_result_of(stage));
@@ -36,12 +36,12 @@ class OriginConsumer : public NodeProvenance {
       bool is_from_ast = false;
       const std::vector<TraceStep> steps = steps_from_ast(node, stage, is_from_ast);
       for (auto s = steps.rbegin(); s != steps.rend(); ++s)
-        if (!s->rule.name.empty()) return describe(*s, s == steps.rbegin());
+        if (!s->rule.name.empty()) return describe_rule(*s, s == steps.rbegin());
       if (is_from_ast) text_ = std::string("no rule: it is in the AST") + (steps.empty() ? "" : ", with other sources");
     }
   }
 
-  void describe(const TraceStep& step, bool is_last) {
+  void describe_rule(const TraceStep& step, bool is_last) {
     const TraceRule& rule = step.rule;
     const std::string place = std::string(rule.file) + ":" + std::to_string(rule.line);
     text_ = code_span(name_with_branch(rule));
@@ -50,7 +50,7 @@ class OriginConsumer : public NodeProvenance {
       const RuleLocation parsed = parse_rule_location(p);
       if (parsed.file.empty()) continue;
       places_ += "\n" + p;
-      const std::string address = web_address(parsed, question_.producer);
+      const std::string address = rule_web_address(parsed, question_.producer);
       if (!address.empty()) text_ += " ([source](" + address + "))";
     }
     text_ += " in '" + escape_markdown(step.stage) + "'";
@@ -62,7 +62,7 @@ class OriginConsumer : public NodeProvenance {
   std::string places_, text_;
 };
 
-Result<std::string> origin(const std::string& file, const OriginQuestion& question) {
+Result<std::string> trace_origin(const std::string& file, const OriginQuestion& question) {
   const Session session;
   auto source = GraphSource::open(session, file);
   if (!source) return source.diag();
@@ -79,7 +79,7 @@ Result<std::string> origin(const std::string& file, const OriginQuestion& questi
 }  // namespace
 
 OriginAnswer find_origin(const std::string& file, const OriginQuestion& question, double seconds) {
-  auto body = [&](Worker&) { return catch_failures([&] { return origin(file, question).value_or_throw(); }); };
+  auto body = [&](Worker&) { return catch_failures([&] { return trace_origin(file, question).value_or_throw(); }); };
   auto found = run_in_sandbox(body, {.timeout_seconds = seconds});
   if (!found) return {};
   std::vector<std::string> lines;

@@ -17,7 +17,7 @@ RuleLocation parse_rule_location(std::string_view text) {
   return {match[1].str(), std::stoll(match[2].str())};
 }
 
-std::string file_of_rule(const RuleLocation& place, const std::vector<std::string>& folders) {
+std::string find_rule_file(const RuleLocation& place, const std::vector<std::string>& folders) {
   if (place.file.empty()) return "";
   std::error_code ignored;
   for (const std::string& folder : folders)
@@ -26,7 +26,7 @@ std::string file_of_rule(const RuleLocation& place, const std::vector<std::strin
   return "";
 }
 
-std::string web_address(const RuleLocation& place, std::string_view producer) {
+std::string rule_web_address(const RuleLocation& place, std::string_view producer) {
   static const std::regex kRelease(R"(tinygrad (\d{1,3}\.\d{1,3}\.\d{1,3}))");
   std::cmatch match;
   if (!place.file.ends_with(".py") || producer.size() > 30 ||
@@ -41,7 +41,7 @@ void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places
   json.array([&] {
     for (const std::string& text : places) {
       const RuleLocation place = parse_rule_location(text);
-      const std::string path = file_of_rule(place, folders);
+      const std::string path = find_rule_file(place, folders);
       if (path.empty()) continue;
       json.object([&] {
         json.member("uri", uri_of_path(path)).key("range").object([&] {

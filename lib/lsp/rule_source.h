@@ -18,9 +18,9 @@ struct RuleLocation {
 RuleLocation parse_rule_location(std::string_view text);
 
 // Returns the path of the file in one of `folders`, such as a checkout of tinygrad, or "".
-std::string file_of_rule(const RuleLocation& place, const std::vector<std::string>& folders);
+std::string find_rule_file(const RuleLocation& place, const std::vector<std::string>& folders);
 // Returns the place's page on GitHub; "" for a place in tgc, or if `producer` is no release such as "tinygrad 0.14.0".
-std::string web_address(const RuleLocation& place, std::string_view producer);
+std::string rule_web_address(const RuleLocation& place, std::string_view producer);
 
 // Writes those of `places` ("FILE:LINE") whose files are in `folders`.
 void write_rule_sources(JsonWriter& json, const std::vector<std::string>& places,

@@ -10,19 +10,20 @@ namespace {
 
 class RecordScan {
  public:
-  RecordScan(std::string_view line, size_t begin, DocumentSections& out) : in_(line), begin_(begin), out_(out) {}
+  RecordScan(std::string_view line, size_t begin, DocumentSections& out)
+      : scanner_(line), record_begin_(begin), out_(out) {}
 
   void run() {
-    RecordSection record{begin_, begin_, {}, {}, out_.sections.size()};
-    in_.object([&](std::string_view key) {
-      if (key == "id") record.id = in_.string();
-      else if (key == "target") record.target = in_.string();
-      else if (key == "ast") add(GraphSection::Part::Ast, "ast");
-      else if (key == "ast_full") add(GraphSection::Part::Ast, "full");
-      else if (key == "linear") add(GraphSection::Part::List, "linear");
-      else if (key == "stages") in_.array([&] { stage(); });
-      else if (key == "kernels") in_.array([&] { kernel(); });
-      else in_.skip_any();
+    RecordSection record{record_begin_, record_begin_, {}, {}, out_.sections.size()};
+    scanner_.object([&](std::string_view key) {
+      if (key == "id") record.id = scanner_.string();
+      else if (key == "target") record.target = scanner_.string();
+      else if (key == "ast") add_section(GraphSection::Part::Ast, "ast");
+      else if (key == "ast_full") add_section(GraphSection::Part::Ast, "full");
+      else if (key == "linear") add_section(GraphSection::Part::List, "linear");
+      else if (key == "stages") scanner_.array([&] { read_stage(); });
+      else if (key == "kernels") scanner_.array([&] { read_kernel(); });
+      else scanner_.skip_any();
     });
     auto is_ast = [](const GraphSection& s) { return s.part == GraphSection::Part::Ast; };
     const auto first = out_.sections.begin() + ptrdiff_t(record.first_section);
@@ -37,22 +38,22 @@ class RecordScan {
 
  private:
   // Skips the next JSON value; adds a section if it is a string that is not empty.
-  void add(GraphSection::Part part, std::string name) {
-    const bool is_text = in_.peek_type() == JsonScanner::Type::String;
-    const size_t at = begin_ + in_.position();
-    const std::string_view raw = in_.skip_any();
+  void add_section(GraphSection::Part part, std::string name) {
+    const bool is_text = scanner_.peek_type() == JsonScanner::Type::String;
+    const size_t at = record_begin_ + scanner_.position();
+    const std::string_view raw = scanner_.skip_any();
     if (!is_text || raw.size() < 3) return;
     out_.sections.push_back({at + 1, at + raw.size() - 1, part, std::move(name), out_.records.size()});
   }
 
-  void stage() {
+  void read_stage() {
     const size_t first = out_.sections.size();
     std::string name;
-    in_.object([&](std::string_view key) {
-      if (key == "name") name = in_.string();
-      else if (key == "ir") add(GraphSection::Part::Stage, "ir");
-      else if (key == "full") add(GraphSection::Part::Stage, "full");
-      else in_.skip_any();
+    scanner_.object([&](std::string_view key) {
+      if (key == "name") name = scanner_.string();
+      else if (key == "ir") add_section(GraphSection::Part::Stage, "ir");
+      else if (key == "full") add_section(GraphSection::Part::Stage, "full");
+      else scanner_.skip_any();
     });
     if (out_.sections.size() == first + 2)
       out_.sections.erase(out_.sections.begin() + ptrdiff_t(first) + (is_full(first) ? 1 : 0));
@@ -60,15 +61,15 @@ class RecordScan {
   }
   bool is_full(size_t i) const { return out_.sections[i].name == "full"; }
 
-  void kernel() {
-    in_.object([&](std::string_view key) {
-      if (key == "ast") add(GraphSection::Part::Kernel, "kernel " + std::to_string(kernels_++));
-      else in_.skip_any();
+  void read_kernel() {
+    scanner_.object([&](std::string_view key) {
+      if (key == "ast") add_section(GraphSection::Part::Kernel, "kernel " + std::to_string(num_kernels_++));
+      else scanner_.skip_any();
     });
   }
 
-  JsonScanner in_;
-  size_t begin_, kernels_ = 0;
+  JsonScanner scanner_;
+  size_t record_begin_, num_kernels_ = 0;
   DocumentSections& out_;
 };
 

@@ -26,7 +26,7 @@ int serve_lsp(int in, int out, const std::string& program) {
       if (server.exit_code()) return *server.exit_code();
     }
     std::vector<pollfd> fds{{in, POLLIN, 0}};
-    for (int fd : server.job_outputs()) fds.push_back({fd, POLLIN, 0});
+    for (int fd : server.job_output_descriptors()) fds.push_back({fd, POLLIN, 0});
     const int ready = ::poll(fds.data(), fds.size(), server.has_idle_work() ? 0 : -1);
     if (ready < 0 && errno != EINTR) return 1;
     if (ready == 0) server.do_idle_work();

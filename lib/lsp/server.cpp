@@ -24,7 +24,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-enum Error { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601, kInvalidParams = -32602,
+enum ErrorCode { kParseError = -32700, kInvalidRequest = -32600, kNoMethod = -32601, kInvalidParams = -32602,
              kNotInitialized = -32002, kRequestFailed = -32803, kCancelled = -32800 };
 
 constexpr size_t kMostJobs = 4;
@@ -77,7 +77,7 @@ struct LspServer::Impl {
     const Json none = Json::object();
     try {
       auto done = catch_failures([&] {
-        handle(*method, params == message.end() ? none : *params, id_json);
+        handle_request(*method, params == message.end() ? none : *params, id_json);
         return Unit{};
       });
       if (!done && !id_json.empty()) send_error(id_json, kRequestFailed, done.diag().text());
@@ -86,9 +86,9 @@ struct LspServer::Impl {
     }
   }
 
-  void handle(const std::string& method, const Json& params, const std::string& id) {
+  void handle_request(const std::string& method, const Json& params, const std::string& id) {
     if (method == "exit") return void(exit_code = is_shut_down_ ? 0 : 1);
-    if (id.empty()) return notified(method, params);
+    if (id.empty()) return handle_notification(method, params);
     if (!is_initialized_ && method != "initialize")
       return send_error(id, kNotInitialized, "the first request must be 'initialize'");
     if (is_shut_down_) return send_error(id, kInvalidRequest, "the server is shut down");
@@ -96,9 +96,9 @@ struct LspServer::Impl {
     if (method == "shutdown") {
       is_shut_down_ = true;
       jobs_.clear();
-      return answer(id, [](JsonWriter& json) { json.write_null(); });
+      return send_result(id, [](JsonWriter& json) { json.write_null(); });
     }
-    if (method == "workspace/executeCommand") return execute(params, id);
+    if (method == "workspace/executeCommand") return execute_command(params, id);
     using Handler = void (Impl::*)(OpenDocument&, const Json&, const std::string&, const std::string&);
     static const std::map<std::string_view, Handler> kHandlers{{"hover", &Impl::hover},
                                                                {"definition", &Impl::definition},
@@ -116,27 +116,29 @@ struct LspServer::Impl {
                                                                {"inlayHint", &Impl::hints}};
     constexpr std::string_view kPrefix = "textDocument/";
     auto handler = kHandlers.find(method.starts_with(kPrefix) ? std::string_view(method).substr(kPrefix.size()) : "");
-    if (handler == kHandlers.end()) return send_error(id, kNoMethod, "there is no method '" + visible(method) + "'");
+    if (handler == kHandlers.end())
+      return send_error(id, kNoMethod, "there is no method '" + visible_text(method) + "'");
     const std::string uri = params.at("textDocument").at("uri").get<std::string>();
-    (this->*handler->second)(open_text(uri), params, id, uri);
+    (this->*handler->second)(open_document(uri), params, id, uri);
   }
 
-  OpenDocument& open_text(const std::string& uri) {
-    auto it = texts_.find(uri);
-    if (it == texts_.end()) throw Failure("no open text '" + visible(uri) + "'");
+  OpenDocument& open_document(const std::string& uri) {
+    auto it = documents_.find(uri);
+    if (it == documents_.end()) throw Failure("no open text '" + visible_text(uri) + "'");
     return it->second;
   }
 
-  void notified(const std::string& method, const Json& params) {
-    if (method == "$/cancelRequest") return cancel(id_text(params.at("id")));
+  void handle_notification(const std::string& method, const Json& params) {
+    if (method == "$/cancelRequest") return cancel_job(id_text(params.at("id")));
     if (!method.starts_with("textDocument/did")) return;
     const Json& document = params.at("textDocument");
     const std::string uri = document.at("uri").get<std::string>();
     if (method == "textDocument/didOpen") {
-      texts_.erase(uri);
-      texts_.emplace(uri, OpenDocument(document.at("text").get<std::string>(), document.value("version", int64_t(0))));
+      documents_.erase(uri);
+      documents_.emplace(uri,
+                         OpenDocument(document.at("text").get<std::string>(), document.value("version", int64_t(0))));
     } else if (method == "textDocument/didChange") {
-      OpenDocument& text = open_text(uri);
+      OpenDocument& text = open_document(uri);
       TextDocument changed = text.document();
       for (const Json& change : params.at("contentChanges")) {
         const std::string by = change.at("text").get<std::string>();
@@ -148,18 +150,18 @@ struct LspServer::Impl {
       }
       text.replace_document(std::move(changed), document.value("version", int64_t(0)));
     } else if (method == "textDocument/didClose") {
-      texts_.erase(uri);
-      return publish(uri, nullptr);
+      documents_.erase(uri);
+      return publish_diagnostics(uri, nullptr);
     } else {
       return;
     }
-    OpenDocument& text = open_text(uri);
-    if (!text.has_idle_work() || !text.sections().errors.empty()) publish(uri, &text);
+    OpenDocument& text = open_document(uri);
+    if (!text.has_idle_work() || !text.sections().errors.empty()) publish_diagnostics(uri, &text);
   }
 
   // For a closed text (null), sends an empty list, so that the editor removes its problems.
-  void publish(const std::string& uri, OpenDocument* text) {
-    notify("textDocument/publishDiagnostics", [&](JsonWriter& json) {
+  void publish_diagnostics(const std::string& uri, OpenDocument* text) {
+    send_notification("textDocument/publishDiagnostics", [&](JsonWriter& json) {
       json.member("uri", uri);
       if (text) json.member("version", text->version());
       json.key("diagnostics");
@@ -173,8 +175,8 @@ struct LspServer::Impl {
     constexpr const char* kShows = "/capabilities/window/showDocument/support";
     const Json shows = params.value(Json::json_pointer(kShows), Json(false));
     shows_documents_ = shows.is_boolean() && shows.get<bool>();
-    folders_ = source_folders(params);
-    answer(id, [](JsonWriter& json) {
+    source_folders_ = source_folders(params);
+    send_result(id, [](JsonWriter& json) {
       json.object([&] {
         write_capabilities(json.key("capabilities"));
         json.key("serverInfo").object([&] { json.member("name", "tgc").member("version", tgc_version()); });
@@ -197,11 +199,11 @@ struct LspServer::Impl {
   void hover(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
-    if (!node) return answer(id, [](JsonWriter& json) { json.write_null(); });
+    if (!node) return send_result(id, [](JsonWriter& json) { json.write_null(); });
     const SectionAnalysis& analysis = *at.read->analysis;
-    const NodeOrigin found = origin(text, uri, at.index, analysis, node);
+    const NodeOrigin found = find_node_origin(text, uri, at.index, analysis, node);
     const std::string made_by = !found ? "" : is_ready(*found) ? found->get().text : kSearching;
-    answer(id, [&](JsonWriter& json) {
+    send_result(id, [&](JsonWriter& json) {
       json.object([&] {
         json.key("contents").object([&] {
           json.member("kind", "markdown").member("value", hover_text(analysis, node, made_by));
@@ -213,7 +215,7 @@ struct LspServer::Impl {
   void definition(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
-    answer(id, [&](JsonWriter& json) {
+    send_result(id, [&](JsonWriter& json) {
       if (!target) return void(json.write_null());
       const NodeDefinition& d = at.read->analysis->links.definitions[*target];
       write_location(json, uri, text, *at.read, d.name_begin, d.name_end);
@@ -225,7 +227,7 @@ struct LspServer::Impl {
     const auto target = at.read ? at.read->analysis->links.link_target_at(at.at) : std::nullopt;
     const auto context = params.find("context");
     const bool with_definition = context != params.end() && context->value("includeDeclaration", false);
-    answer(id, [&](JsonWriter& json) {
+    send_result(id, [&](JsonWriter& json) {
       json.array([&] {
         if (!target) return;
         const NodeLinks& links = at.read->analysis->links;
@@ -239,50 +241,50 @@ struct LspServer::Impl {
 
   void highlights(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
-    answer(id, [&](JsonWriter& json) {
+    send_result(id, [&](JsonWriter& json) {
       if (at.read) write_highlights(json, text, *at.read, at.at);
       else json.array([] {});
     });
   }
 
   void symbols(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
-    answer(id, [&](JsonWriter& json) { write_symbols(json, text); });
+    send_result(id, [&](JsonWriter& json) { write_document_symbols(json, text); });
   }
   void lenses(OpenDocument& text, const Json&, const std::string& id, const std::string& uri) {
-    answer(id, [&](JsonWriter& json) { write_lenses(json, text, uri); });
+    send_result(id, [&](JsonWriter& json) { write_code_lenses(json, text, uri); });
   }
   void folds(OpenDocument& text, const Json&, const std::string& id, const std::string&) {
-    answer(id, [&](JsonWriter& json) { write_folds(json, text); });
+    send_result(id, [&](JsonWriter& json) { write_folding_ranges(json, text); });
   }
 
   // Without the parameter "range", returns the whole text.
-  static std::pair<size_t, size_t> range_of(const OpenDocument& text, const Json& params) {
+  static std::pair<size_t, size_t> requested_range(const OpenDocument& text, const Json& params) {
     const auto range = params.find("range");
     if (range == params.end()) return {0, text.document().text().size()};
     const TextDocument& d = text.document();
     return {d.offset(position_of(range->at("start"))), d.offset(position_of(range->at("end")))};
   }
   void tokens(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
-    const auto [begin, end] = range_of(text, params);
-    answer(id, [&](JsonWriter& json) { write_tokens(json, text, begin, end); });
+    const auto [begin, end] = requested_range(text, params);
+    send_result(id, [&](JsonWriter& json) { write_semantic_tokens(json, text, begin, end); });
   }
   void hints(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
-    const auto [begin, end] = range_of(text, params);
-    answer(id, [&](JsonWriter& json) { write_hints(json, text, begin, end); });
+    const auto [begin, end] = requested_range(text, params);
+    send_result(id, [&](JsonWriter& json) { write_inlay_hints(json, text, begin, end); });
   }
 
   void completion(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
-    if (!at.read) return answer(id, [](JsonWriter& json) { json.write_null(); });
+    if (!at.read) return send_result(id, [](JsonWriter& json) { json.write_null(); });
     const CompletionList found = completions_at_offset(*at.read->analysis, at.at);
-    answer(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
+    send_result(id, [&](JsonWriter& json) { write_completions(json, text, *at.read, found); });
   }
 
   // Answers with null if the name cannot be renamed.
   void prepare_rename(OpenDocument& text, const Json& params, const std::string& id, const std::string&) {
     const SectionPosition at = section_position(text, params);
-    auto places = at.read ? renamed_ranges(*at.read->analysis, at.at) : Diag{"no graph is here"};
-    answer(id, [&](JsonWriter& json) {
+    auto places = at.read ? name_ranges(*at.read->analysis, at.at) : Diag{"no graph is here"};
+    send_result(id, [&](JsonWriter& json) {
       if (!places) return void(json.write_null());
       const auto here = *std::ranges::find_if(*places, [&](auto& p) { return at.at >= p.first && at.at <= p.second; });
       const SectionText& section = at.read->text;
@@ -294,15 +296,15 @@ struct LspServer::Impl {
     const SectionPosition at = section_position(text, params);
     const std::string name = params.at("newName").get<std::string>();
     if (!at.read) return send_error(id, kRequestFailed, "no graph is here");
-    const auto places = renamed_ranges(*at.read->analysis, at.at).value_or_throw();
+    const auto places = name_ranges(*at.read->analysis, at.at).value_or_throw();
     check_renaming(*at.read->analysis, places, name).value_or_throw();
-    answer(id, [&](JsonWriter& json) { write_renaming(json, uri, text, *at.read, places, name); });
+    send_result(id, [&](JsonWriter& json) { write_rename_edits(json, uri, text, *at.read, places, name); });
   }
 
   using NodeOrigin = std::optional<std::shared_future<OriginAnswer>>;
   // Starts the search for the rule if necessary. Returns nullopt if that is not possible.
-  NodeOrigin origin(const OpenDocument& text, const std::string& uri, size_t index, const SectionAnalysis& a,
-                    UOp node) {
+  NodeOrigin find_node_origin(const OpenDocument& text, const std::string& uri, size_t index, const SectionAnalysis& a,
+                              UOp node) {
     const GraphSection& s = text.sections().sections[index];
     const auto at = std::ranges::find(a.order, node);
     if (s.part != GraphSection::Part::Stage || at == a.order.end()) return std::nullopt;
@@ -310,7 +312,8 @@ struct LspServer::Impl {
     const OriginQuestion question{s.name, size_t(at - a.order.begin()), a.order.size(),
                                   std::string(printed_op_name(node)), a.producer};
     return origins_.find_answer(text_of_section, question, [&] {
-      return write_input(folder(), "record-" + std::to_string(++files_) + ".jsonl", text.make_input_spec(s.record));
+      return write_input(temporary_folder(), "record-" + std::to_string(++num_files_) + ".jsonl",
+                         text.make_input_spec(s.record));
     });
   }
 
@@ -318,21 +321,21 @@ struct LspServer::Impl {
   void rule_source(OpenDocument& text, const Json& params, const std::string& id, const std::string& uri) {
     const SectionPosition at = section_position(text, params);
     const UOp node = at.read ? at.read->analysis->node_at_offset(at.at) : UOp();
-    const NodeOrigin found = node ? origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
-    if (found) questions_.push_back({id, *found});
+    const NodeOrigin found = node ? find_node_origin(text, uri, at.index, *at.read->analysis, node) : std::nullopt;
+    if (found) pending_questions_.push_back({id, *found});
     else answer_source(id, {});
     answer_questions();
   }
 
   void answer_questions() {
-    std::erase_if(questions_, [&](const Question& q) {
+    std::erase_if(pending_questions_, [&](const PendingQuestion& q) {
       if (is_ready(q.answer)) answer_source(q.id, q.answer.get());
       return is_ready(q.answer);
     });
   }
 
   void answer_source(const std::string& id, const OriginAnswer& rule) {
-    answer(id, [&](JsonWriter& json) { write_rule_sources(json, rule.places, folders_); });
+    send_result(id, [&](JsonWriter& json) { write_rule_sources(json, rule.places, source_folders_); });
   }
 
   struct RunningJob {
@@ -342,7 +345,7 @@ struct LspServer::Impl {
     CommandJob job;
   };
 
-  const std::string& folder() {
+  const std::string& temporary_folder() {
     if (!folder_) folder_.emplace();
     return folder_->path();
   }
@@ -354,17 +357,18 @@ struct LspServer::Impl {
   }
 
   // The text is written to a file, so that it cannot influence the command line.
-  void execute(const Json& params, const std::string& id) {
+  void execute_command(const Json& params, const std::string& id) {
     const std::string name = params.at("command").get<std::string>();
     const auto command = std::ranges::find(kLspCommands, name, &LspCommand::name);
-    if (command == std::end(kLspCommands)) return send_error(id, kInvalidParams, "no command '" + visible(name) + "'");
+    if (command == std::end(kLspCommands))
+      return send_error(id, kInvalidParams, "no command '" + visible_text(name) + "'");
     const Json& arguments = params.at("arguments");
-    OpenDocument& text = open_text(arguments.at(0).get<std::string>());
+    OpenDocument& text = open_document(arguments.at(0).get<std::string>());
     const size_t number = arguments.size() > 1 ? arguments.at(1).get<size_t>() : 0;
     if (number >= text.num_graphs())
-      return send_error(id, kInvalidParams, "the text has " + counted(text.num_graphs(), "graph"));
+      return send_error(id, kInvalidParams, "the text has " + count_text(text.num_graphs(), "graph"));
     if (jobs_.size() >= kMostJobs) return send_error(id, kRequestFailed, "too many commands are running");
-    const std::string to = folder() + "/" + std::to_string(++files_);
+    const std::string to = temporary_folder() + "/" + std::to_string(++num_files_);
     std::filesystem::create_directory(to);
     const auto input =
         write_input(to, text.is_recording() ? "record.jsonl" : "graph.uop", text.make_input_spec(number));
@@ -381,29 +385,29 @@ struct LspServer::Impl {
     answer_questions();
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       auto code = it->job.read();
-      if (code) finish(*it, *code), it = jobs_.erase(it);
+      if (code) finish_job(*it, *code), it = jobs_.erase(it);
       else ++it;
     }
   }
 
-  void finish(const RunningJob& job, int code) {
+  void finish_job(const RunningJob& job, int code) {
     const bool has_page = !job.page.empty() && code == 0;
-    const std::string text = visible(job.job.text()), uri = has_page ? "file://" + job.page : "";
+    const std::string text = visible_text(job.job.text()), uri = has_page ? "file://" + job.page : "";
     const std::string title = "tgc " + std::string(job.command->tgc_command) + ": ";
     constexpr int kLog = 4;
-    notify("window/logMessage",
-           [&](JsonWriter& json) { json.member("type", kLog).member("message", title + "\n" + text); });
-    notify("window/showMessage", [&](JsonWriter& json) {
+    send_notification("window/logMessage",
+                      [&](JsonWriter& json) { json.member("type", kLog).member("message", title + "\n" + text); });
+    send_notification("window/showMessage", [&](JsonWriter& json) {
       json.member("type", code == 0 ? 3 : code == 1 ? 2 : 1);
       json.member("message", has_page ? title + uri : title + text.substr(0, text.find('\n')));
     });
     if (has_page && shows_documents_)
       send_(json_object([&](JsonWriter& json) {
-        json.member("jsonrpc", "2.0").member("id", "show-" + std::to_string(++files_));
+        json.member("jsonrpc", "2.0").member("id", "show-" + std::to_string(++num_files_));
         json.member("method", "window/showDocument");
         json.key("params").object([&] { json.member("uri", uri).member("external", true); });
       }));
-    answer(job.id, [&](JsonWriter& json) {
+    send_result(job.id, [&](JsonWriter& json) {
       json.object([&] {
         json.member("exitCode", code).member("text", text);
         if (has_page) json.member("uri", uri);
@@ -411,7 +415,7 @@ struct LspServer::Impl {
     });
   }
 
-  void cancel(const std::string& id) {
+  void cancel_job(const std::string& id) {
     auto job = std::ranges::find(jobs_, id, &RunningJob::id);
     if (job == jobs_.end()) return;
     jobs_.erase(job);
@@ -419,20 +423,20 @@ struct LspServer::Impl {
   }
 
   template <class Write>
-  void answer(const std::string& id, Write&& write) {
+  void send_result(const std::string& id, Write&& write) {
     send_(json_object([&](JsonWriter& json) {
       json.member("jsonrpc", "2.0").key("id").raw_json(id);
       write(json.key("result"));
     }));
   }
-  void send_error(const std::string& id, Error code, const std::string& message) {
+  void send_error(const std::string& id, ErrorCode code, const std::string& message) {
     send_(json_object([&](JsonWriter& json) {
       json.member("jsonrpc", "2.0").key("id").raw_json(id);
       json.key("error").object([&] { json.member("code", int(code)).member("message", message); });
     }));
   }
   template <class Write>
-  void notify(const char* method, Write&& write) {
+  void send_notification(const char* method, Write&& write) {
     send_(json_object([&](JsonWriter& json) {
       json.member("jsonrpc", "2.0").member("method", method);
       json.key("params").object([&] { write(json); });
@@ -443,17 +447,17 @@ struct LspServer::Impl {
   const std::string program_;
   std::optional<int> exit_code;
   bool is_initialized_ = false, is_shut_down_ = false, shows_documents_ = false;
-  std::map<std::string, OpenDocument> texts_;
+  std::map<std::string, OpenDocument> documents_;
   std::optional<TemporaryFolder> folder_;
   OriginFinder origins_;                   // declared after folder_, because its threads read files there
   std::list<RunningJob> jobs_;
-  struct Question {
+  struct PendingQuestion {
     std::string id;
     std::shared_future<OriginAnswer> answer;
   };
-  std::vector<Question> questions_;
-  std::vector<std::string> folders_;
-  size_t files_ = 0;
+  std::vector<PendingQuestion> pending_questions_;
+  std::vector<std::string> source_folders_;
+  size_t num_files_ = 0;
 };
 
 LspServer::LspServer(std::function<void(const std::string& json)> send, std::string program)
@@ -463,21 +467,21 @@ LspServer::~LspServer() = default;
 void LspServer::receive_message(std::string_view message) { impl_->receive(message); }
 
 bool LspServer::has_idle_work() const {
-  return std::ranges::any_of(impl_->texts_, [](auto& text) { return text.second.has_idle_work(); });
+  return std::ranges::any_of(impl_->documents_, [](auto& text) { return text.second.has_idle_work(); });
 }
 
 void LspServer::do_idle_work() {
-  for (auto& [uri, text] : impl_->texts_) {
+  for (auto& [uri, text] : impl_->documents_) {
     if (!text.has_idle_work()) continue;
     text.read_next_section();
-    return text.has_idle_work() ? void() : impl_->publish(uri, &text);
+    return text.has_idle_work() ? void() : impl_->publish_diagnostics(uri, &text);
   }
 }
 
-std::vector<int> LspServer::job_outputs() const {
+std::vector<int> LspServer::job_output_descriptors() const {
   std::vector<int> out;
-  if (!impl_->questions_.empty()) out.push_back(impl_->origins_.ready_descriptor());
-  for (auto& job : impl_->jobs_) out.push_back(job.job.output());
+  if (!impl_->pending_questions_.empty()) out.push_back(impl_->origins_.ready_descriptor());
+  for (auto& job : impl_->jobs_) out.push_back(job.job.output_descriptor());
   return out;
 }
 

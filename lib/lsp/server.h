@@ -22,7 +22,7 @@ class LspServer {
   bool has_idle_work() const;
   void do_idle_work();
 
-  std::vector<int> job_outputs() const;  // when one is readable, call read_job_outputs()
+  std::vector<int> job_output_descriptors() const;  // when one is readable, call read_job_outputs()
   void read_job_outputs();  // answers requests whose results are ready
   // Returns nullopt before the client has sent `exit`.
   std::optional<int> exit_code() const;

@@ -14,7 +14,7 @@ bool is_json(InputKind kind) { return kind == InputKind::Json || kind == InputKi
 class Lexer {
  public:
   explicit Lexer(const SectionAnalysis& a) : text_(a.text), kind_(a.kind), links_(a.links) {
-    for (size_t at = 0; at < text_.size();) at = token(at);
+    for (size_t at = 0; at < text_.size();) at = read_token(at);
   }
 
   std::vector<SemanticToken> tokens;
@@ -24,28 +24,28 @@ class Lexer {
   using Kind = SemanticToken::Kind;
 
   // Returns the offset at which to continue.
-  size_t token(size_t at) {
+  size_t read_token(size_t at) {
     const char c = text_[at];
     if (c == '\n') starts_line_ = true;
     if (c == ' ' || c == '\n') return std::min(text_.find_first_not_of(' ', at + 1), text_.size());
     const bool is_first = std::exchange(starts_line_, false);
     if (c == '#' && !is_json(kind_) && (is_first || kind_ != InputKind::Uops))
-      return add(at, end_before_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
+      return add_token(at, end_before_blanks(text_, at, end_of_line(text_, at)), Kind::Comment);
     if (c == '\x1b') return std::min(text_.find('m', at), text_.size() - 1) + 1;  // a listing's escape code
     if (c == '\'' || c == '"')
-      return is_json(kind_) ? json_string(at) : add(at, end_of_string(text_, at), Kind::String);
-    if (is_digit(c)) return number(at);
-    if (is_name_start(c)) return name(at);
+      return is_json(kind_) ? read_json_string(at) : add_token(at, end_of_string(text_, at), Kind::String);
+    if (is_digit(c)) return read_number(at);
+    if (is_name_start(c)) return read_name(at);
     if (c == '(' || c == '[' || c == '{') {
-      open_.push_back(at);
-    } else if ((c == ')' || c == ']' || c == '}') && !open_.empty()) {
-      brackets.push_back({open_.back(), at});
-      open_.pop_back();
+      open_brackets_.push_back(at);
+    } else if ((c == ')' || c == ']' || c == '}') && !open_brackets_.empty()) {
+      brackets.push_back({open_brackets_.back(), at});
+      open_brackets_.pop_back();
     }
     return at + 1;
   }
 
-  size_t add(size_t begin, size_t end, Kind kind, bool is_definition = false) {
+  size_t add_token(size_t begin, size_t end, Kind kind, bool is_definition = false) {
     if (end > begin) tokens.push_back({begin, end, kind, is_definition});
     return end;
   }
@@ -53,28 +53,28 @@ class Lexer {
   // is_definition() and is_link() must be called with increasing offsets.
   bool is_definition(size_t at) {
     const auto& all = links_.definitions;
-    while (definition_ < all.size() && all[definition_].name_begin < at) definition_++;
-    return definition_ < all.size() && all[definition_].name_begin == at;
+    while (next_definition_ < all.size() && all[next_definition_].name_begin < at) next_definition_++;
+    return next_definition_ < all.size() && all[next_definition_].name_begin == at;
   }
   bool is_link(size_t at) {
-    while (link_ < links_.links.size() && links_.links[link_].begin < at) link_++;
-    return link_ < links_.links.size() && links_.links[link_].begin == at;
+    while (next_link_ < links_.links.size() && links_.links[next_link_].begin < at) next_link_++;
+    return next_link_ < links_.links.size() && links_.links[next_link_].begin == at;
   }
 
-  size_t number(size_t at) {
+  size_t read_number(size_t at) {
     size_t end = at;
     while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '.')) end++;
     const bool defines = is_definition(at);
-    return add(at, end, defines || is_link(at) ? Kind::Variable : Kind::Number, defines);
+    return add_token(at, end, defines || is_link(at) ? Kind::Variable : Kind::Number, defines);
   }
 
-  size_t json_string(size_t at) {
+  size_t read_json_string(size_t at) {
     const size_t end = end_of_string(text_, at);
-    if (end < text_.size() && text_[end] == ':') return add(at, end, Kind::Property);
+    if (end < text_.size() && text_[end] == ':') return add_token(at, end, Kind::Property);
     const std::string_view value = text_.substr(at + 1, end - at - 1);
-    if (is_definition(at + 1)) return add(at, end, Kind::Op, true);
+    if (is_definition(at + 1)) return add_token(at, end, Kind::Op, true);
     const bool is_member = value.find(' ') == value.npos && value.find('.') < value.size() && !enum_name(value).empty();
-    return add(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
+    return add_token(at, end, value.starts_with("dtypes.") ? Kind::Type : is_member ? Kind::Op : Kind::String);
   }
 
   // Returns the part of `text` before its first dot if that is one of these enums, else "".
@@ -84,38 +84,38 @@ class Lexer {
     return is_enum ? name : std::string_view();
   }
 
-  size_t name(size_t at) {
+  size_t read_name(size_t at) {
     const size_t end = name_end(text_, at);
     const std::string_view word = text_.substr(at, end - at);
     const bool has_dot = end + 1 < text_.size() && text_[end] == '.' && is_name_start(text_[end + 1]);
     if (has_dot && (word == "dtypes" || !enum_name(word).empty()))
-      return add(at, name_end(text_, end + 1), word == "dtypes" ? Kind::Type : Kind::Op);
+      return add_token(at, name_end(text_, end + 1), word == "dtypes" ? Kind::Type : Kind::Op);
     if (is_definition(at)) {
       const bool is_function = tokens.size() && tokens.back().kind == Kind::Keyword &&
                                text_.substr(tokens.back().begin, 3) == "def";
-      return add(at, end, is_function ? Kind::Function : Kind::Variable, true);
+      return add_token(at, end, is_function ? Kind::Function : Kind::Variable, true);
     }
     if (is_link(at)) {
-      const NodeDefinition& d = links_.definitions[links_.links[link_].target];
-      return add(at, end, text_.substr(d.begin, 4) == "def " ? Kind::Function : Kind::Variable);
+      const NodeDefinition& d = links_.definitions[links_.links[next_link_].target];
+      return add_token(at, end, text_.substr(d.begin, 4) == "def " ? Kind::Function : Kind::Variable);
     }
     if (word == "def" || word == "return" || word == "True" || word == "False" || word == "None")
-      return add(at, end, Kind::Keyword);
-    if (at && text_[at - 1] == '.') return add(at, end, Kind::Method);
-    if (word[0] >= 'A' && word[0] <= 'Z') return add(at, end, Kind::Class);
+      return add_token(at, end, Kind::Keyword);
+    if (at && text_[at - 1] == '.') return add_token(at, end, Kind::Method);
+    if (word[0] >= 'A' && word[0] <= 'Z') return add_token(at, end, Kind::Class);
     const std::string_view next = text_.substr(end, 2);
-    return next.starts_with("=") && next != "==" ? add(at, end, Kind::Property) : end;
+    return next.starts_with("=") && next != "==" ? add_token(at, end, Kind::Property) : end;
   }
 
   std::string_view text_;
   InputKind kind_;
   const NodeLinks& links_;
-  std::vector<size_t> open_;
-  size_t definition_ = 0, link_ = 0;
+  std::vector<size_t> open_brackets_;
+  size_t next_definition_ = 0, next_link_ = 0;
   bool starts_line_ = true;
 };
 
-void add_loops(const SectionAnalysis& a, std::vector<FoldingRange>& out) {
+void add_loop_ranges(const SectionAnalysis& a, std::vector<FoldingRange>& out) {
   std::map<uint32_t, size_t> begins;
   for (const NodeDefinition& d : a.links.definitions) {
     const UOp node = a.defined_node(d);
@@ -137,7 +137,7 @@ std::vector<FoldingRange> folding_ranges(const SectionAnalysis& a) {
   std::vector<FoldingRange> out = std::move(lexer.brackets);
   for (const NodeDefinition& d : a.links.definitions)
     if (std::string_view(a.text).substr(d.begin, 4) == "def ") out.push_back({d.begin, d.end});
-  if (a.kind == InputKind::Uops) add_loops(a, out);
+  if (a.kind == InputKind::Uops) add_loop_ranges(a, out);
   for (size_t i = 0, next; i < tokens.size(); i = std::max(next, i + 1)) {
     for (next = i; next < tokens.size() && tokens[next].kind == SemanticToken::Kind::Comment; next++) {}
     if (next > i) out.push_back({tokens[i].begin, tokens[next - 1].end, true});

@@ -19,7 +19,7 @@ std::vector<std::string> numbered_files(const fs::path& folder, const std::strin
   return out;
 }
 
-void adopt_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
+void retype_as_bfloat16(onnx::ValueProto& value, const onnx::TypeProto& type) {
   if (type.element_type == onnx::Type::BFloat16 && value.tensor.type == onnx::Type::UInt16)
     value.tensor.type = onnx::Type::BFloat16;
 }
@@ -41,10 +41,10 @@ class ValueComparison {
     if (expected.kind == onnx::ValueProto::Kind::None)
       return actual.is_none() ? "" : name + " has a value, expected none";
     if (actual.is_none()) return name + " has no value";
-    if (expected.kind == onnx::ValueProto::Kind::Sequence) return sequence(name, actual, expected);
-    if (expected.tensor.type == onnx::Type::String) return strings(name, actual, expected.tensor);
+    if (expected.kind == onnx::ValueProto::Kind::Sequence) return compare_sequences(name, actual, expected);
+    if (expected.tensor.type == onnx::Type::String) return compare_strings(name, actual, expected.tensor);
     if (!actual.is_tensor()) return name + " is not a numeric tensor";
-    const Array& a = arrays_[at_++];
+    const Array& a = arrays_[next_array_++];
     onnx::Type wanted = expected.tensor.type;
     if (actual.narrow_type() != (onnx::is_narrow_type(wanted) ? wanted : onnx::Type::Undefined))
       return name + " is of " +
@@ -67,7 +67,7 @@ class ValueComparison {
   }
 
  private:
-  std::string sequence(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
+  std::string compare_sequences(const std::string& name, const Value& actual, const onnx::ValueProto& expected) {
     if (!actual.is_sequence()) return name + " is not a sequence";
     if (actual.items().size() != expected.items.size())
       return name + " has " + std::to_string(actual.items().size()) + " items, expected " +
@@ -77,7 +77,7 @@ class ValueComparison {
       out = compare(name + "[" + std::to_string(i) + "]", actual.items()[i], expected.items[i]);
     return out;
   }
-  static std::string strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
+  static std::string compare_strings(const std::string& name, const Value& actual, const onnx::TensorProto& expected) {
     if (!actual.is_strings()) return name + " is not a string tensor";
     auto& s = actual.strings();
     if (s.shape != expected.dims)
@@ -92,7 +92,7 @@ class ValueComparison {
 
   const std::vector<Array>& arrays_;
   const ToleranceOptions& tolerance_;
-  size_t at_ = 0;
+  size_t next_array_ = 0;
 };
 
 std::string run_data_set(const OnnxModel& model, const fs::path& folder, const OnnxCaseOptions& options) {
@@ -127,7 +127,7 @@ std::string run_data_set(const OnnxModel& model, const fs::path& folder, const O
   for (size_t i = 0; i < files.size(); i++) {
     auto& type = model.proto().graph.outputs[i].type;
     auto expected = onnx::read_value(files[i], type).value_or_throw();
-    adopt_bfloat16(expected, type);
+    retype_as_bfloat16(expected, type);
     if (std::string text = comparison.compare(outputs.names[i], outputs.values[i], expected); !text.empty())
       return text;
   }
@@ -144,7 +144,7 @@ Value make_input_value(Graph& graph, const Array& array) {
 }
 
 Value make_input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type) {
-  adopt_bfloat16(value, type);
+  retype_as_bfloat16(value, type);
   if (value.kind == onnx::ValueProto::Kind::None) return {};
   if (value.kind == onnx::ValueProto::Kind::Sequence) {
     Values items;

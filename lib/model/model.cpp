@@ -18,103 +18,104 @@ int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string
 }
 
 using FunctionName = std::pair<std::string_view, std::string_view>;
-FunctionName full_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
+FunctionName function_name(const onnx::FunctionProto& f) { return {f.name, f.domain}; }
 
 // Returns null if `node` calls no model-local function. make_from_proto() has sorted the functions.
 const onnx::FunctionProto* find_function(const onnx::ModelProto& model, const onnx::NodeProto& node) {
   FunctionName wanted(node.op, node.domain);
-  auto found = std::ranges::lower_bound(model.functions, wanted, {}, full_name);
-  return found != model.functions.end() && full_name(*found) == wanted ? &*found : nullptr;
+  auto found = std::ranges::lower_bound(model.functions, wanted, {}, function_name);
+  return found != model.functions.end() && function_name(*found) == wanted ? &*found : nullptr;
 }
 
-class Checker {
+class ModelChecker {
  public:
-  explicit Checker(const onnx::ModelProto& model) : model_(model) {}
+  explicit ModelChecker(const onnx::ModelProto& model) : model_(model) {}
 
   void check() {
     graph(model_.graph, nullptr, model_.opsets, 0);
     for (auto& f : model_.functions) {
-      Names names{{f.inputs.begin(), f.inputs.end()}, nullptr};
+      ScopeNames names{{f.inputs.begin(), f.inputs.end()}, nullptr};
       nodes(f.nodes, names, f.opsets.empty() ? model_.opsets : f.opsets, 0);
     }
-    if (troubles_.empty()) return;
+    if (problems_.empty()) return;
     std::string all;
-    for (auto& t : troubles_) all += (all.empty() ? "" : "\n  ") + t;
-    if (more_) all += "\n  and " + std::to_string(more_) + " more";
-    throw Failure(troubles_.size() == 1 ? all : "the model cannot be run:\n  " + all);
+    for (auto& t : problems_) all += (all.empty() ? "" : "\n  ") + t;
+    if (num_more_problems_) all += "\n  and " + std::to_string(num_more_problems_) + " more";
+    throw Failure(problems_.size() == 1 ? all : "the model cannot be run:\n  " + all);
   }
 
  private:
-  struct Names {
-    std::set<std::string_view> own;
-    const Names* outer;
-    bool contains(std::string_view name) const { return own.contains(name) || (outer && outer->contains(name)); }
+  struct ScopeNames {
+    std::set<std::string_view> own_names;
+    const ScopeNames* outer;
+    bool contains(std::string_view name) const { return own_names.contains(name) || (outer && outer->contains(name)); }
   };
 
-  void trouble(std::string text) {
+  void add_problem(std::string text) {
     constexpr size_t kMost = 50;
-    if (std::find(troubles_.begin(), troubles_.end(), text) != troubles_.end()) return;
-    if (troubles_.size() < kMost) troubles_.push_back(std::move(text));
-    else more_++;
+    if (std::find(problems_.begin(), problems_.end(), text) != problems_.end()) return;
+    if (problems_.size() < kMost) problems_.push_back(std::move(text));
+    else num_more_problems_++;
   }
 
-  void graph(const onnx::GraphProto& g, const Names* outer, const std::map<std::string, int64_t>& opsets, int depth) {
-    Names names{{}, outer};
+  void graph(const onnx::GraphProto& g, const ScopeNames* outer, const std::map<std::string, int64_t>& opsets,
+             int depth) {
+    ScopeNames names{{}, outer};
     check_limit(Limit::ModelDepth, depth);
-    for (auto& i : g.inputs) names.own.insert(i.name);
+    for (auto& i : g.inputs) names.own_names.insert(i.name);
     for (auto& t : g.initializers) {
-      names.own.insert(t.name);
+      names.own_names.insert(t.name);
       if (!onnx::dtype_of(t.type) && t.type != onnx::Type::String)
-        trouble("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
+        add_problem("initializer '" + t.name + "' is of " + onnx::name_of(t.type) + ", which is not supported");
     }
     nodes(g.nodes, names, opsets, depth);
     for (auto& o : g.outputs)
-      if (!names.contains(o.name)) trouble("no node defines the output '" + o.name + "'");
+      if (!names.contains(o.name)) add_problem("no node defines the output '" + o.name + "'");
   }
 
   // Adds the outputs to `names`.
-  void nodes(const std::vector<onnx::NodeProto>& list, Names& names,
+  void nodes(const std::vector<onnx::NodeProto>& list, ScopeNames& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;
     for (auto& n : list)
       for (auto& o : n.outputs) later.insert(o);
     for (auto& n : list) {
-      op(n, opsets);
+      check_op(n, opsets);
       for (auto& i : n.inputs) {
         if (i.empty() || names.contains(i)) continue;
-        trouble(n.label() + " needs '" + i + "', which " +
-                (later.contains(i) ? "a later node defines: the graph has a cycle or is out of order"
+        add_problem(n.label() + " needs '" + i + "', which " +
+                    (later.contains(i) ? "a later node defines: the graph has a cycle or is out of order"
                                    : "no node defines"));
       }
       for (auto& a : n.attributes)
         if (a.g) graph(*a.g, &names, opsets, depth + 1);
       for (auto& o : n.outputs) {
         if (!o.empty() && !made_here.insert(o).second)
-          trouble(n.label() + " defines '" + o + "', which another node defines too");
-        names.own.insert(o);
+          add_problem(n.label() + " defines '" + o + "', which another node defines too");
+        names.own_names.insert(o);
       }
     }
   }
 
-  void op(const onnx::NodeProto& n, const std::map<std::string, int64_t>& opsets) {
+  void check_op(const onnx::NodeProto& n, const std::map<std::string, int64_t>& opsets) {
     if (find_function(model_, n)) return;
     int64_t version = opset_of(opsets, n.domain);
     const OpDef* def = find_op(n.domain, n.op, version);
     if (!def)
-      return trouble(n.label() + " is not supported, in opset " + std::to_string(version) +
-                     (n.domain.empty() ? "" : " of " + n.domain));
+      return add_problem(n.label() + " is not supported, in opset " + std::to_string(version) +
+                         (n.domain.empty() ? "" : " of " + n.domain));
     for (auto& a : n.attributes) {
       if (!def->has_attribute(a.name))
-        trouble(n.label() + " has the attribute '" + a.name + "', which is not supported");
+        add_problem(n.label() + " has the attribute '" + a.name + "', which is not supported");
       if (a.t && !onnx::dtype_of(a.t->type) && a.t->type != onnx::Type::String)
-        trouble(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) +
-                ", which is not supported");
+        add_problem(n.label() + ": attribute '" + a.name + "' is of " + onnx::name_of(a.t->type) +
+                    ", which is not supported");
     }
   }
 
   const onnx::ModelProto& model_;
-  std::vector<std::string> troubles_;
-  size_t more_ = 0;
+  std::vector<std::string> problems_;
+  size_t num_more_problems_ = 0;
 };
 
 }  // namespace
@@ -136,8 +137,8 @@ Result<OnnxModel> OnnxModel::open(const std::string& path, const std::string& we
 
 Result<OnnxModel> OnnxModel::make_from_proto(onnx::ModelProto proto) {
   auto out = catch_failures([&] {
-    std::ranges::stable_sort(proto.functions, {}, full_name);
-    Checker(proto).check();
+    std::ranges::stable_sort(proto.functions, {}, function_name);
+    ModelChecker(proto).check();
     OnnxModel model;
     model.model_proto_ = std::make_shared<const onnx::ModelProto>(std::move(proto));
     return model;
@@ -213,14 +214,16 @@ Result<ModelOutputs> OnnxModel::build_graph(Graph& graph, const std::map<std::st
 
 // An op fails for inputs of narrow types (onnx.h:is_narrow_type), gives the type to its outputs, or handles them in its
 // function.
-enum class Narrow : uint8_t { Refused, Kept, Handled };
+enum class NarrowTypeUse : uint8_t { Refused, Kept, Handled };
 
-Narrow narrow_use(std::string_view op) {
+NarrowTypeUse narrow_type_use(std::string_view op) {
   static const std::set<std::string_view> kKept{"Concat",  "Expand", "Flatten", "Gather", "Identity",  "Pad",
                                                 "Reshape", "Slice",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"},
       kHandled{"Cast", "CastLike", "DequantizeLinear",   "If",                 "Loop",           "Optional",
                "Scan", "Shape",    "OptionalGetElement", "OptionalHasElement", "QuantizeLinear", "Size"};
-  return kKept.contains(op) ? Narrow::Kept : kHandled.contains(op) ? Narrow::Handled : Narrow::Refused;
+  return kKept.contains(op)      ? NarrowTypeUse::Kept
+         : kHandled.contains(op) ? NarrowTypeUse::Handled
+                                 : NarrowTypeUse::Refused;
 }
 
 const Value* ModelBuilder::find_value(const std::string& name) const {
@@ -347,18 +350,18 @@ Values ModelBuilder::run_node(const onnx::NodeProto& node, const std::map<std::s
   int64_t version = opset_of(opsets, node.domain);
   const OpDef* def = find_op(node.domain, node.op, version);
   if (!def) throw Failure("the op is not supported");
-  const Narrow use = narrow_use(node.op);
+  const NarrowTypeUse use = narrow_type_use(node.op);
   auto narrow = onnx::Type::Undefined;
   for (size_t i = 0; i < inputs.size(); i++) {
     if (inputs[i].narrow_type() == onnx::Type::Undefined) continue;
-    if (use == Narrow::Refused)
+    if (use == NarrowTypeUse::Refused)
       throw Failure("input " + std::to_string(i) + " is of " + onnx::name_of(inputs[i].narrow_type()) +
                     ", which is not supported");
     narrow = inputs[i].narrow_type();
   }
   OpCall call(*this, node, version, std::move(inputs));
   Values out = def->run(call);
-  if (use == Narrow::Kept && narrow != onnx::Type::Undefined)
+  if (use == NarrowTypeUse::Kept && narrow != onnx::Type::Undefined)
     for (Value& v : out) v = {v.tensor(), narrow};
   return out;
 }

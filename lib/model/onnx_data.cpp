@@ -56,12 +56,12 @@ namespace {
 
 using Special = NarrowFloat::Special;
 
-struct TypeRow {
+struct OnnxTypeInfo {
   const char* name;
   std::optional<DType> dtype = {};
   std::optional<NarrowFloat> narrow = {};
 };
-constexpr TypeRow kTypes[] = {
+constexpr OnnxTypeInfo kTypes[] = {
     {"UNDEFINED"},
     {"FLOAT", dtypes::float32},
     {"UINT8", dtypes::uint8},
@@ -162,44 +162,45 @@ std::shared_ptr<const Bytes> external_file(const std::string& path) {
 }
 
 template <class T, class From>
-void append(std::string& out, const std::vector<From>& values) {
+void append_as(std::string& out, const std::vector<From>& values) {
   for (From v : values) {
     auto t = T(v);
     out.append(reinterpret_cast<const char*>(&t), sizeof t);
   }
 }
 
-bool is_four_bits(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
+bool is_four_bit_type(Type type) { return type >= Type::UInt4 && type <= Type::Float4E2M1; }
 
-size_t bytes_in_file(const TensorProto& t) {
+size_t num_stored_bytes(const TensorProto& t) {
   auto count = size_t(t.num_elements());
-  if (is_four_bits(t.type)) return (count + 1) / 2;
+  if (is_four_bit_type(t.type)) return (count + 1) / 2;
   return is_narrow_type(t.type) ? count : count * size_t(dtype_of(t.type)->itemsize());
 }
 
 // Of two four-bit elements in a byte, the first one is in the low bits.
-std::shared_ptr<std::string> widened(const TensorProto& t, std::string_view packed) {
+std::shared_ptr<std::string> widen_elements(const TensorProto& t, std::string_view packed) {
   auto out = std::make_shared<std::string>();
   auto format = find_narrow_float(t.type);
   for (int64_t i = 0; i < t.num_elements(); i++) {
-    int bits = is_four_bits(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
-    if (format) append<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
+    int bits =
+        is_four_bit_type(t.type) ? uint8_t(packed[size_t(i / 2)]) >> 4 * (i % 2) & 15 : uint8_t(packed[size_t(i)]);
+    if (format) append_as<uint16_t>(*out, std::vector{float_to_half_bits(narrow_float_value(*format, bits))});
     else *out += char(t.type == Type::Int4 && bits > 7 ? bits - 16 : bits);
   }
   return out;
 }
 
 // int32_data also has the bits of floats of at most 16 bits.
-std::string typed_data(const TensorProto& t, DType dtype) {
+std::string typed_field_bytes(const TensorProto& t, DType dtype) {
   std::string out;
   for (auto chunk : t.floats) out += chunk;
   for (auto chunk : t.doubles) out += chunk;
   if (!out.empty() || t.ints.empty()) return out;
   switch (is_narrow_type(t.type) ? 1 : dtype.itemsize()) {
-    case 1: append<uint8_t>(out, t.ints); break;
-    case 2: append<uint16_t>(out, t.ints); break;
-    case 4: append<uint32_t>(out, t.ints); break;
-    default: append<uint64_t>(out, t.ints); break;
+    case 1: append_as<uint8_t>(out, t.ints); break;
+    case 2: append_as<uint16_t>(out, t.ints); break;
+    case 4: append_as<uint32_t>(out, t.ints); break;
+    default: append_as<uint64_t>(out, t.ints); break;
   }
   return out;
 }
@@ -209,7 +210,7 @@ std::string typed_data(const TensorProto& t, DType dtype) {
 TensorBytes bytes_of_tensor(const TensorProto& t, const std::string& folder) {
   auto dtype = dtype_of(t.type);
   if (!dtype) throw Failure("tensor '" + t.name + "' is of " + name_of(t.type) + ", which is not supported");
-  size_t wanted = bytes_in_file(t);
+  size_t wanted = num_stored_bytes(t);
   std::string_view view;
   std::shared_ptr<const void> owner = t.file;
   bool mapped = t.file && t.file->is_mapped();
@@ -226,7 +227,7 @@ TensorBytes bytes_of_tensor(const TensorProto& t, const std::string& folder) {
   } else if (t.raw_data) {
     view = *t.raw_data;
   } else {
-    auto own = std::make_shared<std::string>(typed_data(t, *dtype));
+    auto own = std::make_shared<std::string>(typed_field_bytes(t, *dtype));
     view = *own;
     owner = own;
     mapped = false;
@@ -235,7 +236,7 @@ TensorBytes bytes_of_tensor(const TensorProto& t, const std::string& folder) {
     throw Failure("tensor '" + t.name + "' has " + std::to_string(view.size()) + " bytes of data, its shape needs " +
                   std::to_string(wanted));
   if (is_narrow_type(t.type)) {
-    auto wide = widened(t, view);
+    auto wide = widen_elements(t, view);
     view = *wide;
     owner = wide;
     mapped = false;

@@ -6,7 +6,7 @@ namespace tgc {
 namespace {
 
 // Pads the mask to `keys` keys, with false or -inf, which exclude the added keys.
-Tensor padded_mask(const Tensor& mask, int64_t keys) {
+Tensor pad_mask(const Tensor& mask, int64_t keys) {
   int64_t missing = keys - mask.size(-1);
   if (missing < 0 || mask.ndim() > 4) throw Failure("its mask does not fit its keys");
   if (dtypes::is_bool(mask.dtype())) return mask.pad_axis(-1, 0, missing);
@@ -16,14 +16,14 @@ Tensor padded_mask(const Tensor& mask, int64_t keys) {
 // True for the keys that a query may use; None if it may use all. Ignores a `mask` of numbers.
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
-  if (mask && dtypes::is_bool(mask.dtype())) out = padded_mask(mask, keys);
+  if (mask && dtypes::is_bool(mask.dtype())) out = pad_mask(mask, keys);
   if (!c.attribute_flag("is_causal", false)) return out;
   Tensor causal = Tensor::full(c.graph(), {queries, keys}, true, dtypes::bool_).tril(past);
   return out ? out & causal : causal;
 }
 
 // Computes in float32 or a wider dtype.
-Tensor product_of(const Tensor& a, const Tensor& b) {
+Tensor wide_matmul(const Tensor& a, const Tensor& b) {
   DType wide = least_upper_dtype({a.dtype(), dtypes::float32});
   return a.cast(wide).matmul(b.cast(wide)).cast(a.dtype());
 }
@@ -53,11 +53,11 @@ Values attention(OpCall& c) {
          softcap = c.attribute_float("softcap", 0.0);
   int64_t mode = c.attribute_int("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) throw Failure("its qk_matmul_output_mode is " + std::to_string(mode));
-  Tensor scores = product_of(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
+  Tensor scores = wide_matmul(q * std::sqrt(scale), k.transpose(-1, -2) * std::sqrt(scale)), shown = scores;
   if (softcap > 0) scores = (scores / softcap).tanh() * softcap;  // must precede the mask, because tanh(-inf) is finite
   if (mode == 1) shown = scores;
   Tensor allowed = attention_mask(c, mask, q.size(-2), k.size(-2), c.has_input(4) ? c.tensor(4).size(2) : 0);
-  Tensor bias = !mask || dtypes::is_bool(mask.dtype()) ? Tensor() : padded_mask(mask, k.size(-2));
+  Tensor bias = !mask || dtypes::is_bool(mask.dtype()) ? Tensor() : pad_mask(mask, k.size(-2));
   if (bias) scores = scores + bias;
   if (allowed) scores = allowed.where(scores, Const(-HUGE_VAL));
   if (mode == 2) shown = scores;
@@ -71,7 +71,7 @@ Values attention(OpCall& c) {
                   .where(weights, Const(0));
   weights = weights.cast(q.dtype());
   if (mode == 3) shown = weights;
-  Tensor y = product_of(weights, v);
+  Tensor y = wide_matmul(weights, v);
   if (flat) y = y.permute({0, 2, 1, 3}).reshape({q.size(0), q.size(2), -1});
   return {y, present_key, present_value, shown};
 }

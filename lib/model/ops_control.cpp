@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMaxTrips = 100000;
 
-bool same_kind(const Values& a, const Values& b) {
+bool have_same_types(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
     if (!a[i].is_tensor() || !b[i].is_tensor()) return false;
     if (a[i].tensor().shape() != b[i].tensor().shape() || a[i].tensor().dtype() != b[i].tensor().dtype()) return false;
@@ -15,20 +15,20 @@ bool same_kind(const Values& a, const Values& b) {
   return true;
 }
 
-Values branch(OpCall& c) {
+Values if_op(OpCall& c) {
   Tensor condition = c.tensor(0);
   auto &yes = c.attribute_graph("then_branch"), &no = c.attribute_graph("else_branch");
   if (c.builder().is_known(condition)) return c.builder().run_graph(c.integer(0) ? yes : no, Values{});
   Values a = c.builder().run_graph(yes, Values{}), b = c.builder().run_graph(no, Values{});
   // WHERE chooses between tensors of equal shape and dtype; for other values, the condition's value must be known.
-  if (a.size() != b.size() || !same_kind(a, b)) return c.integer(0) ? a : b;
+  if (a.size() != b.size() || !have_same_types(a, b)) return c.integer(0) ? a : b;
   Values out;
   for (size_t i = 0; i < a.size(); i++)
     out.push_back({condition.reshape({}).where(a[i].tensor(), b[i].tensor()), a[i].narrow_type()});
   return out;
 }
 
-bool truth(OpCall& c, const Value& v) {
+bool condition_value(OpCall& c, const Value& v) {
   Array a = c.builder().evaluate_tensor(v.tensor());
   if (a.size() != 1) throw Failure("a condition of " + std::to_string(a.size()) + " elements");
   return element_as_double(a, 0) != 0;
@@ -37,7 +37,7 @@ bool truth(OpCall& c, const Value& v) {
 Values loop(OpCall& c) {
   auto& body = c.attribute_graph("body");
   int64_t trips = c.has_input(0) ? c.integer(0) : kMaxTrips + 1;
-  bool go_on = !c.has_input(1) || truth(c, c.value(1));
+  bool go_on = !c.has_input(1) || condition_value(c, c.value(1));
   Values carried;
   for (size_t i = 2; i < c.num_inputs(); i++) carried.push_back(c.has_input(i) ? c.value(i) : Value());
   size_t state = carried.size();
@@ -51,7 +51,7 @@ Values loop(OpCall& c) {
     in.insert(in.end(), carried.begin(), carried.end());
     Values out = c.builder().run_graph(body, in);
     bool last = i + 1 == trips;
-    if (!last || c.builder().is_known(out[0].tensor())) go_on = truth(c, out[0]);
+    if (!last || c.builder().is_known(out[0].tensor())) go_on = condition_value(c, out[0]);
     for (size_t j = 0; j < state; j++) carried[j] = out[1 + j];
     for (size_t j = 0; j < scanned.size(); j++) scanned[j].push_back(out[1 + state + j].tensor());
   }
@@ -138,7 +138,7 @@ Values scan(OpCall& c) {
   return out;
 }
 
-int64_t position(OpCall& c, size_t input, int64_t size, bool end_too) {
+int64_t sequence_position(OpCall& c, size_t input, int64_t size, bool end_too) {
   if (!c.has_input(input)) return end_too ? size : size - 1;
   int64_t i = c.integer(input), limit = size + end_too;
   if (i < -size || i >= limit)
@@ -154,20 +154,20 @@ Values sequence_construct(OpCall& c) {
 
 Values sequence_insert(OpCall& c) {
   Values items = c.value(0).items();
-  items.insert(items.begin() + position(c, 2, int64_t(items.size()), true), c.value(1));
+  items.insert(items.begin() + sequence_position(c, 2, int64_t(items.size()), true), c.value(1));
   return {Value::sequence(items)};
 }
 
 Values sequence_erase(OpCall& c) {
   Values items = c.value(0).items();
   if (items.empty()) throw Failure("an element of an empty sequence");
-  items.erase(items.begin() + position(c, 1, int64_t(items.size()), false));
+  items.erase(items.begin() + sequence_position(c, 1, int64_t(items.size()), false));
   return {Value::sequence(items)};
 }
 
 Values sequence_at(OpCall& c) {
   auto& items = c.value(0).items();
-  return {items[size_t(position(c, 1, int64_t(items.size()), false))]};
+  return {items[size_t(sequence_position(c, 1, int64_t(items.size()), false))]};
 }
 
 Values split_to_sequence(OpCall& c) {
@@ -217,7 +217,7 @@ Values optional_has_element(OpCall& c) { return {Tensor::constant(c.graph(), c.h
 std::span<const OpDef> control_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"If", 1, "then_branch else_branch", branch},
+    {"If", 1, "then_branch else_branch", if_op},
     {"Loop", 1, "body", loop},
     {"Scan", 8, "body directions num_scan_inputs", scan},
     {"Scan", 9, "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions", scan},

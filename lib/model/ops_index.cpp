@@ -5,7 +5,7 @@ namespace tgc {
 namespace {
 
 // Negative indices count from the end of an axis of size `n`.
-Tensor wrapped(const Tensor& indices, int64_t n) {
+Tensor wrap_negative_indices(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }
 
@@ -36,11 +36,11 @@ Values gather_elements(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
   c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
-  return {x.gather(axis, wrapped(c.tensor(1), x.size(axis)))};
+  return {x.gather(axis, wrap_negative_indices(c.tensor(1), x.size(axis)))};
 }
 
 // Checks known index tuples of input 1 against the axes of `x` from `first` on.
-void check_tuples(OpCall& c, const Tensor& x, int64_t first) {
+void check_index_tuples(OpCall& c, const Tensor& x, int64_t first) {
   auto values = find_available_value(c.tensor(1));
   if (!values) return;
   Ints flat = c.ints(1);
@@ -64,7 +64,7 @@ Values gather_nd(OpCall& c) {
   if (indices.ndim() == 0 || indices.size(-1) < 1 || batch_dims < 0 || batch_dims + indices.size(-1) > x.ndim() ||
       batch_dims >= indices.ndim())
     throw Failure("its indices do not fit its data");
-  check_tuples(c, x, batch_dims);
+  check_index_tuples(c, x, batch_dims);
   if (batch_dims == 0) return {x.getitem(index_columns(indices))};
   Ints xs = x.shape(), is = indices.shape();
   int64_t b = product(std::span(xs).first(size_t(batch_dims)));
@@ -91,7 +91,7 @@ std::string_view reduction_of(OpCall& c) {
 Values scatter_elements(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0));
-  Tensor indices = wrapped(c.tensor(1), x.size(axis)), updates = c.tensor(2);
+  Tensor indices = wrap_negative_indices(c.tensor(1), x.size(axis)), updates = c.tensor(2);
   c.check_range(1, -x.size(axis), x.size(axis) - 1, "index");
   std::string_view reduction = reduction_of(c);
   if (reduction.empty()) return {x.scatter(axis, indices, updates)};
@@ -102,7 +102,7 @@ Values scatter_nd(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1), updates = c.tensor(2);
   if (indices.ndim() == 0 || indices.size(-1) > x.ndim() || indices.size(-1) < 1)
     throw Failure("its indices do not fit its data");
-  check_tuples(c, x, 0);
+  check_index_tuples(c, x, 0);
   Ints own = x.shape(), rest(own.begin() + indices.size(-1), own.end());
   Tensor flat = indices.reshape({-1, indices.size(-1)});
   updates = updates.reshape(concat_ints({{flat.size(0)}, rest}));

@@ -15,30 +15,30 @@ Tensor in_float32(const Tensor& x, F f) {
 }
 
 template <class F>
-Tensor same(OpCall& c, F f) {
+Tensor keep_dtype(OpCall& c, F f) {
   return in_float32(c.tensor(0), f).cast(c.tensor(0).dtype());
 }
 
 template <Tensor (Tensor::*F)() const>
-Values unary(OpCall& c) {
+Values unary_op(OpCall& c) {
   Tensor x = c.tensor(0), y = in_float32(x, [](const Tensor& t) { return (t.*F)(); });
   return {dtypes::is_float(y.dtype()) && x.is_floating_point() ? y.cast(x.dtype()) : y};
 }
 
 template <Tensor (Tensor::*F)(Tensor) const>
-Values binary(OpCall& c) {
+Values binary_op(OpCall& c) {
   return {(c.tensor(0).*F)(c.tensor(1))};
 }
 
 template <Tensor (Tensor::*F)(Tensor) const>
-Values fold(OpCall& c) {
+Values fold_inputs(OpCall& c) {
   Tensor out;
   for (auto& t : c.tensors()) out = out ? (out.*F)(t) : t;
   return {out};
 }
 
 // Before opset 7, the attribute `axis` aligns the first axis of the second operand with an axis of the first.
-Tensor legacy_operand(OpCall& c) {
+Tensor second_operand(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   if (c.attribute_int("broadcast", 0) == 0 || !c.op_attribute("axis")) return y;
   Ints shape = y.shape();
@@ -46,7 +46,7 @@ Tensor legacy_operand(OpCall& c) {
   return y.reshape(shape);
 }
 
-Tensor pow_of(Tensor x, Tensor y) {
+Tensor onnx_pow(Tensor x, Tensor y) {
   if (x.is_floating_point()) return x.pow(y.cast(x.dtype()));
   // A result very near to an integer is taken as this integer, because pow() rounds.
   Tensor p = x.cast(dtypes::float64).pow(y.cast(dtypes::float64)), near = p.round();
@@ -54,7 +54,7 @@ Tensor pow_of(Tensor x, Tensor y) {
 }
 
 // A quotient of floats may be rounded up to an integer, so one more step corrects the remainder.
-Tensor mod_of(OpCall& c) {
+Tensor onnx_mod(OpCall& c) {
   Tensor x = c.tensor(0), y = c.tensor(1);
   bool fmod = c.attribute_flag("fmod", false);
   if (!fmod) return x % y;
@@ -84,7 +84,7 @@ Tensor shift(OpCall& c) {
   return power.eq(Const(0)).where(Const(0), x.idiv(power.maximum(Const(1))));
 }
 
-double number_of(const std::string& text) {
+double parse_float_text(const std::string& text) {
   char* end = nullptr;
   double v = std::strtod(text.c_str(), &end);
   if (text.empty() || *end) throw Failure("'" + text + "' is not a number");
@@ -92,7 +92,7 @@ double number_of(const std::string& text) {
 }
 
 // The text of a float can be read back as the same float64, or as the same float32 if the float is narrower.
-std::string text_of(const Array& a, int64_t i) {
+std::string onnx_number_text(const Array& a, int64_t i) {
   double v = element_as_double(a, i);
   if (!dtypes::is_float(a.dtype())) return element_text(a, i);
   if (std::isnan(v)) return "nan";
@@ -110,7 +110,7 @@ Values cast_to_string(OpCall& c) {
   if (c.value(0).is_strings()) return {c.value(0)};
   Array a = c.array(0);
   Strings out{Ints(a.shape().begin(), a.shape().end()), {}};
-  for (int64_t i = 0; i < a.size(); i++) out.items.push_back(text_of(a, i));
+  for (int64_t i = 0; i < a.size(); i++) out.items.push_back(onnx_number_text(a, i));
   return {out};
 }
 
@@ -123,7 +123,7 @@ Values cast_to(OpCall& c, onnx::Type type) {
   if (onnx::is_narrow_type(type)) throw Failure("a cast of strings to " + onnx::name_of(type) + " is not supported");
   auto& strings = c.value(0).strings();
   std::vector<double> values;
-  for (auto& s : strings.items) values.push_back(number_of(s));
+  for (auto& s : strings.items) values.push_back(parse_float_text(s));
   return {Tensor::from_values(c.graph(), values, dtypes::float64).cast(to).reshape(strings.shape)};
 }
 
@@ -139,61 +139,61 @@ Tensor prelu_slope(const Tensor& x, Tensor slope) {
 std::span<const OpDef> math_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + legacy_operand(c)}; }},
-    {"Sub", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) - legacy_operand(c)}; }},
-    {"Mul", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) * legacy_operand(c)}; }},
+    {"Add", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) + second_operand(c)}; }},
+    {"Sub", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) - second_operand(c)}; }},
+    {"Mul", 1, "broadcast axis consumed_inputs", [](OpCall& c) -> Values { return {c.tensor(0) * second_operand(c)}; }},
     {"Div", 1, "broadcast axis consumed_inputs",
-     [](OpCall& c) -> Values { return {c.tensor(0).div(legacy_operand(c), dtypes::is_int(c.tensor(0).dtype()) ? Tensor::Rounding::Trunc : Tensor::Rounding::None)}; }},
-    {"Mod", 10, "fmod", [](OpCall& c) -> Values { return {mod_of(c)}; }},
-    {"Pow", 1, "broadcast axis", [](OpCall& c) -> Values { return {pow_of(c.tensor(0), legacy_operand(c))}; }},
-    {"Neg", 1, "consumed_inputs", unary<&Tensor::neg>},
-    {"Reciprocal", 1, "consumed_inputs", unary<&Tensor::reciprocal>},
-    {"Sqrt", 1, "consumed_inputs", unary<&Tensor::sqrt>},
-    {"Sign", 9, "", unary<&Tensor::sign>},
-    {"Abs", 1, "consumed_inputs", unary<&Tensor::abs>},
-    {"Exp", 1, "consumed_inputs", unary<&Tensor::exp>},
-    {"Log", 1, "consumed_inputs", unary<&Tensor::log>},
-    {"Floor", 1, "consumed_inputs", unary<&Tensor::floor>},
-    {"Ceil", 1, "consumed_inputs", unary<&Tensor::ceil>},
-    {"Round", 11, "", unary<&Tensor::round>},
-    {"Max", 1, "consumed_inputs", fold<&Tensor::maximum>},
-    {"Min", 1, "consumed_inputs", fold<&Tensor::minimum>},
-    {"Sum", 1, "consumed_inputs", fold<&Tensor::add>},
-    {"Mean", 1, "consumed_inputs", [](OpCall& c) -> Values { return {fold<&Tensor::add>(c)[0].tensor() / Const(int64_t(c.num_inputs()))}; }},
-    {"Sin", 7, "", unary<&Tensor::sin>},
-    {"Cos", 7, "", unary<&Tensor::cos>},
-    {"Tan", 7, "", unary<&Tensor::tan>},
-    {"Asin", 7, "", unary<&Tensor::asin>},
-    {"Acos", 7, "", unary<&Tensor::acos>},
-    {"Atan", 7, "", unary<&Tensor::atan>},
-    {"Sinh", 9, "", unary<&Tensor::sinh>},
-    {"Cosh", 9, "", unary<&Tensor::cosh>},
-    {"Tanh", 1, "consumed_inputs", unary<&Tensor::tanh>},
-    {"Asinh", 9, "", unary<&Tensor::asinh>},
-    {"Acosh", 9, "", unary<&Tensor::acosh>},
-    {"Atanh", 9, "", unary<&Tensor::atanh>},
-    {"Erf", 9, "", unary<&Tensor::erf>},
-    {"Relu", 1, "consumed_inputs", unary<&Tensor::relu>},
-    {"Sigmoid", 1, "consumed_inputs", unary<&Tensor::sigmoid>},
-    {"HardSwish", 14, "", unary<&Tensor::hardswish>},
-    {"Softsign", 1, "", unary<&Tensor::softsign>},
-    {"Softplus", 1, "", [](OpCall& c) -> Values { return {same(c, [](const Tensor& x) { return x.softplus(); })}; }},
-    {"Mish", 18, "", unary<&Tensor::mish>},
-    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.elu(c.attribute_float("alpha", 1.0)); })}; }},
+     [](OpCall& c) -> Values { return {c.tensor(0).div(second_operand(c), dtypes::is_int(c.tensor(0).dtype()) ? Tensor::Rounding::Trunc : Tensor::Rounding::None)}; }},
+    {"Mod", 10, "fmod", [](OpCall& c) -> Values { return {onnx_mod(c)}; }},
+    {"Pow", 1, "broadcast axis", [](OpCall& c) -> Values { return {onnx_pow(c.tensor(0), second_operand(c))}; }},
+    {"Neg", 1, "consumed_inputs", unary_op<&Tensor::neg>},
+    {"Reciprocal", 1, "consumed_inputs", unary_op<&Tensor::reciprocal>},
+    {"Sqrt", 1, "consumed_inputs", unary_op<&Tensor::sqrt>},
+    {"Sign", 9, "", unary_op<&Tensor::sign>},
+    {"Abs", 1, "consumed_inputs", unary_op<&Tensor::abs>},
+    {"Exp", 1, "consumed_inputs", unary_op<&Tensor::exp>},
+    {"Log", 1, "consumed_inputs", unary_op<&Tensor::log>},
+    {"Floor", 1, "consumed_inputs", unary_op<&Tensor::floor>},
+    {"Ceil", 1, "consumed_inputs", unary_op<&Tensor::ceil>},
+    {"Round", 11, "", unary_op<&Tensor::round>},
+    {"Max", 1, "consumed_inputs", fold_inputs<&Tensor::maximum>},
+    {"Min", 1, "consumed_inputs", fold_inputs<&Tensor::minimum>},
+    {"Sum", 1, "consumed_inputs", fold_inputs<&Tensor::add>},
+    {"Mean", 1, "consumed_inputs", [](OpCall& c) -> Values { return {fold_inputs<&Tensor::add>(c)[0].tensor() / Const(int64_t(c.num_inputs()))}; }},
+    {"Sin", 7, "", unary_op<&Tensor::sin>},
+    {"Cos", 7, "", unary_op<&Tensor::cos>},
+    {"Tan", 7, "", unary_op<&Tensor::tan>},
+    {"Asin", 7, "", unary_op<&Tensor::asin>},
+    {"Acos", 7, "", unary_op<&Tensor::acos>},
+    {"Atan", 7, "", unary_op<&Tensor::atan>},
+    {"Sinh", 9, "", unary_op<&Tensor::sinh>},
+    {"Cosh", 9, "", unary_op<&Tensor::cosh>},
+    {"Tanh", 1, "consumed_inputs", unary_op<&Tensor::tanh>},
+    {"Asinh", 9, "", unary_op<&Tensor::asinh>},
+    {"Acosh", 9, "", unary_op<&Tensor::acosh>},
+    {"Atanh", 9, "", unary_op<&Tensor::atanh>},
+    {"Erf", 9, "", unary_op<&Tensor::erf>},
+    {"Relu", 1, "consumed_inputs", unary_op<&Tensor::relu>},
+    {"Sigmoid", 1, "consumed_inputs", unary_op<&Tensor::sigmoid>},
+    {"HardSwish", 14, "", unary_op<&Tensor::hardswish>},
+    {"Softsign", 1, "", unary_op<&Tensor::softsign>},
+    {"Softplus", 1, "", [](OpCall& c) -> Values { return {keep_dtype(c, [](const Tensor& x) { return x.softplus(); })}; }},
+    {"Mish", 18, "", unary_op<&Tensor::mish>},
+    {"Elu", 1, "alpha consumed_inputs", [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return x.elu(c.attribute_float("alpha", 1.0)); })}; }},
     {"Celu", 12, "alpha",
      [](OpCall& c) -> Values {
        double alpha = c.attribute_float("alpha", 1.0);
        if (alpha == 0) throw Failure("attribute 'alpha' is 0");
-       return {same(c, [&](const Tensor& x) { return x.celu(alpha); })};
+       return {keep_dtype(c, [&](const Tensor& x) { return x.celu(alpha); })};
      }},
     {"Selu", 1, "alpha gamma consumed_inputs",
-     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return x.selu(c.attribute_float("alpha", 1.67326319217681884765625), c.attribute_float("gamma", 1.05070102214813232421875)); })}; }},
+     [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return x.selu(c.attribute_float("alpha", 1.67326319217681884765625), c.attribute_float("gamma", 1.05070102214813232421875)); })}; }},
     {"HardSigmoid", 1, "alpha beta consumed_inputs",
-     [](OpCall& c) -> Values { return {same(c, [&](const Tensor& x) { return (c.attribute_float("alpha", 0.2) * x + c.attribute_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
+     [](OpCall& c) -> Values { return {keep_dtype(c, [&](const Tensor& x) { return (c.attribute_float("alpha", 0.2) * x + c.attribute_float("beta", 0.5)).clamp(Const(0), Const(1)); })}; }},
     {"Gelu", 20, "approximate",
      [](OpCall& c) -> Values {
        std::string how = c.attribute_choice("approximate", "none", {"none", "tanh"});
-       return {same(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
+       return {keep_dtype(c, [&](const Tensor& x) { return how == "tanh" ? x.gelu() : 0.5 * x * (1 + (x / std::sqrt(2.0)).erf()); })};
      }},
     {"PRelu", 1, "consumed_inputs",
      [](OpCall& c) -> Values {
@@ -217,22 +217,22 @@ std::span<const OpDef> math_ops() {
        return {low || high ? c.tensor(0).clamp(low, high) : c.tensor(0)};
      }},
     {"Clip", 11, "", [](OpCall& c) -> Values { return {c.tensor(0).clamp(c.tensor_or_none(1), c.tensor_or_none(2))}; }},
-    {"Less", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).lt(legacy_operand(c))}; }},
+    {"Less", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).lt(second_operand(c))}; }},
     {"LessOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).le(c.tensor(1))}; }},
-    {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(legacy_operand(c))}; }},
+    {"Greater", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).gt(second_operand(c))}; }},
     {"GreaterOrEqual", 12, "", [](OpCall& c) -> Values { return {c.tensor(0).ge(c.tensor(1))}; }},
-    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equality_of_strings(c) : c.tensor(0).eq(legacy_operand(c))}; }},
-    {"IsNaN", 9, "", unary<&Tensor::isnan>},
+    {"Equal", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.value(0).is_strings() ? equality_of_strings(c) : c.tensor(0).eq(second_operand(c))}; }},
+    {"IsNaN", 9, "", unary_op<&Tensor::isnan>},
     {"IsInf", 10, "detect_negative detect_positive",
      [](OpCall& c) -> Values { return {c.tensor(0).isinf(c.attribute_flag("detect_positive", true), c.attribute_flag("detect_negative", true))}; }},
-    {"Not", 1, "", unary<&Tensor::logical_not>},
-    {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(false))}; }},
-    {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(legacy_operand(c)).where(c.tensor(0), Const(true))}; }},
-    {"Xor", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).cast(dtypes::bool_).bitwise_xor(legacy_operand(c).cast(dtypes::bool_))}; }},
-    {"BitwiseAnd", 18, "", binary<&Tensor::bitwise_and>},
-    {"BitwiseOr", 18, "", binary<&Tensor::bitwise_or>},
-    {"BitwiseXor", 18, "", binary<&Tensor::bitwise_xor>},
-    {"BitwiseNot", 18, "", unary<&Tensor::bitwise_not>},
+    {"Not", 1, "", unary_op<&Tensor::logical_not>},
+    {"And", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(second_operand(c)).where(c.tensor(0), Const(false))}; }},
+    {"Or", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).eq(second_operand(c)).where(c.tensor(0), Const(true))}; }},
+    {"Xor", 1, "broadcast axis", [](OpCall& c) -> Values { return {c.tensor(0).cast(dtypes::bool_).bitwise_xor(second_operand(c).cast(dtypes::bool_))}; }},
+    {"BitwiseAnd", 18, "", binary_op<&Tensor::bitwise_and>},
+    {"BitwiseOr", 18, "", binary_op<&Tensor::bitwise_or>},
+    {"BitwiseXor", 18, "", binary_op<&Tensor::bitwise_xor>},
+    {"BitwiseNot", 18, "", unary_op<&Tensor::bitwise_not>},
     {"BitShift", 11, "direction", [](OpCall& c) -> Values { return {shift(c)}; }},
     {"Where", 9, "", [](OpCall& c) -> Values { return {c.tensor(0).where(c.tensor(1), c.tensor(2))}; }},
     {"Cast", 6, "to saturate", [](OpCall& c) -> Values { return cast_to(c, onnx::Type(int32_t(c.attribute_int("to")))); }},

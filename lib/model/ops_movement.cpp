@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 // The list is an attribute in old opsets, and an input in newer ones.
-std::optional<Ints> list_of(OpCall& c, std::string_view attribute, size_t input) {
+std::optional<Ints> ints_from_attribute_or_input(OpCall& c, std::string_view attribute, size_t input) {
   if (c.op_attribute(attribute)) return c.attribute_ints(attribute);
   return c.ints_or_none(input);
 }
@@ -86,7 +86,7 @@ void refuse_duplicates(const Ints& sorted_axes) {
 
 Values squeeze(OpCall& c) {
   Tensor x = c.tensor(0);
-  auto axes = list_of(c, "axes", 1);
+  auto axes = ints_from_attribute_or_input(c, "axes", 1);
   if (!axes) return {x.squeeze()};
   for (int64_t& a : *axes) {
     a = x.resolve_dim(a);
@@ -101,7 +101,7 @@ Values squeeze(OpCall& c) {
 
 Values unsqueeze(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints axes = list_of(c, "axes", 1).value_or(Ints{});
+  Ints axes = ints_from_attribute_or_input(c, "axes", 1).value_or(Ints{});
   int64_t rank = x.ndim() + int64_t(axes.size());
   for (int64_t& a : axes) {
     if (a < -rank || a >= rank) throw Failure("axis " + std::to_string(a) + " is out of range");
@@ -128,8 +128,9 @@ Values tile(OpCall& c) {
 
 Values slice(OpCall& c) {
   Tensor x = c.tensor(0);
-  Ints starts = list_of(c, "starts", 1).value_or(Ints{}), ends = list_of(c, "ends", 2).value_or(Ints{});
-  Ints axes = list_of(c, "axes", 3).value_or(int_range(0, int64_t(starts.size())));
+  Ints starts = ints_from_attribute_or_input(c, "starts", 1).value_or(Ints{}),
+       ends = ints_from_attribute_or_input(c, "ends", 2).value_or(Ints{});
+  Ints axes = ints_from_attribute_or_input(c, "axes", 3).value_or(int_range(0, int64_t(starts.size())));
   Ints steps = c.ints_or_none(4).value_or(Ints(starts.size(), 1));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     throw Failure("its lists of starts, ends, axes and steps differ in length");
@@ -151,7 +152,7 @@ Values slice(OpCall& c) {
 Values split(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = x.resolve_dim(c.attribute_int("axis", 0)), n = x.size(axis);
-  auto sizes = list_of(c, "split", 1);
+  auto sizes = ints_from_attribute_or_input(c, "split", 1);
   if (!sizes) {
     int64_t parts = c.attribute_int("num_outputs", int64_t(c.num_outputs()));
     if (parts <= 0) throw Failure("a split into " + std::to_string(parts) + " parts");
@@ -196,14 +197,14 @@ Values center_crop_pad(OpCall& c) {
   return {x.shrink(cut).pad(padding)};
 }
 
-Tensor image(OpCall& c) {
+Tensor image_input(OpCall& c) {
   Tensor x = c.tensor(0);
   if (x.ndim() != 4) throw Failure("its input has " + std::to_string(x.ndim()) + " axes, four are needed");
   return x;
 }
 
 Values depth_to_space(OpCall& c) {
-  Tensor x = image(c);
+  Tensor x = image_input(c);
   int64_t b = c.attribute_int("blocksize"), n = x.size(0), depth = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || depth % (b * b))
     throw Failure("blocks of " + std::to_string(b) + " in " + std::to_string(depth) + " channels");
@@ -215,7 +216,7 @@ Values depth_to_space(OpCall& c) {
 }
 
 Values space_to_depth(OpCall& c) {
-  Tensor x = image(c);
+  Tensor x = image_input(c);
   int64_t b = c.attribute_int("blocksize"), n = x.size(0), ch = x.size(1), h = x.size(2), w = x.size(3);
   if (b <= 0 || h % b || w % b)
     throw Failure("blocks of " + std::to_string(b) + " in an image of " + std::to_string(h) + " by " +

@@ -20,14 +20,14 @@ Ints last_axis_first(const Ints& pads) {
 
 // Divides each total into padding before and after the axis. SAME_UPPER puts the larger part of an odd total after the
 // axis; other modes put it before.
-Ints auto_pad(const Ints& total, const std::string& mode) {
+Ints split_total_padding(const Ints& total, const std::string& mode) {
   Ints out;
   for (int64_t p : total) out.push_back(mode == "SAME_UPPER" ? p / 2 : p - p / 2);
   for (size_t i = 0; i < total.size(); i++) out.push_back(total[i] - out[i]);
   return out;
 }
 
-Ints kernel_shape(OpCall& c) {
+Ints required_kernel_shape(OpCall& c) {
   if (!c.op_attribute("kernel_shape")) throw Failure("attribute 'kernel_shape' is missing");
   return c.attribute_ints("kernel_shape");
 }
@@ -36,10 +36,10 @@ std::string auto_pad_mode(OpCall& c) {
   return c.attribute_choice("auto_pad", "NOTSET", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
 }
 
-struct Window {
+struct PoolWindow {
   Ints kernel, stride, dilation, pads;  // `pads`: before and after each axis, last axis first
 
-  Window(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
+  PoolWindow(OpCall& c, const Tensor& x, const Ints& kernel_shape) : kernel(kernel_shape) {
     size_t n = kernel.size();
     if (x.ndim() < int64_t(n) + 2)
       throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(x.ndim()));
@@ -60,7 +60,7 @@ struct Window {
         int64_t size = x.size(int64_t(i) - int64_t(n)), out = (size - 1) / stride[i] + 1;
         total.push_back(std::max<int64_t>(0, (out - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - size));
       }
-      given = auto_pad(total, mode);
+      given = split_total_padding(total, mode);
     } else if (mode == "VALID") {
       given.assign(2 * n, 0);
     }
@@ -91,7 +91,7 @@ void check_kernel_shape(OpCall& c, const Tensor& w) {
 Values conv(OpCall& c) {
   Tensor x = c.tensor(0), w = c.tensor(1);
   check_kernel_shape(c, w);
-  Window win(c, x, spatial_shape(w));
+  PoolWindow win(c, x, spatial_shape(w));
   return {x.conv2d(w, c.tensor_or_none(2), c.attribute_int("group", 1), win.stride, win.dilation, win.pads)};
 }
 
@@ -126,7 +126,7 @@ Values conv_transpose(OpCall& c) {
     }
     for (size_t i = 0; i < n; i++)
       if (total[i] < 0) extra[i] -= total[i], total[i] = 0;
-    pads = auto_pad(total, mode);
+    pads = split_total_padding(total, mode);
   }
   if (pads.size() != 2 * n) throw Failure("its pads do not fit");
   return {x.conv_transpose2d(w, c.tensor_or_none(2), c.attribute_int("group", 1), stride, dilation,
@@ -135,7 +135,7 @@ Values conv_transpose(OpCall& c) {
 
 Values average_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, kernel_shape(c));
+  PoolWindow win(c, x, required_kernel_shape(c));
   win.refuse_empty_windows();
   return {x.avg_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attribute_flag("ceil_mode", false),
                        c.attribute_flag("count_include_pad", false))};
@@ -143,7 +143,7 @@ Values average_pool(OpCall& c) {
 
 Values max_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, kernel_shape(c));
+  PoolWindow win(c, x, required_kernel_shape(c));
   win.refuse_empty_windows();
   auto [values, indices] =
       x.max_pool2d(win.kernel, win.stride, win.dilation, win.pads, c.attribute_flag("ceil_mode", false));
@@ -169,7 +169,7 @@ Values max_pool(OpCall& c) {
 
 Values lp_pool(OpCall& c) {
   Tensor x = c.tensor(0);
-  Window win(c, x, kernel_shape(c));
+  PoolWindow win(c, x, required_kernel_shape(c));
   auto p = double(c.attribute_int("p", 2));
   if (p < 1) throw Failure("attribute 'p' is " + std::to_string(int64_t(p)));
   Ints axes = int_range(-int64_t(win.kernel.size()), 0), pads = win.pads;
@@ -179,7 +179,7 @@ Values lp_pool(OpCall& c) {
 
 Values max_unpool(OpCall& c) {
   Tensor x = c.tensor(0), indices = c.tensor(1);
-  Ints xs = x.shape(), kernel = kernel_shape(c);
+  Ints xs = x.shape(), kernel = required_kernel_shape(c);
   size_t n = kernel.size();
   if (xs.size() != n + 2)
     throw Failure("windows over " + std::to_string(n) + " axes of a tensor of " + std::to_string(xs.size()));

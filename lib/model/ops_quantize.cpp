@@ -7,10 +7,10 @@ namespace {
 Tensor clamp_cast(const Tensor& x, DType to) { return x.clamp(dtypes::min(to), dtypes::max(to)).cast(to); }
 
 // Broadcasts one value, one for each slice along `axis`, or one for each block of `block` elements along `axis`.
-struct Spread {
+struct QuantParamBroadcast {
   Ints shape;
   int64_t axis, block;
-  Spread(OpCall& c, const Tensor& x)
+  QuantParamBroadcast(OpCall& c, const Tensor& x)
       : shape(x.shape()), axis(c.attribute_int("axis", 1)), block(c.attribute_int("block_size", 0)) {
     if (axis < 0) axis += x.ndim();
     if (block < 0) throw Failure("its block_size is " + std::to_string(block));
@@ -36,14 +36,14 @@ struct Spread {
 
 // Divides in double precision: tinygrad's product with the reciprocal may round halfway cases to the wrong integer.
 // METAL and WEBGPU have no doubles.
-Tensor quotient(const Tensor& x, const Tensor& y) {
+Tensor divide_in_double(const Tensor& x, const Tensor& y) {
   const std::string& device = tensor_state(x.graph()).device;
   if (device == "METAL" || device == "WEBGPU") return x / y;
   return (x.cast(dtypes::float64) / y.cast(dtypes::float64)).cast(least_upper_dtype({x.dtype(), y.dtype()}));
 }
 
 // Rounds, with ties to even, and clamps to the range of `to`. `zero` may be None.
-Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
+Tensor round_to_type(const Tensor& steps, const Tensor& zero, onnx::Type to) {
   Tensor y = steps.cast(dtypes::float32).round();
   if (zero) y = y + zero.cast(dtypes::float32);
   DType dtype = *onnx::dtype_of(to);
@@ -55,25 +55,25 @@ Tensor quantized(const Tensor& steps, const Tensor& zero, onnx::Type to) {
 Values quantize_linear(OpCall& c) {
   using onnx::Type;
   Tensor x = c.tensor(0), scale = c.tensor(1);
-  Spread spread(c, x);
+  QuantParamBroadcast spread(c, x);
   auto asked = Type(int32_t(c.attribute_int("output_dtype", 0)));
   Type to = c.has_input(2) ? c.type(2) : asked != Type::Undefined ? asked : Type::UInt8;
   if (asked != Type::Undefined && asked != to)
     throw Failure("its output_dtype is " + onnx::name_of(asked) + ", its zero point is of " + onnx::name_of(to));
   if (int64_t precision = c.attribute_int("precision", 0))
     x = x.cast(c.dtype_of(precision)), scale = scale.cast(c.dtype_of(precision));
-  Tensor steps = quotient(x, spread(scale));
+  Tensor steps = divide_in_double(x, spread(scale));
   bool whole = to == Type::UInt8 || to == Type::Int8 || to == Type::UInt16 || to == Type::Int16 || to == Type::UInt4 ||
                to == Type::Int4;
   if (!whole && !onnx::find_narrow_float(to)) throw Failure("quantizing to " + onnx::name_of(to) + " is not supported");
   if (!whole) return {{to_narrow_type(steps, to, c.attribute_flag("saturate", true)), to}};
-  return {{quantized(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
+  return {{round_to_type(steps, c.has_input(2) ? spread(c.tensor(2)) : Tensor(), to).contiguous(),
            onnx::is_narrow_type(to) ? to : Type::Undefined}};
 }
 
 Values dequantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), scale = c.tensor(1);
-  Spread spread(c, x);
+  QuantParamBroadcast spread(c, x);
   if (c.has_input(2) && c.type(2) != c.type(0))
     throw Failure("its zero point is of " + onnx::name_of(c.type(2)) + ", its input of " + onnx::name_of(c.type(0)));
   int64_t asked = c.attribute_int("output_dtype", 0);
@@ -90,23 +90,23 @@ Values dequantize_linear(OpCall& c) {
 Values dynamic_quantize_linear(OpCall& c) {
   Tensor x = c.tensor(0), low = x.min().minimum(Const(0));
   Tensor range = x.max().maximum(Const(0)) - low;
-  Tensor scale = range.ne(Const(0)).where(quotient(range, range.full_like(255)), Const(1));
-  Tensor zero = quantized(quotient(-low, scale), {}, onnx::Type::UInt8);
-  return {quantized(quotient(x, scale), zero, onnx::Type::UInt8), scale, zero};
+  Tensor scale = range.ne(Const(0)).where(divide_in_double(range, range.full_like(255)), Const(1));
+  Tensor zero = round_to_type(divide_in_double(-low, scale), {}, onnx::Type::UInt8);
+  return {round_to_type(divide_in_double(x, scale), zero, onnx::Type::UInt8), scale, zero};
 }
 
-Tensor centered(OpCall& c, size_t input, std::optional<size_t> zero) {
+Tensor subtract_zero_point(OpCall& c, size_t input, std::optional<size_t> zero) {
   Tensor x = c.tensor(input).cast(dtypes::int32);
   return zero && c.has_input(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
 // `v` has one value, or one for each row of a matrix.
-Tensor per_row(const Tensor& v) {
+Tensor row_param(const Tensor& v) {
   if (v.numel() == 1) return v.reshape({});
   return v.ndim() == 1 ? v.unsqueeze(-1) : v;
 }
-Tensor minus_rows(const Tensor& x, const Tensor& zero) { return x - per_row(zero); }
-Tensor per_channel(const Tensor& v, const Tensor& like, int64_t axis) {
+Tensor subtract_row_param(const Tensor& x, const Tensor& zero) { return x - row_param(zero); }
+Tensor channel_param(const Tensor& v, const Tensor& like, int64_t axis) {
   if (v.numel() == 1) return v.reshape({});
   return v.reshape(vector_shape(like.ndim(), axis, v.numel()));
 }
@@ -118,50 +118,54 @@ Tensor run_op(OpCall& c, std::string_view name, Values inputs) {
 }
 
 Values conv_integer(OpCall& c) {
-  Tensor w = centered(c, 1, {});
-  if (c.has_input(3)) w = w - per_channel(c.tensor(3).cast(dtypes::int32), w, 0);
-  return {run_op(c, "Conv", {centered(c, 0, 2), w})};
+  Tensor w = subtract_zero_point(c, 1, {});
+  if (c.has_input(3)) w = w - channel_param(c.tensor(3).cast(dtypes::int32), w, 0);
+  return {run_op(c, "Conv", {subtract_zero_point(c, 0, 2), w})};
 }
 
 Values matmul_integer(OpCall& c) {
-  Tensor a = centered(c, 0, {});
-  if (c.has_input(2)) a = minus_rows(a, c.tensor(2).cast(dtypes::int32));
-  return {a.matmul(centered(c, 1, 3))};
+  Tensor a = subtract_zero_point(c, 0, {});
+  if (c.has_input(2)) a = subtract_row_param(a, c.tensor(2).cast(dtypes::int32));
+  return {a.matmul(subtract_zero_point(c, 1, 3))};
 }
 
 // Divides the scales first, as onnxruntime and onnx's reference evaluator do: the order of roundings decides halfway
 // cases.
 Tensor requantize(const Tensor& x, const Tensor& scale, const Tensor& out_scale, const Tensor& out_zero) {
-  return quantized(x.cast(dtypes::float32) * quotient(scale, out_scale), out_zero, onnx::type_of(out_zero.dtype()));
+  return round_to_type(x.cast(dtypes::float32) * divide_in_double(scale, out_scale), out_zero,
+                       onnx::type_of(out_zero.dtype()));
 }
 
 Values qlinear_conv(OpCall& c) {
-  Tensor w = centered(c, 3, {});
-  w = w - per_channel(c.tensor(5).cast(dtypes::int32), w, 0);
-  Tensor y = run_op(c, "Conv", {centered(c, 0, 2), w, c.has_input(8) ? Value(c.tensor(8)) : Value()});
-  Tensor scale = c.tensor(1).reshape({}) * per_channel(c.tensor(4), y, 1);
+  Tensor w = subtract_zero_point(c, 3, {});
+  w = w - channel_param(c.tensor(5).cast(dtypes::int32), w, 0);
+  Tensor y = run_op(c, "Conv", {subtract_zero_point(c, 0, 2), w, c.has_input(8) ? Value(c.tensor(8)) : Value()});
+  Tensor scale = c.tensor(1).reshape({}) * channel_param(c.tensor(4), y, 1);
   return {requantize(y, scale, c.tensor(6).reshape({}), c.tensor(7).reshape({}))};
 }
 
 Values qlinear_matmul(OpCall& c) {
-  Tensor y = minus_rows(centered(c, 0, {}), c.tensor(2).cast(dtypes::int32)).matmul(centered(c, 3, 5));
-  return {requantize(y, per_row(c.tensor(1)) * c.tensor(4), per_row(c.tensor(6)), per_row(c.tensor(7)))};
+  Tensor y = subtract_row_param(subtract_zero_point(c, 0, {}), c.tensor(2).cast(dtypes::int32))
+                 .matmul(subtract_zero_point(c, 3, 5));
+  return {requantize(y, row_param(c.tensor(1)) * c.tensor(4), row_param(c.tensor(6)), row_param(c.tensor(7)))};
 }
 
 Values qlinear_add(OpCall& c) {
-  Tensor sum = centered(c, 0, 2) * c.tensor(1) + centered(c, 3, 5) * c.tensor(4), zero = c.tensor(7);
-  return {quantized(quotient(sum, c.tensor(6)), zero, onnx::type_of(zero.dtype()))};
+  Tensor sum = subtract_zero_point(c, 0, 2) * c.tensor(1) + subtract_zero_point(c, 3, 5) * c.tensor(4),
+         zero = c.tensor(7);
+  return {round_to_type(divide_in_double(sum, c.tensor(6)), zero, onnx::type_of(zero.dtype()))};
 }
 
 Values qlinear_mul(OpCall& c) {
-  return {requantize(centered(c, 0, 2) * centered(c, 3, 5), c.tensor(1) * c.tensor(4), c.tensor(6), c.tensor(7))};
+  return {requantize(subtract_zero_point(c, 0, 2) * subtract_zero_point(c, 3, 5), c.tensor(1) * c.tensor(4),
+                     c.tensor(6), c.tensor(7))};
 }
 
 Values qlinear_global_average_pool(OpCall& c) {
-  Tensor x = centered(c, 0, 2) * c.tensor(1), zero = c.tensor(4);
+  Tensor x = subtract_zero_point(c, 0, 2) * c.tensor(1), zero = c.tensor(4);
   bool channels_last = c.attribute_int("channels_last", 0) != 0;
   Ints axes = int_range(channels_last ? 1 : 2, x.ndim() - channels_last);
-  return {quantized(quotient(x.mean(axes, true), c.tensor(3)), zero, onnx::type_of(zero.dtype()))};
+  return {round_to_type(divide_in_double(x.mean(axes, true), c.tensor(3)), zero, onnx::type_of(zero.dtype()))};
 }
 
 constexpr std::string_view kConv = "auto_pad dilations group kernel_shape pads strides", kMicrosoft = "com.microsoft";

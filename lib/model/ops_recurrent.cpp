@@ -11,7 +11,8 @@ std::string lower_case(std::string_view name) {
   return out;
 }
 
-Tensor activate(const std::string& name, std::optional<double> alpha, std::optional<double> beta, const Tensor& x) {
+Tensor apply_activation(const std::string& name, std::optional<double> alpha, std::optional<double> beta,
+                        const Tensor& x) {
   if (name == "tanh") return x.tanh();
   if (name == "sigmoid") return x.sigmoid();
   if (name == "relu") return x.relu();
@@ -27,10 +28,11 @@ Tensor activate(const std::string& name, std::optional<double> alpha, std::optio
 }
 
 // The node's first inputs are X, W, R, B, sequence_lens and initial_h. W and R have a block of rows for each gate.
-// `usual` are the default activations.
-class Recurrent {
+// `default_activations` are the default activations.
+class RecurrentOp {
  public:
-  Recurrent(OpCall& c, int64_t gates, std::vector<std::string> usual) : c_(c), gates_(gates), usual_(std::move(usual)) {
+  RecurrentOp(OpCall& c, int64_t gates, std::vector<std::string> default_activations)
+      : op_call_(c), gates_(gates), default_activations_(std::move(default_activations)) {
     std::string direction = c.attribute_choice("direction", "forward", {"forward", "reverse", "bidirectional"});
     directions_ = direction == "bidirectional" ? 2 : 1;
     reverse_first_ = direction == "reverse";
@@ -57,14 +59,14 @@ class Recurrent {
   Values run(size_t states, Cell cell) {
     std::vector<Tensors> outputs(static_cast<size_t>(steps_)), last(states);
     for (direction_ = 0; direction_ < directions_; direction_++) {
-      Tensors state = begin(states);
+      Tensors state = initial_states(states);
       bool backward = direction_ == 1 || reverse_first_;
       Tensors of_step(static_cast<size_t>(steps_));
-      Tensor w = part(1), r = part(2), b = c_.has_input(3) ? part(3) : Tensor();
+      Tensor w = direction_slice(1), r = direction_slice(2), b = op_call_.has_input(3) ? direction_slice(3) : Tensor();
       for (int64_t i = 0; i < steps_; i++) {
         int64_t t = backward ? steps_ - 1 - i : i;
         Tensor x = x_.slice_axis(0, {t, t + 1}).squeeze(0);
-        Tensors next = cell(Step{*this, x, w, r, b}, state);
+        Tensors next = cell(CellStep{*this, x, w, r, b}, state);
         of_step[size_t(t)] = next[0];
         if (!lengths_.empty()) hold_finished(t, state, next, of_step[size_t(t)]);
         state = next;
@@ -83,17 +85,17 @@ class Recurrent {
     return out;
   }
 
-  struct Step {
-    Recurrent& net;
+  struct CellStep {
+    RecurrentOp& net;
     Tensor x, w, r, b;
-    Tensor input(int64_t gate) const { return plus_bias(x.matmul(rows(w, gate).transpose()), gate); }
-    Tensor recurrent(const Tensor& h, int64_t gate) const {
+    Tensor input_term(int64_t gate) const { return plus_bias(x.matmul(rows(w, gate).transpose()), gate); }
+    Tensor recurrent_term(const Tensor& h, int64_t gate) const {
       return plus_bias(h.matmul(rows(r, gate).transpose()), net.gates_ + gate);
     }
-    Tensor both(const Tensor& h, int64_t gate) const { return input(gate) + recurrent(h, gate); }
-    Tensor f(size_t which, const Tensor& v) const { return net.activation(which, net.clipped(v)); }
-    Tensor unclipped(size_t which, const Tensor& v) const { return net.activation(which, v); }
-    Tensor block(size_t input, int64_t which) const { return rows(net.part(input), which); }
+    Tensor gate_sum(const Tensor& h, int64_t gate) const { return input_term(gate) + recurrent_term(h, gate); }
+    Tensor activate(size_t which, const Tensor& v) const { return net.activate_gate(which, net.clip(v)); }
+    Tensor activate_unclipped(size_t which, const Tensor& v) const { return net.activate_gate(which, v); }
+    Tensor weight_block(size_t input, int64_t which) const { return rows(net.direction_slice(input), which); }
 
    private:
     Tensor rows(const Tensor& m, int64_t block) const {
@@ -103,24 +105,24 @@ class Recurrent {
   };
 
  private:
-  friend struct Step;
+  friend struct CellStep;
 
   // Returns the slice for the current direction.
-  Tensor part(size_t input) const {
-    Tensor t = c_.tensor(input);
+  Tensor direction_slice(size_t input) const {
+    Tensor t = op_call_.tensor(input);
     if (t.size(0) != directions_)
       throw Failure("input " + std::to_string(input) + " is for " + std::to_string(t.size(0)) + " directions, not " +
                     std::to_string(directions_));
     return t.slice_axis(0, {direction_, direction_ + 1}).squeeze(0);
   }
 
-  Tensors begin(size_t states) const {
+  Tensors initial_states(size_t states) const {
     Tensors out;
     for (size_t s = 0; s < states; s++) {
-      Tensor given = c_.tensor_or_none(5 + s);
+      Tensor given = op_call_.tensor_or_none(5 + s);
       if (given && batch_first_) given = given.transpose(0, 1);
       out.push_back(given ? given.slice_axis(0, {direction_, direction_ + 1}).squeeze(0)
-                    : Tensor::full(c_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
+                    : Tensor::full(op_call_.graph(), {batch_, hidden_}, 0.0, x_.dtype()));
     }
     return out;
   }
@@ -129,60 +131,60 @@ class Recurrent {
   void hold_finished(int64_t t, const Tensors& before, Tensors& after, Tensor& output) const {
     Ints running;
     for (int64_t n : lengths_) running.push_back(t < n);
-    Tensor runs = Tensor::from_values(c_.graph(), running, dtypes::bool_).reshape({batch_, 1});
+    Tensor runs = Tensor::from_values(op_call_.graph(), running, dtypes::bool_).reshape({batch_, 1});
     for (size_t s = 0; s < after.size(); s++) after[s] = runs.where(after[s], before[s]);
     output = runs.where(output, Const(0.0));
   }
 
-  Tensor clipped(const Tensor& v) const {
-    double most = c_.attribute_float("clip", 0);
-    return c_.op_attribute("clip") ? v.clamp(Const(-most), Const(most)) : v;
+  Tensor clip(const Tensor& v) const {
+    double most = op_call_.attribute_float("clip", 0);
+    return op_call_.op_attribute("clip") ? v.clamp(Const(-most), Const(most)) : v;
   }
 
-  Tensor activation(size_t which, const Tensor& v) const {
-    const onnx::Attribute* names = c_.op_attribute("activations");
-    size_t at = names ? size_t(direction_) * usual_.size() + which : which;
+  Tensor activate_gate(size_t which, const Tensor& v) const {
+    const onnx::Attribute* names = op_call_.op_attribute("activations");
+    size_t at = names ? size_t(direction_) * default_activations_.size() + which : which;
     if (names && at >= names->strings.size())
       throw Failure("it names " + std::to_string(names->strings.size()) + " activations");
     // The attribute has elements only for activations with this parameter (`takers`).
     auto parameter = [&](std::string_view attribute, std::initializer_list<std::string_view> takers) {
-      const onnx::Attribute* list = c_.op_attribute(attribute);
+      const onnx::Attribute* list = op_call_.op_attribute(attribute);
       size_t index = 0;
       for (size_t i = 0; names && i < at; i++)
         index += size_t(std::ranges::count(takers, lower_case(names->strings[i])));
       return list && index < list->floats.size() ? std::optional(list->floats[index]) : std::nullopt;
     };
-    return activate(
-        names ? lower_case(names->strings[at]) : usual_[which],
+    return apply_activation(
+        names ? lower_case(names->strings[at]) : default_activations_[which],
         parameter("activation_alpha", {"affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu"}),
         parameter("activation_beta", {"affine", "hardsigmoid", "scaledtanh"}), v);
   }
 
-  OpCall& c_;
+  OpCall& op_call_;
   int64_t gates_;
-  std::vector<std::string> usual_;
+  std::vector<std::string> default_activations_;
   int64_t directions_ = 1, direction_ = 0, steps_ = 0, batch_ = 0, hidden_ = 0;
   bool reverse_first_ = false, batch_first_ = false;
   Tensor x_;
   Ints lengths_;  // empty if all sequences have the full length
 };
 
-using Step = Recurrent::Step;
+using CellStep = RecurrentOp::CellStep;
 
 Values rnn(OpCall& c) {
-  return Recurrent(c, 1, {"tanh"}).run(1, [](const Step& s, const Tensors& state) -> Tensors {
-    return {s.f(0, s.both(state[0], 0))};
+  return RecurrentOp(c, 1, {"tanh"}).run(1, [](const CellStep& s, const Tensors& state) -> Tensors {
+    return {s.activate(0, s.gate_sum(state[0], 0))};
   });
 }
 
 // The gates of the weights are update, reset and hidden.
 Values gru(OpCall& c) {
   bool reset_after = c.attribute_flag("linear_before_reset", false);
-  return Recurrent(c, 3, {"sigmoid", "tanh"}).run(1, [&](const Step& s, const Tensors& state) -> Tensors {
+  return RecurrentOp(c, 3, {"sigmoid", "tanh"}).run(1, [&](const CellStep& s, const Tensors& state) -> Tensors {
     const Tensor& h = state[0];
-    Tensor update = s.f(0, s.both(h, 0)), reset = s.f(0, s.both(h, 1));
-    Tensor hidden =
-        s.f(1, reset_after ? s.input(2) + reset * s.recurrent(h, 2) : s.input(2) + s.recurrent(reset * h, 2));
+    Tensor update = s.activate(0, s.gate_sum(h, 0)), reset = s.activate(0, s.gate_sum(h, 1));
+    Tensor hidden = s.activate(1, reset_after ? s.input_term(2) + reset * s.recurrent_term(h, 2)
+                                              : s.input_term(2) + s.recurrent_term(reset * h, 2));
     return {(1.0 - update) * hidden + update * h};
   });
 }
@@ -190,16 +192,16 @@ Values gru(OpCall& c) {
 // The gates of the weights are input, output, forget and cell.
 Values lstm(OpCall& c) {
   bool coupled = c.attribute_flag("input_forget", false), peepholes = c.has_input(7);
-  return Recurrent(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const Step& s, const Tensors& state) -> Tensors {
+  return RecurrentOp(c, 4, {"sigmoid", "tanh", "tanh"}).run(2, [&](const CellStep& s, const Tensors& state) -> Tensors {
     const Tensor &h = state[0], &cell = state[1];
     auto peep = [&](const Tensor& gate, int64_t which, const Tensor& at) {
-      return peepholes ? gate + s.block(7, which) * at : gate;
+      return peepholes ? gate + s.weight_block(7, which) * at : gate;
     };
-    Tensor input = s.f(0, peep(s.both(h, 0), 0, cell)),
-           forget = coupled ? 1.0 - input : s.f(0, peep(s.both(h, 2), 2, cell));
-    Tensor next = forget * cell + input * s.f(1, s.both(h, 3));
-    Tensor output = s.f(0, peep(s.both(h, 1), 1, next));
-    return {output * s.unclipped(2, next), next};  // like onnxruntime, clip only the inputs of gates
+    Tensor input = s.activate(0, peep(s.gate_sum(h, 0), 0, cell)),
+           forget = coupled ? 1.0 - input : s.activate(0, peep(s.gate_sum(h, 2), 2, cell));
+    Tensor next = forget * cell + input * s.activate(1, s.gate_sum(h, 3));
+    Tensor output = s.activate(0, peep(s.gate_sum(h, 1), 1, next));
+    return {output * s.activate_unclipped(2, next), next};  // like onnxruntime, clip only the inputs of gates
   });
 }
 

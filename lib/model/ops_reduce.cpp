@@ -9,12 +9,12 @@ namespace {
 // Without axes, a node reduces all axes or, with noop_with_empty_axes, no axis.
 struct Reduction {
   Axes axes;
-  bool keepdims, nothing;
-  explicit Reduction(OpCall& c) : keepdims(c.attribute_flag("keepdims", true)), nothing(false) {
+  bool keepdims, is_identity;
+  explicit Reduction(OpCall& c) : keepdims(c.attribute_flag("keepdims", true)), is_identity(false) {
     if (c.op_attribute("axes")) axes = c.attribute_ints("axes");
     else if (c.has_input(1)) axes = c.ints(1);
     if (axes && axes->empty()) axes = kAllAxes;
-    nothing = !axes && c.attribute_flag("noop_with_empty_axes", false);
+    is_identity = !axes && c.attribute_flag("noop_with_empty_axes", false);
   }
 };
 
@@ -27,7 +27,7 @@ Values reduce(OpCall& c) {
   std::set<int64_t> named;
   for (int64_t a : r.axes.value_or(Ints{}))
     if (!named.insert(x.resolve_dim(a)).second) throw Failure("axis " + std::to_string(a) + " is named twice");
-  if (r.nothing) return {F(x, Ints{}, true).cast(x.dtype())};
+  if (r.is_identity) return {F(x, Ints{}, true).cast(x.dtype())};
   return {F(x, r.axes, r.keepdims).cast(x.dtype())};
 }
 
@@ -39,15 +39,15 @@ Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod
 Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
 Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
 // Sums of 16-bit floats may overflow or lose precision.
-Tensor widened(const Tensor& x) {
+Tensor widen_half(const Tensor& x) {
   bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
   return x.cast(narrow ? dtypes::float32 : x.dtype());
 }
-Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) { return widened(x).square().sum(axes, keep).sqrt(); }
-Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return widened(x).sum(axes, keep).log(); }
+Tensor reduce_l2(const Tensor& x, const Axes& axes, bool keep) { return widen_half(x).square().sum(axes, keep).sqrt(); }
+Tensor reduce_log_sum(const Tensor& x, const Axes& axes, bool keep) { return widen_half(x).sum(axes, keep).log(); }
 // Subtracts a finite maximum, so that exp() does not overflow.
 Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
-  Tensor wide = x.is_floating_point() ? widened(x) : x.cast(dtypes::float64);
+  Tensor wide = x.is_floating_point() ? widen_half(x) : x.cast(dtypes::float64);
   auto greatest = [&](bool keep_axes) {
     Tensor m = wide.max(axes, keep_axes);
     return m.isinf().where(Const(0.0), m);
@@ -68,7 +68,7 @@ Values arg_max(OpCall& c, Tensor x) {
 
 // Before opset 13, the tensor is flattened to a matrix whose rows are the axes before `axis`.
 template <Tensor (Tensor::*F)(int64_t) const>
-Values over_matrix(OpCall& c) {
+Values apply_to_matrix(OpCall& c) {
   Tensor x = c.tensor(0);
   int64_t axis = c.attribute_int("axis", 1);
   Ints own = x.shape();
@@ -193,9 +193,9 @@ std::span<const OpDef> reduce_ops() {
     {"ReduceLogSumExp", 1, kReduceAttributes, reduce<reduce_log_sum_exp>},
     {"ArgMax", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, c.tensor(0)); }},
     {"ArgMin", 1, "axis keepdims select_last_index", [](OpCall& c) -> Values { return arg_max(c, reversed_order(c.tensor(0))); }},
-    {"Softmax", 1, "axis", over_matrix<&Tensor::softmax>},
+    {"Softmax", 1, "axis", apply_to_matrix<&Tensor::softmax>},
     {"Softmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).softmax(c.attribute_int("axis", -1))}; }},
-    {"LogSoftmax", 1, "axis", over_matrix<&Tensor::log_softmax>},
+    {"LogSoftmax", 1, "axis", apply_to_matrix<&Tensor::log_softmax>},
     {"LogSoftmax", 13, "axis", [](OpCall& c) -> Values { return {c.tensor(0).log_softmax(c.attribute_int("axis", -1))}; }},
     {"Hardmax", 1, "axis", hardmax_matrix},
     {"Hardmax", 13, "axis", [](OpCall& c) -> Values { return {hardmax(c.tensor(0), c.attribute_int("axis", -1))}; }},

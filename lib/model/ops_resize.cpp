@@ -45,25 +45,25 @@ double nearest_coordinate(double at, const std::string& how) {
 }
 
 // The caller divides the weights by their sum.
-double weight_at(const ResizeStyle& style, double distance) {
+double filter_weight(const ResizeStyle& style, double distance) {
   double d = std::fabs(distance), a = style.cubic_a;
   if (style.mode == "linear") return std::max(0.0, 1 - d);
   if (d <= 1) return (a + 2) * d * d * d - (a + 3) * d * d + 1;  // Keys' cubic convolution
   return d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
 }
 
-struct Taps {
+struct FilterTaps {
   std::vector<Ints> index;  // index[t][i]: index of the t-th source element of the result's element i
   std::vector<std::vector<double>> weights;  // the same shape; empty in mode nearest
 };
 
-Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
+FilterTaps filter_taps(const ResizeAxis& a, const ResizeStyle& style) {
   bool nearest = style.mode == "nearest";
   if (!nearest && style.mode != "linear" && style.mode != "cubic") throw Failure("its mode is '" + style.mode + "'");
   // With antialias, the filter is stretched for a smaller result.
   double stretch = style.antialias ? std::min(a.scale, 1.0) : 1, reach = (style.mode == "cubic" ? 2 : 1) / stretch;
   auto count = nearest ? 1 : 2 * int64_t(std::ceil(reach));
-  Taps out{std::vector<Ints>(size_t(count)), std::vector<std::vector<double>>(nearest ? 0 : size_t(count))};
+  FilterTaps out{std::vector<Ints>(size_t(count)), std::vector<std::vector<double>>(nearest ? 0 : size_t(count))};
   for (int64_t i = 0; i < a.to; i++) {
     double at = source_coordinate(a, style.coordinates, double(i));
     auto first = nearest ? int64_t(nearest_coordinate(at, style.nearest)) : int64_t(std::floor(at)) - count / 2 + 1;
@@ -72,7 +72,8 @@ Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
     for (int64_t t = 0; t < count; t++) {
       bool is_outside = first + t < 0 || first + t >= a.from;
       out.index[size_t(t)].push_back(std::clamp<int64_t>(first + t, 0, a.from - 1));
-      weights.push_back(is_outside && style.exclude_outside ? 0 : weight_at(style, (double(first + t) - at) * stretch));
+      weights.push_back(is_outside && style.exclude_outside ? 0
+                                                            : filter_weight(style, (double(first + t) - at) * stretch));
       total += weights.back();
     }
     for (size_t t = 0; t < out.weights.size(); t++) out.weights[t].push_back(total == 0 ? 0 : weights[t] / total);
@@ -80,11 +81,11 @@ Taps taps_of(const ResizeAxis& a, const ResizeStyle& style) {
   return out;
 }
 
-Tensor along(const Tensor& v, int64_t axis, const Ints& shape) {
+Tensor broadcast_along(const Tensor& v, int64_t axis, const Ints& shape) {
   return v.reshape(vector_shape(int64_t(shape.size()), axis, v.numel())).expand(shape);
 }
 
-Tensor weighted_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const Taps& taps) {
+Tensor resize_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const FilterTaps& taps) {
   constexpr size_t kMostGathers = 4;
   if (taps.index.size() > kMostGathers) {
     std::vector<double> matrix(size_t(a.from * a.to));
@@ -97,25 +98,26 @@ Tensor weighted_along(OpCall& c, const Tensor& x, const ResizeAxis& a, const Tap
   shape[size_t(a.axis)] = a.to;
   Tensor out;
   for (size_t t = 0; t < taps.index.size(); t++) {
-    Tensor part = x.gather(a.axis, along(Tensor::from_values(c.graph(), taps.index[t], dtypes::int32), a.axis, shape)) *
-                  along(Tensor::from_values(c.graph(), taps.weights[t], x.dtype()), a.axis, shape);
+    Tensor part =
+        x.gather(a.axis, broadcast_along(Tensor::from_values(c.graph(), taps.index[t], dtypes::int32), a.axis, shape)) *
+        broadcast_along(Tensor::from_values(c.graph(), taps.weights[t], x.dtype()), a.axis, shape);
     out = out ? out + part : part;
   }
   return out;
 }
 
-Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& axes, const ResizeStyle& style) {
+Tensor resize_axes(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& axes, const ResizeStyle& style) {
   Tensor x = input;
   if (style.mode == "nearest") {
     std::vector<Tensor::Index> indices(size_t(axes[0].axis), Slice{});
     Tensors at;
-    for (auto& a : axes) at.push_back(Tensor::from_values(c.graph(), taps_of(a, style).index[0], dtypes::int32));
+    for (auto& a : axes) at.push_back(Tensor::from_values(c.graph(), filter_taps(a, style).index[0], dtypes::int32));
     for (auto& grid : Tensor::meshgrid(at)) indices.push_back(grid);
     x = x.getitem(indices);
   } else {
     x = x.cast(least_upper_dtype({x.dtype(), dtypes::float32}));
     for (auto& a : axes)
-      if (a.changes) x = weighted_along(c, x, a, taps_of(a, style));
+      if (a.changes) x = resize_along(c, x, a, filter_taps(a, style));
   }
   if (style.coordinates == "tf_crop_and_resize") {
     for (auto& a : axes) {
@@ -125,7 +127,7 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
         is_outside.push_back(at < 0 || at > double(a.from - 1));
       }
       const Tensor mask = Tensor::from_values(c.graph(), is_outside, dtypes::bool_);
-      x = along(mask, a.axis, x.shape()).where(Const(style.extrapolation), x);
+      x = broadcast_along(mask, a.axis, x.shape()).where(Const(style.extrapolation), x);
     }
   }
   DType to = input.dtype();
@@ -133,22 +135,22 @@ Tensor resized(OpCall& c, const Tensor& input, const std::vector<ResizeAxis>& ax
   return x.cast(to);
 }
 
-struct Target {
+struct ResizeTarget {
   Ints sizes;
   std::vector<double> scales;
 };
 
-int64_t size_of(double size) {
+int64_t checked_size(double size) {
   if (!(size >= 0 && size < 0x1p48)) throw Failure("its scales make an axis of " + std::to_string(size) + " elements");
   return int64_t(size);
 }
 
-Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes) {
-  Target t;
+ResizeTarget resize_target(OpCall& c, const Ints& from, const std::vector<double>& scales, const Ints& sizes) {
+  ResizeTarget t;
   size_t n = from.size();
   if ((sizes.empty() ? scales.size() : sizes.size()) != n) throw Failure("its scales or sizes are not one per axis");
   if (sizes.empty()) {
-    for (size_t i = 0; i < n; i++) t.sizes.push_back(size_of(std::floor(double(from[i]) * scales[i])));
+    for (size_t i = 0; i < n; i++) t.sizes.push_back(checked_size(std::floor(double(from[i]) * scales[i])));
     t.scales = scales;
     return t;
   }
@@ -158,7 +160,7 @@ Target target_of(OpCall& c, const Ints& from, const std::vector<double>& scales,
   t.sizes = sizes;
   if (policy == "stretch") return t;
   double scale = policy == "not_larger" ? *std::ranges::min_element(t.scales) : *std::ranges::max_element(t.scales);
-  for (size_t i = 0; i < n; i++) t.sizes[i] = size_of(scale * double(from[i]) + 0.5), t.scales[i] = scale;
+  for (size_t i = 0; i < n; i++) t.sizes[i] = checked_size(scale * double(from[i]) + 0.5), t.scales[i] = scale;
   return t;
 }
 
@@ -177,7 +179,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
   x = x.permute(order);
   Ints from = x.shape();
   from.erase(from.begin(), from.begin() + first);
-  Target target = target_of(c, from, scales, sizes);
+  ResizeTarget target = resize_target(c, from, scales, sizes);
   // a size may be 0, as the node states it or after rounding
   if (product(target.sizes) == 0) {
     Ints shape = x.shape();
@@ -195,7 +197,7 @@ Tensor resize_to(OpCall& c, Tensor x, const std::vector<double>& scales, const I
     if (a.changes || !axes.empty()) axes.push_back(a);
   }
   if (axes.empty()) return x.permute(back);
-  return resized(c, x, axes, style).permute(back);
+  return resize_axes(c, x, axes, style).permute(back);
 }
 
 Values resize(OpCall& c) {
@@ -212,7 +214,7 @@ Values resize(OpCall& c) {
   return {resize_to(c, c.tensor(0), scales, c.has_input(3) ? c.ints(3) : Ints(), roi, style)};
 }
 
-Values resize_old(OpCall& c) {
+Values resize_opset10(OpCall& c) {
   std::vector<double> scales = c.has_input(1)           ? c.numbers(1)
                                : c.op_attribute("scales") ? c.op_attribute("scales")->floats
                                                   : std::vector<double>();
@@ -226,9 +228,9 @@ Values resize_old(OpCall& c) {
 std::span<const OpDef> resize_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"Resize", 10, "mode", resize_old},
+    {"Resize", 10, "mode", resize_opset10},
     {"Resize", 11, "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value keep_aspect_ratio_policy mode nearest_mode", resize},
-    {"Upsample", 7, "mode scales", resize_old},
+    {"Upsample", 7, "mode scales", resize_opset10},
   };
   // clang-format on
   return kOps;

@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-Tensor reflect(const Tensor& x, double low, double high) {
+Tensor reflect_coordinates(const Tensor& x, double low, double high) {
   if (high <= low) return x.zeros_like();
   Tensor far = (x - low).abs(), turns = (far / (high - low)).floor(), rest = far - turns * (high - low);
   return (turns - (turns / 2).floor() * 2).eq(Const(0)).where(rest + low, high - rest);
@@ -21,25 +21,25 @@ Tensors cubic_weights(const Tensor& t) {
 }
 
 // Samples images (n, channels, sizes...) at points. Each image axis has a tensor of coordinates (n, points).
-class Sampler {
+class ImageSampler {
  public:
-  Sampler(Tensor x, std::string padding, bool align) : x_(x), padding_(std::move(padding)), align_(align) {
+  ImageSampler(Tensor x, std::string padding, bool align) : x_(x), padding_(std::move(padding)), align_(align) {
     if (padding_ != "zeros" && padding_ != "border" && padding_ != "reflection")
       throw Failure("its padding_mode is '" + padding_ + "'");
   }
 
   // Returns a tensor of shape (n, channels, points).
   Tensor sample(const Tensors& coordinates, const std::string& mode) const {
-    std::vector<Axis> axes;
+    std::vector<AxisTaps> axes;
     for (size_t d = 0; d < coordinates.size(); d++) {
-      Tensor at = inside(mode == "nearest" ? coordinates[d].round() : coordinates[d], size(d)), low = at.floor(),
-             t = (at - low).unsqueeze(1);
+      Tensor at = apply_padding_mode(mode == "nearest" ? coordinates[d].round() : coordinates[d], size(d)),
+             low = at.floor(), t = (at - low).unsqueeze(1);
       if (mode == "nearest") axes.push_back({at, 0, {}});
       else if (mode == "linear") axes.push_back({low, 0, {1 - t, t}});
       else if (mode == "cubic") axes.push_back({low, -1, cubic_weights(t)});
       else throw Failure("its mode is '" + mode + "'");
     }
-    return interpolated(axes, {});
+    return interpolate(axes, {});
   }
 
   // Converts from coordinates in [-1, 1].
@@ -49,7 +49,7 @@ class Sampler {
   }
 
  private:
-  struct Axis {
+  struct AxisTaps {
     Tensor at;
     int64_t first;
     Tensors weights;  // of the elements from `at` + `first` on; empty if the sample is the element at `at`
@@ -57,32 +57,32 @@ class Sampler {
 
   int64_t size(size_t d) const { return x_.size(int64_t(d) + 2); }
 
-  Tensor inside(const Tensor& i, int64_t size) const {
+  Tensor apply_padding_mode(const Tensor& i, int64_t size) const {
     double low = align_ ? 0 : -0.5, high = double(size) - (align_ ? 1 : 0.5);
     Tensor is_outside = i.lt(Const(low)) | i.gt(Const(high));
     if (padding_ == "border") return is_outside.where(i.clamp(Const(0), Const(size - 1)), i);
-    if (padding_ == "reflection") return is_outside.where(reflect(i, low, high), i);
+    if (padding_ == "reflection") return is_outside.where(reflect_coordinates(i, low, high), i);
     return i;
   }
 
-  Tensor interpolated(const std::vector<Axis>& axes, Tensors chosen) const {
-    if (chosen.size() == axes.size()) return elements(chosen);
-    const Axis& a = axes[chosen.size()];
+  Tensor interpolate(const std::vector<AxisTaps>& axes, Tensors chosen) const {
+    if (chosen.size() == axes.size()) return gather_points(chosen);
+    const AxisTaps& a = axes[chosen.size()];
     chosen.push_back(a.at);
-    if (a.weights.empty()) return interpolated(axes, chosen);
+    if (a.weights.empty()) return interpolate(axes, chosen);
     Tensor out;
     for (size_t t = 0; t < a.weights.size(); t++) {
       chosen.back() = a.at + double(a.first + int64_t(t));
-      Tensor part = interpolated(axes, chosen) * a.weights[t];
+      Tensor part = interpolate(axes, chosen) * a.weights[t];
       out = out ? out + part : part;
     }
     return out;
   }
 
-  Tensor elements(const Tensors& at) const {
+  Tensor gather_points(const Tensors& at) const {
     Tensor exists, index;
     for (size_t d = 0; d < at.size(); d++) {
-      Tensor i = inside(at[d], size(d)), in = i.ge(Const(0)) & i.le(Const(size(d) - 1));
+      Tensor i = apply_padding_mode(at[d], size(d)), in = i.ge(Const(0)) & i.le(Const(size(d) - 1));
       i = i.clamp(Const(0), Const(size(d) - 1)).cast(dtypes::int32);
       exists = exists ? exists & in : in;
       index = index ? index * Const(size(d)) + i : i;
@@ -106,7 +106,7 @@ Values grid_sample(OpCall& c) {
   if (mode == "bilinear") mode = "linear";  // "bilinear" and "bicubic" are the names before opset 20
   if (mode == "bicubic") mode = "cubic";
   DType wide = least_upper_dtype({image.dtype(), dtypes::float32});
-  Sampler s(image, c.attribute_string("padding_mode", "zeros"), c.attribute_flag("align_corners", false));
+  ImageSampler s(image, c.attribute_string("padding_mode", "zeros"), c.attribute_flag("align_corners", false));
   Tensors at;
   for (int64_t d = 0; d < axes; d++) {  // the grid begins with the coordinate of the last axis
     Tensor own = grid.slice_axis(-1, {axes - 1 - d, axes - d}).reshape({grid.size(0), -1}).cast(wide);
@@ -146,7 +146,7 @@ Values deform_conv(OpCall& c) {
     at.push_back((moved.slice_axis(2, {d, d + 1}).squeeze(2) + place).reshape({n * parts, points}));
   }
   Tensor columns =
-      Sampler(x.reshape({n * parts, channels / parts, x.size(2), x.size(3)}), "zeros", true).sample(at, "linear");
+      ImageSampler(x.reshape({n * parts, channels / parts, x.size(2), x.size(3)}), "zeros", true).sample(at, "linear");
   if (c.has_input(4)) columns = columns * c.tensor(4).reshape({n * parts, 1, points});
   columns = columns.reshape({n, group, channels / group * places, product(to)});
   Tensor y = w.reshape({1, group, outputs / group, -1}).matmul(columns).reshape({n, outputs, to[0], to[1]});
@@ -173,7 +173,7 @@ Values affine_grid(OpCall& c) {
 }
 
 // Returns coordinates of shape (regions, bins * count).
-Tensor samples(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {
+Tensor sample_coordinates(OpCall& c, const Tensor& start, const Tensor& size, int64_t bins, int64_t count) {
   Tensor i = Tensor::arange(c.graph(), bins * count).reshape({1, -1});
   return start + (i + 0.5) / double(count) * (size / double(bins));
 }
@@ -189,7 +189,7 @@ struct Neighbours {
   }
 };
 
-Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
+Tensor pool_aligned_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_t rows, int64_t columns) {
   bool half =
       c.attribute_choice("coordinate_transformation_mode", c.opset_version() < 16 ? "output_half_pixel" : "half_pixel",
                          {"half_pixel", "output_half_pixel"}) == "half_pixel";
@@ -200,8 +200,8 @@ Tensor align_regions(OpCall& c, const Tensor& images, const Tensor& rois, int64_
   auto edge = [&](int64_t i) { return rois.slice_axis(1, {i, i + 1}) * scale - offset; };
   Tensor left = edge(0), top = edge(1), w = edge(2) - left, h = edge(3) - top;
   if (!half) w = w.maximum(Const(1.0)), h = h.maximum(Const(1.0));
-  Neighbours y(samples(c, top, h, height, rows), images.size(2)),
-      x(samples(c, left, w, width, columns), images.size(3));
+  Neighbours y(sample_coordinates(c, top, h, height, rows), images.size(2)),
+      x(sample_coordinates(c, left, w, width, columns), images.size(3));
   Ints grid{n, channels, height * rows, width * columns};
   Tensor flat = images.reshape({n, channels, -1});
   auto corner = [&](const Tensor& yi, const Tensor& yw, const Tensor& xi, const Tensor& xw) {
@@ -227,7 +227,7 @@ Values roi_align(OpCall& c) {
   c.check_range(2, 0, x.size(0) - 1, "image");
   Tensor images = x.getitem({c.tensor(2)});
   int64_t ratio = c.attribute_int("sampling_ratio", 0);
-  if (ratio > 0) return {align_regions(c, images, rois, ratio, ratio)};
+  if (ratio > 0) return {pool_aligned_regions(c, images, rois, ratio, ratio)};
   // the number of samples per bin depends on the sizes of the boxes, so the values of the boxes must be known here
   auto boxes = c.numbers(1);
   double scale = c.attribute_float("spatial_scale", 1.0), height = double(c.attribute_int("output_height", 1)),
@@ -238,8 +238,8 @@ Values roi_align(OpCall& c) {
     auto count = [&](double from, double to, double bins) {
       return int64_t(std::clamp(std::ceil((to - from) * scale / bins), 1.0, 0x1p20));
     };
-    out.push_back(align_regions(c, images.slice_axis(0, {i, i + 1}), rois.slice_axis(0, {i, i + 1}),
-                                count(box[1], box[3], height), count(box[0], box[2], width)));
+    out.push_back(pool_aligned_regions(c, images.slice_axis(0, {i, i + 1}), rois.slice_axis(0, {i, i + 1}),
+                                       count(box[1], box[3], height), count(box[0], box[2], width)));
   }
   return {Tensor::cat_all(out, 0)};
 }
@@ -290,7 +290,7 @@ Box box_of(const double* v, bool center) {
   return {std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
 }
 
-double overlap(const Box& a, const Box& b) {
+double intersection_over_union(const Box& a, const Box& b) {
   double h = std::min(a.y1, b.y1) - std::max(a.y0, b.y0), w = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   double both = std::max(h, 0.0) * std::max(w, 0.0), all = a.area() + b.area() - both;
   return all > 0 ? both / all : 0;
@@ -315,7 +315,8 @@ Values non_max_suppression(OpCall& c) {
       std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return score_of(i) > score_of(j); });
       for (int64_t i : order) {
         if (int64_t(kept.size()) >= most) break;
-        if (std::ranges::none_of(kept, [&](int64_t j) { return overlap(at(i), at(j)) > iou; })) kept.push_back(i);
+        if (std::ranges::none_of(kept, [&](int64_t j) { return intersection_over_union(at(i), at(j)) > iou; }))
+          kept.push_back(i);
       }
       for (int64_t i : kept) selected.insert(selected.end(), {b, k, i});
     }

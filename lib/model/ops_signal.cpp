@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 // Returns the window a - b cos(2 pi n / period) + second cos(4 pi n / period).
-Values window(OpCall& c, double a, double b, double second) {
+Values window_function(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
   auto period = double(c.attribute_flag("periodic", true) ? size : size - 1);  // if it is 0, the window is NaN
@@ -21,7 +21,7 @@ Values window(OpCall& c, double a, double b, double second) {
 
 // Returns the matrix of F(2 pi n k / length) for n < rows and k < columns, where F is cosine or sine.
 template <double (*F)(double)>
-Tensor waves(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dtype) {
+Tensor wave_matrix(OpCall& c, int64_t rows, int64_t columns, int64_t length, DType dtype) {
   std::vector<double> values;
   for (int64_t n = 0; n < rows; n++)
     for (int64_t k = 0; k < columns; k++)
@@ -32,11 +32,12 @@ double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
 // Transforms along axis -2. The last axis of x has the real part, or the real and the imaginary part.
-Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
+Tensor fourier_transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
          im = x.size(-1) == 2 ? x.slice_axis(-1, {1, 2}).squeeze(-1) : Tensor();
-  Tensor cos = waves<cosine>(c, n, bins, length, x.dtype()), sin = waves<sine>(c, n, bins, length, x.dtype());
+  Tensor cos = wave_matrix<cosine>(c, n, bins, length, x.dtype()),
+         sin = wave_matrix<sine>(c, n, bins, length, x.dtype());
   if (inverse) sin = -sin;  // forward: exp(-it) = cos t - i sin t; inverse: exp(it)
   Tensor real = re.matmul(cos), imaginary = -re.matmul(sin);
   if (im) real = real + im.matmul(sin), imaginary = imaginary + im.matmul(cos);
@@ -45,9 +46,10 @@ Tensor transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool 
 }
 
 // Along axis -2, x has the frequencies from 0 to length / 2 of a real signal.
-Tensor inverse_of_one_side(OpCall& c, const Tensor& x, int64_t length) {
+Tensor inverse_real_transform(OpCall& c, const Tensor& x, int64_t length) {
   int64_t bins = x.size(-2);
-  Tensor cos = waves<cosine>(c, bins, length, length, x.dtype()), sin = waves<sine>(c, bins, length, length, x.dtype());
+  Tensor cos = wave_matrix<cosine>(c, bins, length, length, x.dtype()),
+         sin = wave_matrix<sine>(c, bins, length, length, x.dtype());
   std::vector<double> times(size_t(bins),
                             2);  // in a full spectrum, each frequency but 0 and length / 2 occurs twice
   times[0] = 1;
@@ -73,8 +75,8 @@ Values dft(OpCall& c) {
   if (length < 1) throw Failure("a transform of length " + std::to_string(length));
   int64_t used = inverse && onesided ? length / 2 + 1 : length;
   x = x.size(-2) > used ? x.slice_axis(-2, {0, used}) : x.pad_axis(x.ndim() - 2, 0, used - x.size(-2));
-  if (inverse && onesided) return {inverse_of_one_side(c, x, length).transpose(axis, -2)};
-  return {transform(c, x, length, onesided ? length / 2 + 1 : length, inverse).transpose(axis, -2)};
+  if (inverse && onesided) return {inverse_real_transform(c, x, length).transpose(axis, -2)};
+  return {fourier_transform(c, x, length, onesided ? length / 2 + 1 : length, inverse).transpose(axis, -2)};
 }
 
 Values stft(OpCall& c) {
@@ -89,22 +91,22 @@ Values stft(OpCall& c) {
   Tensor frames = signal.transpose(1, 2).pool({length}, {step}, {1}).permute({0, 2, 3, 1});
   if (weights) frames = frames * weights.reshape({1, 1, -1, 1});
   bool onesided = c.attribute_flag("onesided", true) && signal.size(2) == 1;
-  return {transform(c, frames, length, onesided ? length / 2 + 1 : length, false)};
+  return {fourier_transform(c, frames, length, onesided ? length / 2 + 1 : length, false)};
 }
 
-double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
-double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
+double hertz_to_mel(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
+double mel_to_hertz(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
 Values mel_weight_matrix(OpCall& c) {
   int64_t bins = c.integer(0), length = c.integer(1);
   auto rate = double(c.integer(2));
-  double low = mel_of(c.number(3)), high = mel_of(c.number(4));
+  double low = hertz_to_mel(c.number(3)), high = hertz_to_mel(c.number(4));
   if (bins < 1 || length < 1 || rate <= 0) throw Failure("a number of bins, length or rate that is not positive");
   int64_t rows = length / 2 + 1;
   Ints edges;
   for (int64_t i = 0; i < bins + 2; i++)
-    edges.push_back(
-        int64_t(std::floor(double(length + 1) * hertz_of(low + double(i) * (high - low) / double(bins + 2)) / rate)));
+    edges.push_back(int64_t(
+        std::floor(double(length + 1) * mel_to_hertz(low + double(i) * (high - low) / double(bins + 2)) / rate)));
   std::vector<double> values(size_t(rows * bins));
   for (int64_t m = 0; m < bins; m++) {
     int64_t from = edges[size_t(m)], center = edges[size_t(m) + 1], to = edges[size_t(m) + 2];
@@ -125,9 +127,9 @@ Values mel_weight_matrix(OpCall& c) {
 std::span<const OpDef> signal_ops() {
   // clang-format off
   static const OpDef kOps[] = {
-    {"HannWindow", 17, "output_datatype periodic", [](OpCall& c) { return window(c, 0.5, 0.5, 0); }},
-    {"HammingWindow", 17, "output_datatype periodic", [](OpCall& c) { return window(c, 25.0 / 46, 21.0 / 46, 0); }},
-    {"BlackmanWindow", 17, "output_datatype periodic", [](OpCall& c) { return window(c, 0.42, 0.5, 0.08); }},
+    {"HannWindow", 17, "output_datatype periodic", [](OpCall& c) { return window_function(c, 0.5, 0.5, 0); }},
+    {"HammingWindow", 17, "output_datatype periodic", [](OpCall& c) { return window_function(c, 25.0 / 46, 21.0 / 46, 0); }},
+    {"BlackmanWindow", 17, "output_datatype periodic", [](OpCall& c) { return window_function(c, 0.42, 0.5, 0.08); }},
     {"DFT", 17, "axis inverse onesided", dft},
     {"STFT", 17, "onesided", stft},
     {"MelWeightMatrix", 17, "output_datatype", mel_weight_matrix},

@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 // Throws Failure for a character outside of ASCII, whose case may depend on the locale, unless the action is NONE.
-std::string cased(std::string text, const std::string& action) {
+std::string change_case(std::string text, const std::string& action) {
   bool ascii = std::ranges::all_of(text, [](char ch) { return uint8_t(ch) < 128; });
   if (!ascii && action != "NONE") throw Failure("the case of '" + text + "' depends on the locale: not supported");
   for (char& ch : text) {
@@ -31,10 +31,10 @@ Values string_normalizer(OpCall& c) {
   bool sensitive = c.attribute_flag("is_case_sensitive", false);
   std::unordered_set<std::string> stopwords;
   if (auto* words = c.op_attribute("stopwords"))
-    for (auto& w : words->strings) stopwords.insert(sensitive ? w : cased(w, "LOWER"));
+    for (auto& w : words->strings) stopwords.insert(sensitive ? w : change_case(w, "LOWER"));
   Strings out;
   for (auto& s : in.items)
-    if (!stopwords.contains(sensitive ? s : cased(s, "LOWER"))) out.items.push_back(cased(s, action));
+    if (!stopwords.contains(sensitive ? s : change_case(s, "LOWER"))) out.items.push_back(change_case(s, action));
   if (out.items.empty()) out.items.push_back("");
   if (in.shape.size() == 2) out.shape.push_back(1);
   out.shape.push_back(int64_t(out.items.size()));
@@ -43,7 +43,7 @@ Values string_normalizer(OpCall& c) {
 
 // Calls f(a, b) for the broadcast pairs of strings, and returns the broadcast shape.
 template <class F>
-Ints each_pair(OpCall& c, F f) {
+Ints for_each_string_pair(OpCall& c, F f) {
   const Strings &a = c.value(0).strings(), &b = c.value(1).strings();
   Ints shape = broadcast_shape({a.shape, b.shape});
   auto item = [&](const Strings& s, int64_t i) {
@@ -64,11 +64,11 @@ Ints each_pair(OpCall& c, F f) {
 
 Values string_concat(OpCall& c) {
   Strings out;
-  out.shape = each_pair(c, [&](auto a, auto b) { out.items.push_back(std::string(a) + std::string(b)); });
+  out.shape = for_each_string_pair(c, [&](auto a, auto b) { out.items.push_back(std::string(a) + std::string(b)); });
   return {out};
 }
 
-std::wstring characters_of(const std::string& text) {
+std::wstring decode_characters(const std::string& text) {
   if (!is_valid_utf8(text)) throw Failure("a text that is not UTF-8");
   std::wstring out;
   for (size_t i = 0; i < text.size();) out += wchar_t(decode_utf8(text, i));
@@ -99,17 +99,17 @@ Values regex_full_match(OpCall& c) {
   Ints matches;
   try {
     // __polynomial avoids exponential time, and recursion for each character
-    const std::wregex regex(characters_of(pattern), std::regex::ECMAScript | std::regex_constants::__polynomial);
+    const std::wregex regex(decode_characters(pattern), std::regex::ECMAScript | std::regex_constants::__polynomial);
     for (const std::string& text : in.items) {
       if (text.find('\r') != text.npos) throw Failure("a carriage return, which '.' does not match, is not supported");
-      matches.push_back(std::regex_match(characters_of(text), regex));
+      matches.push_back(std::regex_match(decode_characters(text), regex));
     }
   } catch (const std::regex_error& e) { throw Failure("its pattern '" + pattern + "' is not supported: " + e.what()); }
   return {Tensor::from_values(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
 // An empty delimiter means white space. `most` is the maximum number of splits; -1 means no limit.
-std::vector<std::string> parts_of(std::string_view text, std::string_view delimiter, int64_t most) {
+std::vector<std::string> split_text(std::string_view text, std::string_view delimiter, int64_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   std::vector<std::string> out;
   bool by_space = delimiter.empty();
@@ -133,7 +133,7 @@ Values string_split(OpCall& c) {
   std::vector<std::vector<std::string>> all;
   Ints counts;
   for (auto& s : in.items) {
-    all.push_back(parts_of(s, c.attribute_string("delimiter", ""), most));
+    all.push_back(split_text(s, c.attribute_string("delimiter", ""), most));
     counts.push_back(int64_t(all.back().size()));
   }
   int64_t width = counts.empty() ? 0 : *std::ranges::max_element(counts);
@@ -148,34 +148,33 @@ Values string_split(OpCall& c) {
 
 using Words = std::vector<std::string>;
 
-struct Vectorizer {
-  int64_t shortest, longest, skips;
-  std::unordered_map<std::string, int64_t> place;
+struct NgramVectorizer {
+  int64_t min_length, max_length, max_skips;
+  std::unordered_map<std::string, int64_t> ngram_indices;
   std::vector<double> weights;                     // empty means that all are 1
   int64_t size = 0;
 
-  static std::string joined(const Words& words, size_t from, size_t step, size_t n) {
+  static std::string ngram_key(const Words& words, size_t from, size_t step, size_t n) {
     std::string out;
     for (size_t i = 0; i < n; i++) out += words[from + i * step] + '\0';
     return out;
   }
 
-  explicit Vectorizer(OpCall& c)
-      : shortest(c.attribute_int("min_gram_length")),
-        longest(c.attribute_int("max_gram_length")),
-        skips(c.attribute_int("max_skip_count")) {
+  explicit NgramVectorizer(OpCall& c)
+      : min_length(c.attribute_int("min_gram_length")), max_length(c.attribute_int("max_gram_length")),
+        max_skips(c.attribute_int("max_skip_count")) {
     Ints begins = c.attribute_ints("ngram_counts"), indexes = c.attribute_ints("ngram_indexes");
     Words pool;
     if (auto* strings = c.op_attribute("pool_strings")) pool = strings->strings;
     else for (int64_t v : c.attribute_ints("pool_int64s")) pool.push_back(std::to_string(v));
-    if (shortest < 1 || longest < shortest || skips < 0) throw Failure("its lengths of n-grams do not fit");
+    if (min_length < 1 || max_length < min_length || max_skips < 0) throw Failure("its lengths of n-grams do not fit");
     size_t number = 0;
     for (size_t n = 1; n <= begins.size(); n++) {  // the pool lists n-grams in order of their length n
       auto from = begins[n - 1], to = n < begins.size() ? begins[n] : int64_t(pool.size());
       if (from < 0 || to < from || to > int64_t(pool.size())) throw Failure("its ngram_counts do not fit its pool");
       for (auto at = size_t(from); at + n <= size_t(to); at += n, number++) {
         if (number >= indexes.size() || indexes[number] < 0) throw Failure("its ngram_indexes do not fit its pool");
-        place.emplace(joined(pool, at, 1, n), indexes[number]);
+        ngram_indices.emplace(ngram_key(pool, at, 1, n), indexes[number]);
         size = std::max(size, indexes[number] + 1);
       }
     }
@@ -186,17 +185,18 @@ struct Vectorizer {
     }
   }
 
-  // The words of an n-gram are at equal distances, with up to `skips` words between neighbours.
-  std::vector<double> count(const Words& text) const {
+  // The words of an n-gram are at equal distances, with up to `max_skips` words between neighbours.
+  std::vector<double> count_ngrams(const Words& text) const {
     std::vector<double> out(static_cast<size_t>(size));
-    for (auto n = size_t(shortest); n <= size_t(longest); n++)
-      for (size_t step = 1; step <= size_t(n == 1 ? 0 : skips) + 1; step++)
+    for (auto n = size_t(min_length); n <= size_t(max_length); n++)
+      for (size_t step = 1; step <= size_t(n == 1 ? 0 : max_skips) + 1; step++)
         for (size_t at = 0; at + (n - 1) * step < text.size(); at++)
-          if (auto found = place.find(joined(text, at, step, n)); found != place.end()) out[size_t(found->second)]++;
+          if (auto found = ngram_indices.find(ngram_key(text, at, step, n)); found != ngram_indices.end())
+            out[size_t(found->second)]++;
     return out;
   }
 
-  double weigh(const std::string& mode, double count, size_t i) const {
+  double ngram_weight(const std::string& mode, double count, size_t i) const {
     double weight = weights.empty() ? 1 : weights[i];
     return mode == "TF" ? count
                         : (count > 0 ? 1 : 0) * (mode == "IDF" ? weight : 1) * (mode == "TFIDF" ? count * weight : 1);
@@ -204,7 +204,7 @@ struct Vectorizer {
 };
 
 Values tf_idf_vectorizer(OpCall& c) {
-  Vectorizer vectorizer(c);
+  NgramVectorizer vectorizer(c);
   std::string mode = c.attribute_string("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") throw Failure("its mode is '" + mode + "'");
   Words words;
@@ -220,8 +220,8 @@ Values tf_idf_vectorizer(OpCall& c) {
   std::vector<double> values;
   for (size_t r = 0; r < rows; r++) {
     auto first = words.begin() + ptrdiff_t(r * width);
-    auto counts = vectorizer.count(Words(first, first + ptrdiff_t(width)));
-    for (size_t i = 0; i < counts.size(); i++) values.push_back(vectorizer.weigh(mode, counts[i], i));
+    auto counts = vectorizer.count_ngrams(Words(first, first + ptrdiff_t(width)));
+    for (size_t i = 0; i < counts.size(); i++) values.push_back(vectorizer.ngram_weight(mode, counts[i], i));
   }
   shape.back() = vectorizer.size;
   return {Tensor::from_values(c.graph(), values).reshape(shape)};
@@ -241,7 +241,7 @@ Value label_list(OpCall& c, const std::string& prefix) {
   throw Failure("it has no " + prefix);
 }
 
-int64_t length_of(const Value& list) {
+int64_t num_labels(const Value& list) {
   return list.is_strings() ? int64_t(list.strings().items.size()) : list.tensor().numel();
 }
 
@@ -256,8 +256,8 @@ Value label_default(OpCall& c, const Value& values) {
 // Of equal keys, the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   Value missing = label_default(c, values);
-  if (length_of(keys) != length_of(values)) throw Failure("its numbers of keys and values differ");
-  if (length_of(missing) != 1 || missing.is_strings() != values.is_strings())
+  if (num_labels(keys) != num_labels(values)) throw Failure("its numbers of keys and values differ");
+  if (num_labels(missing) != 1 || missing.is_strings() != values.is_strings())
     throw Failure("its default is not one value of the type of its values");
   if (c.value(0).is_strings() != keys.is_strings()) throw Failure("its keys are not of the type of its input");
   Tensor place;  // number of the element's key, from 1; 0 if it is no key
@@ -291,14 +291,14 @@ Values label_encoder(OpCall& c) { return encode_labels(c, label_list(c, "keys"),
 
 // Maps strings to their index in `classes_strings`, or indices to strings.
 Values label_encoder_1(OpCall& c) {
-  Value classes = label_list(c, "classes"), numbers = Tensor::from_values(c.graph(), int_range(0, length_of(classes)));
+  Value classes = label_list(c, "classes"), numbers = Tensor::from_values(c.graph(), int_range(0, num_labels(classes)));
   return c.value(0).is_strings() ? encode_labels(c, classes, numbers) : encode_labels(c, numbers, classes);
 }
 
 }  // namespace
 
 Tensor equality_of_strings(OpCall& c) {
-  Ints equal, shape = each_pair(c, [&](auto a, auto b) { equal.push_back(a == b); });
+  Ints equal, shape = for_each_string_pair(c, [&](auto a, auto b) { equal.push_back(a == b); });
   return Tensor::from_values(c.graph(), equal, dtypes::bool_).reshape(shape);
 }
 

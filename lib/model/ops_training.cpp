@@ -9,7 +9,7 @@ namespace {
 
 // `update` takes a tensor, its gradient and its states, and returns the new tensor and states.
 template <class Update>
-Values each_group(OpCall& c, size_t kinds, Update update) {
+Values for_each_tensor_group(OpCall& c, size_t kinds, Update update) {
   if (c.num_inputs() < 2 + kinds || (c.num_inputs() - 2) % kinds)
     throw Failure("its inputs do not form groups of " + std::to_string(kinds));
   size_t groups = (c.num_inputs() - 2) / kinds;
@@ -28,7 +28,7 @@ Values each_group(OpCall& c, size_t kinds, Update update) {
 Values adagrad(OpCall& c) {
   Tensor rate = c.tensor(0) / (1 + double(c.integer(1)) * c.attribute_float("decay_factor", 0));
   double norm = c.attribute_float("norm_coefficient", 0), epsilon = c.attribute_float("epsilon", 1e-6);
-  return each_group(c, 3, [&](const Tensors& in) -> Tensors {
+  return for_each_tensor_group(c, 3, [&](const Tensors& in) -> Tensors {
     Tensor grad = norm * in[0] + in[1], squares = in[2] + grad.square();
     return {in[0] - rate * (grad / (squares.sqrt() + epsilon)), squares};
   });
@@ -45,7 +45,7 @@ Values adam(OpCall& c) {
   double norm = c.attribute_float("norm_coefficient", 0), norm_post = c.attribute_float("norm_coefficient_post", 0);
   Tensor rate = c.tensor(0);
   if (step > 0) rate = rate * (std::sqrt(1 - std::pow(beta, step)) / (1 - std::pow(alpha, step)));
-  return each_group(c, 4, [&](const Tensors& in) -> Tensors {
+  return for_each_tensor_group(c, 4, [&](const Tensors& in) -> Tensors {
     Tensor grad = norm * in[0] + in[1], mean = alpha * in[2] + (1 - alpha) * grad,
            squares = beta * in[3] + (1 - beta) * grad.square();
     return {(1 - norm_post) * (in[0] - rate * mean / (squares.sqrt() + epsilon)), mean, squares};
@@ -58,7 +58,7 @@ Values momentum(OpCall& c) {
   std::string mode = c.attribute_string("mode", "");
   if (mode != "standard" && mode != "nesterov") throw Failure("its mode is '" + mode + "', not standard or nesterov");
   Tensor rate = c.tensor(0);
-  return each_group(c, 3, [&](const Tensors& in) -> Tensors {
+  return for_each_tensor_group(c, 3, [&](const Tensors& in) -> Tensors {
     Tensor grad = norm * in[0] + in[1], velocity = alpha * in[2] + beta * grad;
     return {in[0] - rate * (mode == "standard" ? velocity : grad + alpha * velocity), velocity};
   });

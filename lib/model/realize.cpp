@@ -9,7 +9,7 @@
 namespace tgc {
 namespace {
 
-Array filled(DType dtype, const Ints& shape, Const value) {
+Array filled_array(DType dtype, const Ints& shape, Const value) {
   Array out(dtype, shape);
   Const v = truncate(value, dtype);
   auto fill = [&]<class T>(T x) { std::fill(out.as<T>().begin(), out.as<T>().end(), x); };
@@ -27,20 +27,20 @@ Array filled(DType dtype, const Ints& shape, Const value) {
   return out;
 }
 
-struct Unrealized {
+struct PartlyRealized {
   std::vector<Array> values;  // an empty Array if the value is not available
   std::vector<UOp> graphs;
-  std::vector<size_t> which;  // for each of `graphs`, the index of its tensor
+  std::vector<size_t> tensor_indices;  // for each of `graphs`, the index of its tensor
 };
 
-Unrealized split_plain_values(std::span<const Tensor> tensors) {
-  Unrealized out{.values = std::vector<Array>(tensors.size())};
+PartlyRealized split_plain_values(std::span<const Tensor> tensors) {
+  PartlyRealized out{.values = std::vector<Array>(tensors.size())};
   for (size_t i = 0; i < tensors.size(); i++) {
     if (auto plain = find_available_value(tensors[i])) {
       out.values[i] = std::move(*plain);
     } else {
       out.graphs.push_back(tensors[i].contiguous().uop());
-      out.which.push_back(i);
+      out.tensor_indices.push_back(i);
     }
   }
   return out;
@@ -57,7 +57,7 @@ std::optional<Array> find_available_value(const Tensor& t) {
   }
   Ints shape = t.shape();
   if (product(shape) == 0) return Array(t.dtype(), shape);
-  if (u.is_const()) return filled(t.dtype(), shape, u.arg().to_const());
+  if (u.is_const()) return filled_array(t.dtype(), shape, u.arg().to_const());
   if (u.is(Op::BUFFER) && reshaped_only) {
     auto& data = tensor_state(t.graph()).buffer_data;
     auto found = data.find(u);
@@ -83,20 +83,20 @@ std::vector<UOp> unknown_buffers(std::span<const Tensor> tensors) {
 }
 
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options) {
-  Unrealized parts = split_plain_values(tensors);
+  PartlyRealized parts = split_plain_values(tensors);
   ScheduleResult out;
   if (!parts.graphs.empty()) {
     Graph& graph = parts.graphs[0].graph();
     Schedule schedule = std::move(runner.schedule(graph.sink(parts.graphs)).value_or_throw());
-    std::vector<WantedArray> wanted;
+    std::vector<OutputRequest> wanted;
     for (size_t i = 0; i < parts.graphs.size(); i++) {
-      const Tensor& t = tensors[parts.which[i]];
+      const Tensor& t = tensors[parts.tensor_indices[i]];
       if (schedule.output_buffers[i].empty()) throw Failure("no kernel computes a requested tensor");
       wanted.push_back({schedule.output_buffers[i][0], t.dtype(), t.shape()});
     }
     out = std::move(runner.run_schedule(schedule, tensor_state(graph).buffer_data, wanted, options).value_or_throw());
   }
-  for (size_t i = 0; i < out.values.size(); i++) parts.values[parts.which[i]] = std::move(out.values[i]);
+  for (size_t i = 0; i < out.values.size(); i++) parts.values[parts.tensor_indices[i]] = std::move(out.values[i]);
   out.values = std::move(parts.values);
   return out;
 }

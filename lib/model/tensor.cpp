@@ -13,9 +13,9 @@
 namespace tgc {
 namespace {
 
-ShapeVec sizes_of(const Ints& shape) { return ShapeVec(shape.begin(), shape.end()); }
+ShapeVec to_shape_vec(const Ints& shape) { return ShapeVec(shape.begin(), shape.end()); }
 
-Tensor buffer_of(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
+Tensor buffer_with_data(Graph& graph, const Ints& shape, DType dtype, std::shared_ptr<std::vector<uint8_t>> bytes) {
   Tensor out = Tensor::buffer(graph, shape, dtype);
   tensor_state(graph).buffer_data[base_of(out.uop())] = {bytes->data(), bytes->size(), bytes};
   return out;
@@ -98,7 +98,7 @@ Tensor Tensor::constant(Graph& graph, Const value, DType dtype) {
 Tensor Tensor::full(Graph& graph, const Ints& shape, Const value, DType dtype) {
   UOp c = graph.constant(dtype, dtypes::as_const(value, dtype), graph.str(tensor_state(graph).device));
   UOp unique = c.with_src({c.src(0), next_unique_node(graph)});
-  return Tensor(tgc::expand(tgc::reshape(unique, ShapeVec(shape.size(), Sint(1))), sizes_of(shape)));
+  return Tensor(tgc::expand(tgc::reshape(unique, ShapeVec(shape.size(), Sint(1))), to_shape_vec(shape)));
 }
 
 Tensor Tensor::buffer(Graph& graph, const Ints& shape, DType dtype) {
@@ -110,7 +110,7 @@ Tensor Tensor::from_values(Graph& graph, const Ints& values, DType dtype) {
   auto bytes = std::make_shared<std::vector<uint8_t>>(values.size() * size_t(dtype.itemsize()));
   for (size_t i = 0; i < values.size(); i++)
     std::memcpy(bytes->data() + i * size_t(dtype.itemsize()), &values[i], size_t(dtype.itemsize()));
-  return buffer_of(graph, {int64_t(values.size())}, dtype, bytes);
+  return buffer_with_data(graph, {int64_t(values.size())}, dtype, bytes);
 }
 
 Tensor Tensor::from_values(Graph& graph, const std::vector<double>& values, DType dtype) {
@@ -122,7 +122,7 @@ Tensor Tensor::from_values(Graph& graph, const std::vector<double>& values, DTyp
     const void* from = dtype == dtypes::float32 ? static_cast<const void*>(&f) : &values[i];
     std::memcpy(bytes->data() + i * size_t(dtype.itemsize()), from, size_t(dtype.itemsize()));
   }
-  return buffer_of(graph, {int64_t(values.size())}, dtype, bytes);
+  return buffer_with_data(graph, {int64_t(values.size())}, dtype, bytes);
 }
 
 Tensor Tensor::arange(Graph& graph, Const start, Const stop, Const step, DType dtype) {
@@ -185,10 +185,10 @@ Tensor Tensor::reshape(Ints shape) const {
   for (int64_t s : shape)
     if (s < 0) throw Failure("a negative size in the shape " + shape_text(shape));
   product(shape);
-  return Tensor(tgc::reshape(uop_, sizes_of(shape)));
+  return Tensor(tgc::reshape(uop_, to_shape_vec(shape)));
 }
 
-Tensor Tensor::expand(Ints shape) const { return Tensor(tgc::expand(uop_, sizes_of(shape))); }
+Tensor Tensor::expand(Ints shape) const { return Tensor(tgc::expand(uop_, to_shape_vec(shape))); }
 
 Tensor Tensor::broadcast_to(const Ints& to) const {
   if (ndim() > int64_t(to.size())) throw Failure("cannot broadcast " + shape_text(shape()) + " to " + shape_text(to));

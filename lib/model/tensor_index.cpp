@@ -7,10 +7,10 @@ namespace tgc {
 namespace {
 
 // A resolved slice of an axis: `size` elements of [begin, end) at distance |step|, from the end if `step` is negative.
-struct Stride {
+struct ResolvedSlice {
   int64_t begin, end, step, size;
 };
-Stride resolve_slice(const Slice& slice, int64_t n) {
+ResolvedSlice resolve_slice(const Slice& slice, int64_t n) {
   int64_t step = slice.step;
   if (step == 0) throw Failure("a slice with a step of 0");
   int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
@@ -23,7 +23,7 @@ Stride resolve_slice(const Slice& slice, int64_t n) {
   return {start, stop, step, (stop - start + width - 1) / width};
 }
 
-Tensor apply_strides(const Tensor& x, const std::vector<Stride>& strides) {
+Tensor apply_slices(const Tensor& x, const std::vector<ResolvedSlice>& strides) {
   DimSpans bounds;
   Ints flips;
   bool any = false;
@@ -70,7 +70,7 @@ Tensor masked_reduce(const Tensor& target, const Tensor& values, const Tensor& m
 }
 
 // Adds whole slices, at the ellipsis or at the end, so that every axis is indexed.
-std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int64_t axes) {
+std::vector<Tensor::Index> index_all_axes(std::vector<Tensor::Index> indices, int64_t axes) {
   int64_t named = 0;
   std::optional<size_t> ellipsis;
   for (size_t i = 0; i < indices.size(); i++) {
@@ -85,13 +85,13 @@ std::vector<Tensor::Index> named_in_full(std::vector<Tensor::Index> indices, int
 }
 
 // `x` is the tensor after all other indices; `indexed` has the index tensors, each with its axis of `x`.
-struct Moved {
+struct SlicedTensor {
   Tensor x;
   std::vector<std::pair<int64_t, Tensor>> indexed;
 };
-Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
-  Moved out;
-  std::vector<Stride> strides;
+SlicedTensor apply_basic_indices(const Tensor& of, const std::vector<Tensor::Index>& indices) {
+  SlicedTensor out;
+  std::vector<ResolvedSlice> strides;
   Ints kept, own = of.shape();
   for (auto& index : indices) {
     if (std::holds_alternative<NewAxis>(index)) {
@@ -115,7 +115,7 @@ Moved move(const Tensor& of, const std::vector<Tensor::Index>& indices) {
       kept.push_back(n);
     }
   }
-  out.x = (own.empty() ? of : apply_strides(of, strides)).reshape(kept);
+  out.x = (own.empty() ? of : apply_slices(of, strides)).reshape(kept);
   return out;
 }
 
@@ -125,12 +125,12 @@ bool is_tensor_or_whole_slice(const Tensor::Index& index) {
 }
 
 // `x` is the sum, over the indexed axes, of the elements that the one-hot `mask` selects.
-struct Gathered {
+struct GatheredTensor {
   Tensor x, mask;
   Ints summed;   // the axes of the mask that were summed over
-  Ints brought;  // the axes of the mask that come from index tensors
+  Ints index_axes;  // the axes of the mask that come from index tensors
 };
-Gathered gathered(const Moved& from) {
+GatheredTensor gather_indexed(const SlicedTensor& from) {
   std::vector<Ints> shapes;
   for (auto& [dim, t] : from.indexed) shapes.push_back(t.shape());
   Ints big = broadcast_shape(shapes), xs = from.x.shape();
@@ -138,7 +138,7 @@ Gathered gathered(const Moved& from) {
   Ints before(xs.begin(), xs.begin() + d0), after(xs.begin() + d0, xs.end());
   Ints pre = concat_ints({before, big, after}), opened = concat_ints({before, Ints(big.size(), 1), after});
 
-  Gathered out;
+  GatheredTensor out;
   bool adjacent = true;
   for (auto& [dim, t] : from.indexed) {
     Ints column = t.shape();
@@ -152,7 +152,7 @@ Gathered gathered(const Moved& from) {
 
   // The axes of index tensors come first if the indexed axes are not adjacent.
   bool to_front = d0 != 0 && from.indexed.size() != 1 && !adjacent;
-  out.brought = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
+  out.index_axes = to_front ? int_range(0, lead) : int_range(d0, d0 + lead);
   if (!to_front) return out;
   for (Tensor* t : {&out.mask, &out.x}) {
     Ints order = int_range(0, t->ndim());
@@ -165,19 +165,19 @@ Gathered gathered(const Moved& from) {
 }  // namespace
 
 Tensor Tensor::getitem(const std::vector<Index>& indices) const {
-  Moved moved = move(*this, named_in_full(indices, ndim()));
-  return moved.indexed.empty() ? moved.x : gathered(moved).x;
+  SlicedTensor moved = apply_basic_indices(*this, index_all_axes(indices, ndim()));
+  return moved.indexed.empty() ? moved.x : gather_indexed(moved).x;
 }
 
 Tensor Tensor::setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce) const {
-  const Moved moved = move(*this, named_in_full(indices, ndim()));
+  const SlicedTensor moved = apply_basic_indices(*this, index_all_axes(indices, ndim()));
   if (moved.indexed.empty() || !std::ranges::all_of(indices, is_tensor_or_whole_slice))
     throw Failure("setitem takes index tensors and whole slices only");
-  const Gathered g = gathered(moved);
+  const GatheredTensor g = gather_indexed(moved);
   Tensor v = value.cast(dtype()).broadcast_to(broadcast_shape({g.x.shape(), value.shape()}));
   for (int64_t d : g.summed) v = v.unsqueeze(d);
-  return reduce.empty() ? masked_setitem(*this, v, g.mask, g.brought)
-                        : masked_reduce(*this, v, g.mask, g.brought, reduce);
+  return reduce.empty() ? masked_setitem(*this, v, g.mask, g.index_axes)
+                        : masked_reduce(*this, v, g.mask, g.index_axes, reduce);
 }
 
 Tensor Tensor::slice_axis(int64_t dim, Slice slice) const {

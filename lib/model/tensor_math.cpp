@@ -26,12 +26,12 @@ Tensor binary(Op op, const Tensor& a, const Tensor& b) {
 Tensor unary(Op op, const Tensor& a) { return Tensor(a.uop().alu(op)); }
 Tensor float_unary(Op op, const Tensor& a) { return unary(op, a.cast(least_upper_float(a.dtype()))); }
 
-void need_integral(const Tensor& t) {
+void check_integral(const Tensor& t) {
   if (!dtypes::is_int(t.dtype()) && !dtypes::is_bool(t.dtype()))
     throw Failure(std::string(t.dtype().repr()) + " has no bitwise operations");
 }
 
-Tensor choose(Tensor cond, Tensor x, Tensor y) {
+Tensor select_where(Tensor cond, Tensor x, Tensor y) {
   std::tie(cond, x) = broadcasted(cond, x, false);
   std::tie(cond, y) = broadcasted(cond, y, false);
   std::tie(x, y) = broadcasted(x, y);
@@ -51,9 +51,9 @@ Tensor Tensor::lt(Const b) const { return lt(number(b)); }
 Tensor Tensor::gt(Const b) const { return number(b).lt(*this); }
 Tensor Tensor::ne(Const b) const { return ne(number(b)); }
 
-Tensor Tensor::bitwise_and(Tensor b) const { return need_integral(*this), binary(Op::AND, *this, b); }
-Tensor Tensor::bitwise_or(Tensor b) const { return need_integral(*this), binary(Op::OR, *this, b); }
-Tensor Tensor::bitwise_xor(Tensor b) const { return need_integral(*this), binary(Op::XOR, *this, b); }
+Tensor Tensor::bitwise_and(Tensor b) const { return check_integral(*this), binary(Op::AND, *this, b); }
+Tensor Tensor::bitwise_or(Tensor b) const { return check_integral(*this), binary(Op::OR, *this, b); }
+Tensor Tensor::bitwise_xor(Tensor b) const { return check_integral(*this), binary(Op::XOR, *this, b); }
 
 Tensor Tensor::sub(Tensor b) const {
   auto [x, y] = broadcasted(*this, b);
@@ -101,14 +101,14 @@ Tensor Tensor::pow(Const b) const {
 
 Tensor Tensor::where(Tensor yes, Tensor no) const {
   std::tie(yes, no) = broadcasted(yes, no);
-  return choose(*this, yes, no);
+  return select_where(*this, yes, no);
 }
 Tensor Tensor::where(Tensor yes, Const no) const { return where(yes, yes.number(no)); }
 Tensor Tensor::where(Const yes, Tensor no) const {
   auto [n, y] = broadcasted(no, no.number(yes));
-  return choose(*this, y, n);
+  return select_where(*this, y, n);
 }
-Tensor Tensor::where(Const yes, Const no) const { return choose(*this, number(yes), number(no)); }
+Tensor Tensor::where(Const yes, Const no) const { return select_where(*this, number(yes), number(no)); }
 
 Tensor Tensor::logaddexp(Tensor other) const {
   Tensor m = maximum(other);
@@ -134,7 +134,7 @@ Tensor poly_n(Tensor x, std::initializer_list<double> coefficients) {
 Tensor Tensor::logical_not() const { return cast(dtypes::bool_).ne(Const(true)); }
 Tensor Tensor::neg() const { return dtypes::is_bool(dtype()) ? logical_not() : *this * -1; }
 Tensor Tensor::bitwise_not() const {
-  return need_integral(*this), dtypes::is_bool(dtype()) ? logical_not() : *this ^ -1;
+  return check_integral(*this), dtypes::is_bool(dtype()) ? logical_not() : *this ^ -1;
 }
 Tensor Tensor::inverse() const { return is_floating_point() ? neg() : bitwise_not(); }
 

@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Converts flat padding (last axis first) to (before, after) pairs in axis order.
-Padding grouped(const Ints& flat) {
+Padding pair_padding(const Ints& flat) {
   Padding out;
   for (size_t i = flat.size(); i >= 2; i -= 2) out.emplace_back(flat[i - 2], flat[i - 1]);
   return out;
@@ -31,7 +31,7 @@ Ints last_axes(size_t n) { return int_range(-int64_t(n), 0); }
 
 Ints ceil_mode_pads(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation) {
   Ints shape = x.shape();
-  Padding pairs = grouped(pads);
+  Padding pairs = pair_padding(pads);
   for (size_t dim = 0; dim < kernel.size(); dim++) {
     int64_t i = shape[shape.size() - kernel.size() + dim], s = stride[dim],
             window = dilation[dim] * (kernel[dim] - 1) + 1;
@@ -89,7 +89,7 @@ Tensor Tensor::conv_transpose2d(Tensor weight, Tensor bias, int64_t groups, cons
     throw Failure("a transposed convolution whose input does not fit its weights");
   Tensor x = *this, w = weight.unflatten(0, {groups, -1}).transpose(1, 2).flip(int_range(3, int64_t(ws.size()) + 1));
   Ints window(ws.begin() + 2, ws.end());
-  Padding pads = grouped(resolve_pool_pads(padding, window.size()));
+  Padding pads = pair_padding(resolve_pool_pads(padding, window.size()));
   if (std::any_of(stride.begin(), stride.end(), [](int64_t s) { return s > 1; })) {
     Ints xs = x.shape(), lead(xs.begin(), xs.begin() + 2), split = lead, joined = lead;
     Padding between(2);
@@ -162,7 +162,7 @@ Tensor Tensor::batchnorm(Tensor weight, Tensor bias, Tensor mean, Tensor invstd)
 
 namespace {
 
-std::vector<std::string> split_at(const std::string& text, char c) {
+std::vector<std::string> split_by_char(const std::string& text, char c) {
   std::vector<std::string> out{""};
   for (char x : text) {
     if (x == c) out.emplace_back();
@@ -171,7 +171,7 @@ std::vector<std::string> split_at(const std::string& text, char c) {
   return out;
 }
 
-std::string once(const std::string& text, const std::string& except = "") {
+std::string letters_used_once(const std::string& text, const std::string& except = "") {
   std::set<char> letters;
   for (char c : text)
     if (std::isalpha(c) && std::count(text.begin(), text.end(), c) == 1 && except.find(c) == std::string::npos)
@@ -202,11 +202,11 @@ void expand_ellipsis(std::vector<std::string>& inputs, std::optional<std::string
   std::string joined;
   for (auto& s : inputs) joined += s;
   if (output) replace_dots(*output, all.substr(0, most));
-  else output = all.substr(0, most) + once(joined, all);
+  else output = all.substr(0, most) + letters_used_once(joined, all);
 }
 
 // For each letter that occurs again in `s`, takes the diagonal of x, and removes the later occurrence.
-Tensor take_traces(Tensor x, std::string& s) {
+Tensor take_diagonals(Tensor x, std::string& s) {
   for (size_t j = 0; j < s.size(); j++) {
     for (size_t k; (k = s.find(s[j], j + 1)) != std::string::npos; s.erase(k, 1)) {
       int64_t n = x.size(int64_t(j));
@@ -237,17 +237,17 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     output = formula.substr(at + 2);
     formula.resize(at);
   }
-  std::vector<std::string> inputs = split_at(formula, ',');
+  std::vector<std::string> inputs = split_by_char(formula, ',');
   if (inputs.size() != xs.size())
     throw Failure("an einsum formula of " + std::to_string(inputs.size()) + " operands for " +
                   std::to_string(xs.size()));
   if (text.find("...") != std::string_view::npos) expand_ellipsis(inputs, output, xs);
-  if (!output) output = once(formula);
+  if (!output) output = letters_used_once(formula);
   std::map<char, int64_t> sizes;
   for (size_t i = 0; i < xs.size(); i++) {
     if (inputs[i].size() != size_t(xs[i].ndim()))
       throw Failure("einsum operand '" + inputs[i] + "' has " + std::to_string(xs[i].ndim()) + " axes");
-    xs[i] = take_traces(xs[i], inputs[i]);
+    xs[i] = take_diagonals(xs[i], inputs[i]);
     Ints shape = xs[i].shape();
     for (size_t j = 0; j < shape.size(); j++) {
       int64_t& size = sizes.try_emplace(inputs[i][j], shape[j]).first->second;

@@ -31,7 +31,7 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
 }
 
 // `first` and `last` may be None.
-Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
+Tensor join_edges(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
   Tensors parts;
   for (const Tensor& t : {first, x, last})
     if (t) parts.push_back(t);
@@ -39,7 +39,7 @@ Tensor joined(const Tensor& first, const Tensor& x, const Tensor& last, int64_t 
 }
 
 // Returns copies of the first and of the last element of an axis; None instead of 0 copies.
-std::pair<Tensor, Tensor> replicated(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
+std::pair<Tensor, Tensor> edge_copies(const Tensor& x, int64_t dim, int64_t before, int64_t after) {
   int64_t n = x.size(dim);
   auto copies = [&](int64_t i, int64_t count) {
     if (count <= 0) return Tensor();
@@ -58,12 +58,12 @@ Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   while (before > 0 || after > 0) {
     int64_t n = x.size(dim), first = std::min(before, n - 1), last = std::min(after, n - 1);
     if (n == 1) {
-      auto [left, right] = replicated(x, dim, before, after);
-      return joined(left, x, right, dim);
+      auto [left, right] = edge_copies(x, dim, before, after);
+      return join_edges(left, x, right, dim);
     }
     auto upto = [](int64_t v) { return v >= 0 ? std::optional(v) : std::nullopt; };
-    x = joined(first > 0 ? x.slice_axis(dim, {first, 0, -1}) : Tensor(), x,
-               last > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - last), -1}) : Tensor(), dim);
+    x = join_edges(first > 0 ? x.slice_axis(dim, {first, 0, -1}) : Tensor(), x,
+                   last > 0 ? x.slice_axis(dim, {upto(n - 2), upto(n - 2 - last), -1}) : Tensor(), dim);
     before -= first, after -= last;
   }
   return x;
@@ -95,8 +95,8 @@ Tensor Tensor::pad(const Padding& padding, Const value, std::string_view mode) c
       x = pad_reflected(x, int64_t(i), before, after);
       continue;
     }
-    auto [first, last] = replicated(x, int64_t(i), before, after);
-    x = joined(first, x, last, int64_t(i));
+    auto [first, last] = edge_copies(x, int64_t(i), before, after);
+    x = join_edges(first, x, last, int64_t(i));
   }
   if (!any_negative) return x;
   DimSpans kept;

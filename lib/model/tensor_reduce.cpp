@@ -9,17 +9,17 @@ namespace {
 
 Tensor detach(const Tensor& t) { return Tensor(t.graph().node(Op::DETACH, t.dtype(), t.uop())); }
 
-struct Softmax {
+struct SoftmaxParts {
   Tensor shifted, exps, total;
 };
-Softmax softmax_parts(const Tensor& x, int64_t axis) {
+SoftmaxParts softmax_parts(const Tensor& x, int64_t axis) {
   Tensor m = x - detach(x.max(Ints{axis}, true));
   Tensor e = m.exp();
   return {m, e, e.sum(Ints{axis}, true)};
 }
 
 // True where row + diagonal <= column.
-Tensor triangle(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
+Tensor triangle_mask(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
   return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
 }
 
@@ -69,11 +69,11 @@ Tensor Tensor::argmax(int64_t axis, bool keepdim) const {
 }
 
 Tensor Tensor::softmax(int64_t axis) const {
-  Softmax s = softmax_parts(*this, axis);
+  SoftmaxParts s = softmax_parts(*this, axis);
   return s.exps.div(s.total);
 }
 Tensor Tensor::log_softmax(int64_t axis) const {
-  Softmax s = softmax_parts(*this, axis);
+  SoftmaxParts s = softmax_parts(*this, axis);
   return s.shifted - s.total.log();
 }
 
@@ -104,10 +104,10 @@ Tensor Tensor::cumsum(int64_t axis) const {
 }
 
 Tensor Tensor::triu(int64_t diagonal) const {
-  return triangle(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like());
+  return triangle_mask(graph(), size(-2), size(-1), diagonal).where(*this, zeros_like());
 }
 Tensor Tensor::tril(int64_t diagonal) const {
-  return triangle(graph(), size(-2), size(-1), diagonal + 1).where(zeros_like(), *this);
+  return triangle_mask(graph(), size(-2), size(-1), diagonal + 1).where(zeros_like(), *this);
 }
 
 }  // namespace tgc

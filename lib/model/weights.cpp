@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxHeader = 100'000'000;  // bytes; the limit of the safetensors library
 
-onnx::Type type_of_name(const std::string& name) {
+onnx::Type safetensors_type(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
       {"BOOL", onnx::Type::Bool},     {"U8", onnx::Type::UInt8},   {"I8", onnx::Type::Int8},
       {"U16", onnx::Type::UInt16},    {"I16", onnx::Type::Int16},  {"U32", onnx::Type::UInt32},
@@ -42,7 +42,7 @@ json parse_header(std::string_view text) {
   return header;
 }
 
-std::vector<int64_t> integers(const json& j, const char* what) {
+std::vector<int64_t> parse_sizes(const json& j, const char* what) {
   if (!j.is_array()) throw Failure(std::string("its ") + what + " is not a list");
   std::vector<int64_t> out;
   for (const json& item : j) {
@@ -53,19 +53,19 @@ std::vector<int64_t> integers(const json& j, const char* what) {
   return out;
 }
 
-struct Placed {
+struct PlacedTensor {
   onnx::TensorProto tensor;
   size_t begin, end;  // in the data section, in bytes
 };
 
-Placed placed(const std::string& name, const json& entry, std::string_view data,
-              const std::shared_ptr<const onnx::Bytes>& file) {
+PlacedTensor parse_tensor_entry(const std::string& name, const json& entry, std::string_view data,
+                                const std::shared_ptr<const onnx::Bytes>& file) {
   for (const char* member : {"dtype", "shape", "data_offsets"})
     if (!entry.is_object() || !entry.contains(member)) throw Failure(std::string("it has no ") + member);
   if (!entry["dtype"].is_string()) throw Failure("its dtype is not a string");
-  onnx::TensorProto t{.name = name, .type = type_of_name(entry["dtype"].get<std::string>()),
-                      .dims = integers(entry["shape"], "shape"), .file = file};
-  auto offsets = integers(entry["data_offsets"], "data_offsets");
+  onnx::TensorProto t{.name = name, .type = safetensors_type(entry["dtype"].get<std::string>()),
+                      .dims = parse_sizes(entry["shape"], "shape"), .file = file};
+  auto offsets = parse_sizes(entry["data_offsets"], "data_offsets");
   if (offsets.size() != 2 || offsets[0] > offsets[1]) throw Failure("its data_offsets are not [begin, end]");
   auto begin = size_t(offsets[0]), end = size_t(offsets[1]);
   if (end > data.size())
@@ -88,22 +88,23 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
     throw Failure("its header should have " + std::to_string(length) + " bytes, the file has " +
                   std::to_string(all.size()) + " more");
   std::string_view data = all.substr(length);
-  std::vector<Placed> tensors;
+  std::vector<PlacedTensor> tensors;
   json header = parse_header(all.substr(0, length));
   for (auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     try {
-      tensors.push_back(placed(name, entry, data, file));
+      tensors.push_back(parse_tensor_entry(name, entry, data, file));
     } catch (Failure& f) {
       f.diag().message = "tensor '" + name + "': " + f.diag().message;
       throw Failure(f.diag());
     }
   }
-  auto place = [](const Placed& p) { return std::tie(p.begin, p.end, p.tensor.name); };
-  std::sort(tensors.begin(), tensors.end(), [&](const Placed& a, const Placed& b) { return place(a) < place(b); });
+  auto place = [](const PlacedTensor& p) { return std::tie(p.begin, p.end, p.tensor.name); };
+  std::sort(tensors.begin(), tensors.end(),
+            [&](const PlacedTensor& a, const PlacedTensor& b) { return place(a) < place(b); });
   size_t at = 0;
   std::vector<onnx::TensorProto> out;
-  for (Placed& t : tensors) {
+  for (PlacedTensor& t : tensors) {
     if (t.begin != at)
       throw Failure(
           "tensor '" + t.tensor.name + "' begins at " + std::to_string(t.begin) +
@@ -116,7 +117,7 @@ std::vector<onnx::TensorProto> parse_safetensors(const std::shared_ptr<const onn
   return out;
 }
 
-std::vector<onnx::TensorProto> weights_of(const Arrays& arrays) {
+std::vector<onnx::TensorProto> weights_from_arrays(const Arrays& arrays) {
   std::vector<onnx::TensorProto> out;
   for (const NamedArray& a : arrays) {
     auto bytes =
@@ -131,12 +132,12 @@ std::vector<onnx::TensorProto> weights_of(const Arrays& arrays) {
   return out;
 }
 
-std::string describe(onnx::Type type, const std::vector<int64_t>& dims) {
+std::string type_and_shape_text(onnx::Type type, const std::vector<int64_t>& dims) {
   return onnx::name_of(type) + " " + shape_text(dims);
 }
 
 // A symbolic size of the input matches any size.
-bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
+bool matches_input(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
   if (input.type.kind != onnx::TypeProto::Kind::Tensor || input.type.element_type != t.type) return false;
   if (!input.type.shape) return true;
   return std::equal(input.type.shape->begin(), input.type.shape->end(), t.dims.begin(), t.dims.end(),
@@ -144,27 +145,28 @@ bool fits(const onnx::ValueInfo& input, const onnx::TensorProto& t) {
 }
 
 // If several initializers or inputs have the same name, the first one counts.
-class Places {
+class WeightAssigner {
  public:
-  explicit Places(onnx::GraphProto& graph) : graph_(graph) {
+  explicit WeightAssigner(onnx::GraphProto& graph) : graph_(graph) {
     for (size_t i = 0; i < graph.initializers.size(); i++) initializers_.try_emplace(graph.initializers[i].name, i);
     for (size_t i = 0; i < graph.inputs.size(); i++) inputs_.try_emplace(graph.inputs[i].name, i);
   }
 
   // Returns an error text, or "".
-  std::string put(onnx::TensorProto&& weight) {
+  std::string assign_weight(onnx::TensorProto&& weight) {
     if (auto old = initializers_.find(weight.name); old != initializers_.end()) {
       onnx::TensorProto& initializer = graph_.initializers[old->second];
       if (initializer.type != weight.type || initializer.dims != weight.dims)
-        return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", the model's is " +
-               describe(initializer.type, initializer.dims);
+        return "'" + weight.name + "' is " + type_and_shape_text(weight.type, weight.dims) + ", the model's is " +
+               type_and_shape_text(initializer.type, initializer.dims);
       initializer = std::move(weight);
       return "";
     }
     auto input = inputs_.find(weight.name);
     if (input == inputs_.end()) return "the model has no initializer and no input '" + weight.name + "'";
-    if (!fits(graph_.inputs[input->second], weight))
-      return "'" + weight.name + "' is " + describe(weight.type, weight.dims) + ", which the model's input is not";
+    if (!matches_input(graph_.inputs[input->second], weight))
+      return "'" + weight.name + "' is " + type_and_shape_text(weight.type, weight.dims) +
+             ", which the model's input is not";
     initializers_.emplace(weight.name, graph_.initializers.size());
     graph_.initializers.push_back(std::move(weight));
     return "";
@@ -191,18 +193,18 @@ Result<std::vector<onnx::TensorProto>> read_weights(const std::string& path) {
   if (!head.starts_with("PK") && head != "\x93NUMPY") return read_safetensors(*bytes, path);
   auto arrays = read_arrays(path);
   if (!arrays) return arrays.diag();
-  auto out = catch_failures([&] { return weights_of(*arrays); });
+  auto out = catch_failures([&] { return weights_from_arrays(*arrays); });
   if (!out) out.diag().file = path;
   return out;
 }
 
 Status set_model_weights(onnx::ModelProto& model, std::vector<onnx::TensorProto> weights) {
   constexpr size_t kMostShown = 20;
-  Places places(model.graph);
+  WeightAssigner places(model.graph);
   std::string troubles;
   size_t count = 0;
   for (onnx::TensorProto& w : weights)
-    if (std::string text = places.put(std::move(w)); !text.empty() && ++count <= kMostShown)
+    if (std::string text = places.assign_weight(std::move(w)); !text.empty() && ++count <= kMostShown)
       troubles += (troubles.empty() ? "" : "\n  ") + text;
   if (count > kMostShown) troubles += "\n  and " + std::to_string(count - kMostShown) + " more";
   return troubles.empty() ? Status(Unit{})

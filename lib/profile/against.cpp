@@ -11,12 +11,12 @@
 namespace tgc::profile {
 namespace {
 
-using Side = ComparedInstruction::InstructionSide;
-using Code = std::vector<Side>;
+using InstructionSide = ComparedInstruction::InstructionSide;
+using ExecutedCode = std::vector<InstructionSide>;
 
-Code code_of_run(const Profile& p, size_t kernel, const ProgramListings::Listing& listing, const StallReport& stalls,
-                 double waves) {
-  Code out;
+ExecutedCode code_of_run(const Profile& p, size_t kernel, const ProgramListings::Listing& listing,
+                         const StallReport& stalls, double waves) {
+  ExecutedCode out;
   const auto times = times_of_kernel(p, kernel, stalls);
   for (uint32_t n = 0; n < times.size(); n++) {
     if (!times[n].num_executions) continue;
@@ -28,13 +28,13 @@ Code code_of_run(const Profile& p, size_t kernel, const ProgramListings::Listing
 }
 
 // Pairs code that is too long for align_code() by position.
-std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
-  auto texts = [](const Code& code) {
+std::vector<ComparedInstruction> align_instructions(const ExecutedCode& a, const ExecutedCode& b) {
+  auto texts = [](const ExecutedCode& code) {
     std::vector<std::string> out;
-    for (const Side& e : code) out.push_back(e.assembly);
+    for (const InstructionSide& e : code) out.push_back(e.assembly);
     return out;
   };
-  auto at = [](const Code& code, size_t n) { return n < code.size() ? std::optional(code[n]) : std::nullopt; };
+  auto at = [](const ExecutedCode& code, size_t n) { return n < code.size() ? std::optional(code[n]) : std::nullopt; };
   std::vector<ComparedInstruction> out;
   if (auto pairs = align_code(texts(a), texts(b))) {
     for (const AlignedPair& x : *pairs) out.push_back({at(a, x.a), at(b, x.b)});
@@ -44,7 +44,7 @@ std::vector<ComparedInstruction> align(const Code& a, const Code& b) {
   return out;
 }
 
-std::vector<std::pair<size_t, size_t>> pairs_of(const Profile& a, const Profile& b) {
+std::vector<std::pair<size_t, size_t>> matching_runs(const Profile& a, const Profile& b) {
   std::vector<std::pair<size_t, size_t>> out;
   auto only = [](const Profile& p) {
     return std::ranges::count(p.is_run_chosen, true) == 1
@@ -59,7 +59,7 @@ std::vector<std::pair<size_t, size_t>> pairs_of(const Profile& a, const Profile&
   return out;
 }
 
-std::string cycles_text(const std::optional<Side>& side) {
+std::string cycles_text(const std::optional<InstructionSide>& side) {
   return side ? formatted("%.1f", side->cycles_per_wave) : "-";
 }
 
@@ -68,43 +68,43 @@ std::string cycles_text(const std::optional<Side>& side) {
 std::vector<ComparedRun> compare_runs(const Profile& a, const Profile& b) {
   ProgramListings old_listings(a), new_listings(b);
   std::vector<ComparedRun> out;
-  for (auto [old_run, new_run] : pairs_of(a, b)) {
+  for (auto [old_run, new_run] : matching_runs(a, b)) {
     ComparedRun pair{.old_run = old_run, .new_run = new_run};
     auto code_of_kernel = [](const Profile& p, size_t run, ProgramListings& listings, auto& reasons, double& cycles) {
       const ProgramListings::Listing& listing = listings.find(run);
       const double waves = double(std::max<size_t>(figures_of_kernel(p, run, listing).num_followed_waves, 1));
       const StallReport stalls = stalls_of_kernel(p, run, listing);
       for (size_t r = 0; r < kNumStallReasons; r++) reasons[r] = double(stalls.times_by_reason[r].cycles) / waves;
-      Code code = code_of_run(p, run, listing, stalls, waves);
-      for (const Side& e : code) cycles += e.cycles_per_wave;
+      ExecutedCode code = code_of_run(p, run, listing, stalls, waves);
+      for (const InstructionSide& e : code) cycles += e.cycles_per_wave;
       return code;
     };
-    const Code before = code_of_kernel(a, old_run, old_listings, pair.old_reason_cycles, pair.old_cycles);
-    const Code after = code_of_kernel(b, new_run, new_listings, pair.new_reason_cycles, pair.new_cycles);
-    if (!before.empty() && !after.empty()) pair.instructions = align(before, after);
+    const ExecutedCode before = code_of_kernel(a, old_run, old_listings, pair.old_reason_cycles, pair.old_cycles);
+    const ExecutedCode after = code_of_kernel(b, new_run, new_listings, pair.new_reason_cycles, pair.new_cycles);
+    if (!before.empty() && !after.empty()) pair.instructions = align_instructions(before, after);
     out.push_back(std::move(pair));
   }
   return out;
 }
 
 std::vector<ComparedTime> compare_times(const Profile& a, const Profile& b) {
-  struct Mean {
+  struct TimeSum {
     double seconds = 0;
     size_t count = 0;
   };
-  std::map<std::string, std::pair<Mean, Mean>> means;
-  auto add = [&](const Profile& p, Mean std::pair<Mean, Mean>::* side) {
+  std::map<std::string, std::pair<TimeSum, TimeSum>> means;
+  auto add = [&](const Profile& p, TimeSum std::pair<TimeSum, TimeSum>::* side) {
     std::map<std::string_view, bool> is_program;
     for (const auto& program : p.trace.programs) is_program[program->name] = true;
     for (const RangeEvent& e : p.trace.range_events) {
       if (!is_program.contains(e.name)) continue;
-      Mean& m = means[e.name].*side;
+      TimeSum& m = means[e.name].*side;
       m.seconds += (e.end - e.begin) * 1e-6, m.count++;
     }
   };
-  add(a, &std::pair<Mean, Mean>::first), add(b, &std::pair<Mean, Mean>::second);
+  add(a, &std::pair<TimeSum, TimeSum>::first), add(b, &std::pair<TimeSum, TimeSum>::second);
   std::vector<ComparedTime> out;
-  auto mean = [](const Mean& m) { return m.count ? std::optional(m.seconds / double(m.count)) : std::nullopt; };
+  auto mean = [](const TimeSum& m) { return m.count ? std::optional(m.seconds / double(m.count)) : std::nullopt; };
   for (auto& [name, m] : means) out.push_back({name, mean(m.first), mean(m.second)});
   return out;
 }
@@ -167,7 +167,7 @@ std::string comparison_json(const Profile& a, const Profile& b) {
           for (const ComparedInstruction& x : pair.instructions)
             json.start_line().object([&] {
               json.member("kernel", b.trace.kernels[pair.new_run].name).member("asm", x.newest_side().assembly);
-              auto side = [&](std::string_view name, const std::optional<Side>& e) {
+              auto side = [&](std::string_view name, const std::optional<InstructionSide>& e) {
                 if (!e) return;
                 json.key(name).object([&] {
                   json.member("pc", e->address)

@@ -21,22 +21,24 @@ std::string_view register_class(std::string_view word) {
   return "";
 }
 
-size_t number_at(std::string_view text, size_t& at) {
+size_t parse_register_number(std::string_view text, size_t& at) {
   size_t out = 0;
   while (at < text.size() && is_digit(text[at]) && out < 1000) out = out * 10 + size_t(text[at++] - '0');
   return out;
 }
 
-class Numbers {
+class TextNumbering {
  public:
-  uint32_t of(const std::string& text) { return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second; }
+  uint32_t number_of_text(const std::string& text) {
+    return numbers_.try_emplace(text, uint32_t(numbers_.size())).first->second;
+  }
 
  private:
   std::unordered_map<std::string, uint32_t> numbers_;
 };
 
-struct Coded {
-  uint32_t text = 0, similar = 0;
+struct NumberedInstruction {
+  uint32_t text_number = 0, masked_text_number = 0;
 };
 
 }  // namespace
@@ -61,9 +63,9 @@ std::string mask_registers(std::string_view text) {
     } else if (word == "vcc") {
       out += "s[2]";
     } else if (end < text.size() && text[end] == '[' && (word == "v" || word == "s" || word == "a")) {
-      size_t from = end + 1, first = number_at(text, from);
+      size_t from = end + 1, first = parse_register_number(text, from);
       const bool is_range = from < text.size() && text[from] == ':';
-      size_t last = is_range ? number_at(text, ++from) : first;
+      size_t last = is_range ? parse_register_number(text, ++from) : first;
       out += std::string(word) + "[" + std::to_string(last - first + 1) + "]";
       at = std::min(text.find(']', from), text.size() - 1) + 1;
     } else {
@@ -74,25 +76,26 @@ std::string mask_registers(std::string_view text) {
 }
 
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b) {
-  Numbers texts, similars;
+  TextNumbering texts, similars;
   auto code = [&](std::span<const std::string> list) {
-    std::vector<Coded> out;
-    for (const std::string& text : list) out.push_back({texts.of(text), similars.of(mask_registers(text))});
+    std::vector<NumberedInstruction> out;
+    for (const std::string& text : list)
+      out.push_back({texts.number_of_text(text), similars.number_of_text(mask_registers(text))});
     return out;
   };
-  const std::vector<Coded> x = code(a), y = code(b);
+  const std::vector<NumberedInstruction> x = code(a), y = code(b);
   std::vector<AlignedPair> out, tail;
   size_t begin = 0, x_end = x.size(), y_end = y.size();
-  while (begin < x_end && begin < y_end && x[begin].text == y[begin].text)
+  while (begin < x_end && begin < y_end && x[begin].text_number == y[begin].text_number)
     out.push_back({begin, begin, true}), begin++;
-  while (x_end > begin && y_end > begin && x[x_end - 1].text == y[y_end - 1].text)
+  while (x_end > begin && y_end > begin && x[x_end - 1].text_number == y[y_end - 1].text_number)
     tail.push_back({--x_end, --y_end, true});
   const size_t rows = x_end - begin, columns = y_end - begin, width = columns + 1;
   if ((rows + 1) * width > kMostCells) return {};
   std::vector<uint32_t> best((rows + 1) * width);  // by row and column: the largest sum of scores from there on
   auto worth = [&](size_t i, size_t j) {
-    const Coded &p = x[begin + i], &q = y[begin + j];
-    return p.text == q.text ? kSame : p.similar == q.similar ? kSimilar : 0;
+    const NumberedInstruction &p = x[begin + i], &q = y[begin + j];
+    return p.text_number == q.text_number ? kSame : p.masked_text_number == q.masked_text_number ? kSimilar : 0;
   };
   for (size_t i = rows; i-- > 0;)
     for (size_t j = columns; j-- > 0;) {

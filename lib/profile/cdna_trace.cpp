@@ -18,17 +18,17 @@ constexpr uint32_t kPc = 7, kJumpOp = 12, kNext = 13, kMessage = 15, kReplay = 1
 constexpr uint32_t kImmediateKind = 32, kUnknownKind = 33;
 constexpr uint32_t kTrapCount = 64;                  // larger counts are those of trap handlers
 
-struct Issued {
+struct IssuedInstruction {
   int64_t time = 0;
   uint32_t kind = kUnknownKind;
 };
 struct Wave {
   bool is_open = false;
   int64_t begin = 0;
-  std::vector<Issued> list;
-  std::deque<size_t> unknown;  // indices in `list`, by age
+  std::vector<IssuedInstruction> issued;
+  std::deque<size_t> unknown_kinds;  // indices in `issued`, by age
 };
-struct Step {
+struct WaveEvent {
   int64_t time = 0;
   uint32_t wave = 0, instruction = 0;
   bool is_start = false;
@@ -47,7 +47,7 @@ InstructionUnit unit_of_kind(uint32_t kind) {
   }
 }
 
-bool fits(uint32_t kind, const CodeInstruction& i) {
+bool kind_fits_instruction(uint32_t kind, const CodeInstruction& i) {
   using Unit = InstructionUnit;
   if (kind == kUnknownKind) return !i.is_program_end_op;
   if (kind == kImmediateKind) return i.unit == Unit::Wait || i.unit == Unit::Barrier || i.unit == Unit::Other;
@@ -55,99 +55,100 @@ bool fits(uint32_t kind, const CodeInstruction& i) {
   return unit_of_kind(kind) == i.unit;
 }
 
-class CdnaFollower {
+class CdnaWaveFollower {
  public:
-  explicit CdnaFollower(const KernelCode& code) : code_(code) {}
+  explicit CdnaWaveFollower(const KernelCode& code) : code_(code) {}
 
-  void packet(const PacketView& p) {
+  void add_packet(const PacketView& p) {
     auto field = [&](uint32_t low, uint32_t bits) { return uint32_t(p.bits >> low & ((1u << bits) - 1)); };
     switch (p.row->packet) {
-      case Packet::CDNA_WAVESTART: case Packet::CDNA_WAVEEND: {
+      case PacketId::CDNA_WAVESTART: case PacketId::CDNA_WAVEEND: {
         const uint32_t sh = field(5, 1), cu = field(6, 4), wave = field(10, 4), simd = field(14, 2);
         if (sh || cu || simd || wave >= kWaves) return;
-        if (p.row->packet == Packet::CDNA_WAVEEND) return end(wave, p.time);
-        if (field(22, 7) > kTrapCount) return fail("a wave enters a trap handler");
+        if (p.row->packet == PacketId::CDNA_WAVEEND) return end_wave(wave, p.time);
+        if (field(22, 7) > kTrapCount) return set_error("a wave enters a trap handler");
         waves_[wave] = {.is_open = true, .begin = p.time};
         return;
       }
-      case Packet::CDNA_ISSUE:
+      case PacketId::CDNA_ISSUE:
         if (field(5, 2)) return;
         for (uint32_t n = 0; n < kWaves; n++) {
           const uint32_t state = field(kStateLow + 2 * n, 2);
           Wave& w = waves_[n];
           if (!w.is_open || (state != kIssued && state != kImmediate)) continue;
-          if (state == kIssued) w.unknown.push_back(w.list.size());
-          w.list.push_back({p.time, state == kIssued ? kUnknownKind : kImmediateKind});
+          if (state == kIssued) w.unknown_kinds.push_back(w.issued.size());
+          w.issued.push_back({p.time, state == kIssued ? kUnknownKind : kImmediateKind});
         }
         return;
-      case Packet::CDNA_INST: {
+      case PacketId::CDNA_INST: {
         const uint32_t wave = field(5, 4), simd = field(9, 2), kind = field(11, 5);
-        if (simd || wave >= kWaves || waves_[wave].unknown.empty()) return;
+        if (simd || wave >= kWaves || waves_[wave].unknown_kinds.empty()) return;
         Wave& w = waves_[wave];
-        if (kind >= kReplay && kind <= kLastReplay) return fail("an access to memory was repeated (XNACK)");
-        if (kind == kPc) return fail("a wave goes on at an address from a register");
-        w.list[w.unknown.front()].kind = kind;
-        w.unknown.pop_front();
+        if (kind >= kReplay && kind <= kLastReplay) return set_error("an access to memory was repeated (XNACK)");
+        if (kind == kPc) return set_error("a wave goes on at an address from a register");
+        w.issued[w.unknown_kinds.front()].kind = kind;
+        w.unknown_kinds.pop_front();
         return;
       }
       default: return;
     }
   }
 
-  std::string finish(const std::function<void(uint32_t, int64_t)>& start,
-                     const std::function<void(uint32_t, uint32_t, int64_t)>& issue) {
+  std::string replay_events(const std::function<void(uint32_t, int64_t)>& start,
+                            const std::function<void(uint32_t, uint32_t, int64_t)>& issue) {
     if (!error_.empty()) return error_;
-    std::ranges::stable_sort(steps_, {}, &Step::time);
-    for (const Step& s : steps_) s.is_start ? start(s.wave, s.time) : issue(s.wave, s.instruction, s.time);
+    std::ranges::stable_sort(wave_events_, {}, &WaveEvent::time);
+    for (const WaveEvent& s : wave_events_) s.is_start ? start(s.wave, s.time) : issue(s.wave, s.instruction, s.time);
     return "";
   }
 
  private:
-  void fail(std::string what) {
+  void set_error(std::string what) {
     if (error_.empty()) error_ = std::move(what);
   }
 
-  void end(uint32_t number, int64_t time) {
+  void end_wave(uint32_t number, int64_t time) {
     Wave w = std::move(waves_[number]);
     waves_[number] = {};
     if (!w.is_open || !error_.empty()) return;
-    steps_.push_back({w.begin, number, 0, true});
+    wave_events_.push_back({w.begin, number, 0, true});
     const auto& code = code_.instructions();
     uint32_t at = code.empty() ? KernelCode::kNoInstruction : 0;
     int64_t last = w.begin;
-    for (size_t k = 0; k < w.list.size(); k++) {
-      if (at == KernelCode::kNoInstruction) return fail("a wave leaves the code");
+    for (size_t k = 0; k < w.issued.size(); k++) {
+      if (at == KernelCode::kNoInstruction) return set_error("a wave leaves the code");
       // s_endpgm is issued, too: as a message, without a unit, or without an INST packet
-      const bool is_end_kind = w.list[k].kind == kMessage || w.list[k].kind >= kImmediateKind;
-      if (code[at].is_program_end_op && k + 1 == w.list.size() && is_end_kind) break;
-      if (!fits(w.list[k].kind, code[at])) {
+      const bool is_end_kind = w.issued[k].kind == kMessage || w.issued[k].kind >= kImmediateKind;
+      if (code[at].is_program_end_op && k + 1 == w.issued.size() && is_end_kind) break;
+      if (!kind_fits_instruction(w.issued[k].kind, code[at])) {
         // the INST packets of two instructions of a wave for different units may be swapped
         const uint32_t next = code[at].next_instruction;
-        const bool is_swapped = k + 1 < w.list.size() && next != KernelCode::kNoInstruction &&
-                                fits(w.list[k].kind, code[next]) && fits(w.list[k + 1].kind, code[at]);
+        const bool is_swapped = k + 1 < w.issued.size() && next != KernelCode::kNoInstruction &&
+                                kind_fits_instruction(w.issued[k].kind, code[next]) &&
+                                kind_fits_instruction(w.issued[k + 1].kind, code[at]);
         if (!is_swapped)
-          return fail(formatted("packet %zu of %zu of a wave, of kind %u, does not fit the instruction at %#x", k + 1,
-                                w.list.size(), w.list[k].kind, unsigned(code_.address_of(at))));
-        std::swap(w.list[k].kind, w.list[k + 1].kind);
+          return set_error(formatted("packet %zu of %zu of a wave, of kind %u, does not fit the instruction at %#x",
+                                     k + 1, w.issued.size(), w.issued[k].kind, unsigned(code_.address_of(at))));
+        std::swap(w.issued[k].kind, w.issued[k + 1].kind);
       }
-      last = std::max(last, w.list[k].time);
-      steps_.push_back({last, number, at, false});
+      last = std::max(last, w.issued[k].time);
+      wave_events_.push_back({last, number, at, false});
       // s_barrier is issued twice: when the wave arrives, and when it continues
-      const bool arrives = code[at].unit == InstructionUnit::Barrier && w.list[k].kind == kMessage;
-      if (arrives && k + 1 < w.list.size() && w.list[k + 1].kind == kImmediateKind) {
-        last = std::max(last, w.list[++k].time);
-        steps_.back().time = last;
+      const bool arrives = code[at].unit == InstructionUnit::Barrier && w.issued[k].kind == kMessage;
+      if (arrives && k + 1 < w.issued.size() && w.issued[k + 1].kind == kImmediateKind) {
+        last = std::max(last, w.issued[++k].time);
+        wave_events_.back().time = last;
       }
-      at = w.list[k].kind == kJumpOp ? code[at].jump_target : code[at].next_instruction;
+      at = w.issued[k].kind == kJumpOp ? code[at].jump_target : code[at].next_instruction;
     }
     if (at == KernelCode::kNoInstruction || !code[at].is_program_end_op)
-      return fail("a wave ends elsewhere than at s_endpgm");
-    steps_.push_back({std::max(last, time), number, at, false});
+      return set_error("a wave ends elsewhere than at s_endpgm");
+    wave_events_.push_back({std::max(last, time), number, at, false});
   }
 
   const KernelCode& code_;
   std::array<Wave, kWaves> waves_;
-  std::vector<Step> steps_;
+  std::vector<WaveEvent> wave_events_;
   std::string error_;
 };
 
@@ -156,9 +157,9 @@ class CdnaFollower {
 std::string follow_cdna_waves(std::span<const uint8_t> blob, const KernelCode& code,
                               const std::function<void(uint32_t, int64_t)>& start,
                               const std::function<void(uint32_t, uint32_t, int64_t)>& issue) {
-  CdnaFollower follower(code);
-  decode_sqtt(blob, [&](const PacketView& p) { follower.packet(p); });
-  return follower.finish(start, issue);
+  CdnaWaveFollower follower(code);
+  decode_sqtt(blob, [&](const PacketView& p) { follower.add_packet(p); });
+  return follower.replay_events(start, issue);
 }
 
 }  // namespace tgc::profile

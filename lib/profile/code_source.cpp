@@ -84,7 +84,7 @@ class SourceFinder {
       CodeSource& made = out_[run.program];
       if (!is_rdna(isa_of_arch(run.arch))) made.missing_reason = "tgc does not compile kernels for " + run.arch;
       else if (auto text = find_text(run.program->elf_bytes); !text) made.missing_reason = text.diag().message;
-      else wanted_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
+      else wanted_by_arch_[run.arch].push_back({run.program, *text, run.kernel, run.arch});
     }
   }
 
@@ -96,106 +96,108 @@ class SourceFinder {
         throw Failure(Diag{.message = "the kernels of the profile are for AMD's GPUs, not for " + name,
                            .expected = "a target such as AMD:LLVM:gfx1100"});
     }
-    for (auto& [arch, wanted] : wanted_) {
+    for (auto& [arch, wanted] : wanted_by_arch_) {
       std::vector<std::string> targets{session_.overrides.target};
       if (targets[0].empty()) targets = {"AMD:HIP:" + arch, "AMD:LLVM:" + arch};
       for (const std::string& target : targets) {
-        if (input_.empty()) take_own(wanted, target);
-        else take_input(wanted, target);
-        std::erase_if(wanted, [&](const Wanted& w) { return !out_[w.program].lines.empty(); });
+        if (input_.empty()) match_profile_asts(wanted, target);
+        else match_input(wanted, target);
+        std::erase_if(wanted, [&](const WantedProgram& w) { return !out_[w.program].lines.empty(); });
         if (wanted.empty()) break;
       }
-      for (Wanted& w : wanted) {
-        if (w.similar) take(std::move(*w.similar), out_[w.program]);
-        else out_[w.program].missing_reason = problem_of(w);
+      for (WantedProgram& w : wanted) {
+        if (w.similar_source) set_source(std::move(*w.similar_source), out_[w.program]);
+        else out_[w.program].missing_reason = missing_reason_of(w);
       }
     }
     return std::move(out_);
   }
 
  private:
-  struct Wanted {
+  struct WantedProgram {
     const GpuProgram* program;
     ElfSection text;
     std::string kernel;
     std::string arch;
-    std::string differs = {};
+    std::string mismatch_text = {};
     std::vector<ListedInstruction> listing = {};
-    std::optional<CodeSource> similar = {};
-    size_t pairs = 0;
+    std::optional<CodeSource> similar_source = {};
+    size_t num_matched = 0;
   };
 
-  void take_own(std::vector<Wanted>& wanted, const std::string& target) {
+  void match_profile_asts(std::vector<WantedProgram>& wanted, const std::string& target) {
     Session session = make_native_session(session_);
     std::set<std::string> names;
-    for (const Wanted& w : wanted) names.insert(w.kernel);
+    for (const WantedProgram& w : wanted) names.insert(w.kernel);
     for (const std::string& name : names) {
       auto status = catch_failures([&] {
-        take_graph(wanted, session, load_profile_ast(session, profile_.trace, name, target));
+        match_graph(wanted, session, load_profile_ast(session, profile_.trace, name, target));
         return Unit{};
       });
       if (!status) last_error_ = status.diag().text();
     }
   }
 
-  void take_input(std::vector<Wanted>& wanted, const std::string& target) {
+  void match_input(std::vector<WantedProgram>& wanted, const std::string& target) {
     Session session = make_native_session(session_);
     auto source = GraphSource::open(session, input_);
     for (;;) {
       auto in = source.value_or_throw().next_graph();
       if (!in.value_or_throw()) return;
       (*in)->info.target = target;
-      bool is_done = std::ranges::all_of(wanted, [&](const Wanted& w) { return !out_[w.program].lines.empty(); });
+      bool is_done =
+          std::ranges::all_of(wanted, [&](const WantedProgram& w) { return !out_[w.program].lines.empty(); });
       if (is_done || session_.is_cancelled()) return;
-      auto status = catch_failures([&] { return take_graph(wanted, session, std::move(**in)), Unit{}; });
+      auto status = catch_failures([&] { return match_graph(wanted, session, std::move(**in)), Unit{}; });
       if (!status) last_error_ = status.diag().text();
     }
   }
 
-  void take_graph(std::vector<Wanted>& wanted, const Session& session, InputGraph in) {
+  void match_graph(std::vector<WantedProgram>& wanted, const Session& session, InputGraph in) {
     const std::string shown = in.record ? InputName::parse(input_).display_name() + "#" + in.record->id
                               : input_.empty() ? "the AST that the profile has" : input_;
     // the recorded target may lack the processor, as in recordings of tinygrad 0.12.0
     if (in.record && (in.info.target + ":").starts_with(in.record->target + ":"))
-      take_recorded(wanted, *in.record, in.info.target, shown);
+      match_recorded_kernel(wanted, *in.record, in.info.target, shown);
     Compilation c = std::move(session.begin(std::move(in)).value_or_throw());
-    if (!c.is_tensor_graph()) return take_kernel(wanted, c, shown);
+    if (!c.is_tensor_graph()) return match_kernel(wanted, c, shown);
     for (size_t number : c.kernel_numbers()) {
       Compilation kernel = std::move(c.kernel(number).value_or_throw());
-      take_kernel(wanted, kernel, shown + ", kernel " + std::to_string(number));
+      match_kernel(wanted, kernel, shown + ", kernel " + std::to_string(number));
     }
   }
 
-  void take_recorded(std::vector<Wanted>& wanted, const GoldenRecord& record, const std::string& target,
-                     const std::string& shown) {
+  void match_recorded_kernel(std::vector<WantedProgram>& wanted, const GoldenRecord& record, const std::string& target,
+                             const std::string& shown) {
     if (!record.source || !record.program) return;
     const std::string& name = record.program->function_name;
     auto job = compile_job_for({.name = name, .function_name = name, .target = target, .text = *record.source});
-    if (job) compare(wanted, name, std::move(*job), {.input = shown, .target = target});
+    if (job) match_code(wanted, name, std::move(*job), {.input = shown, .target = target});
   }
 
-  void take_kernel(std::vector<Wanted>& wanted, Compilation& c, const std::string& shown) {
+  void match_kernel(std::vector<WantedProgram>& wanted, Compilation& c, const std::string& shown) {
     auto list = c.list();
     const ProgramInfo info = make_program_info(list.value_or_throw()).value_or_throw();
     const std::string& name = info.function_name;
-    seen_.insert(name);
-    if (std::ranges::none_of(wanted, [&](const Wanted& w) { return base_name(w.kernel) == base_name(name); })) return;
-    for (const Wanted& w : wanted)
+    compiled_names_.insert(name);
+    if (std::ranges::none_of(wanted, [&](const WantedProgram& w) { return base_name(w.kernel) == base_name(name); }))
+      return;
+    for (const WantedProgram& w : wanted)
       if (CodeSource& own = out_[w.program]; base_name(w.kernel) == base_name(name) && !own.kernel_work)
         if (auto work = catch_failures([&] { return work_of_kernel(c, shown); })) own.kernel_work = std::move(*work);
     auto map = make_source_map(c.target(), *list);
     CodeSource made{.input = shown, .target = c.target().name()};
     const uint32_t wave_size = is_rdna(isa_of_arch(c.target().arch)) ? 32 : 64;
     if (map) add_nodes(*map, *list, wave_size, made), made.opts = info.applied_opts.repr();
-    compare(wanted, name, std::move(c.make_compile_job().value_or_throw()), made);
+    match_code(wanted, name, std::move(c.make_compile_job().value_or_throw()), made);
   }
 
   // Takes a source for wanted kernels with the same code; for others, keeps the source with the most similar code.
-  void compare(std::vector<Wanted>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
+  void match_code(std::vector<WantedProgram>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.annotates_lines = true;
     std::string binary;
     std::vector<ListedInstruction> own;
-    for (Wanted& w : wanted) {
+    for (WantedProgram& w : wanted) {
       if (base_name(w.kernel) != base_name(name)) continue;
       if (binary.empty()) binary = compile(job, Artifact::Binary).value_or_throw();
       ElfSection text = find_text(binary).value_or_throw();
@@ -208,54 +210,55 @@ class SourceFinder {
       if (is_same) {
         for (const ListedInstruction& i : own)
           made.line_by_address[i.address - text.address + w.text.address] = {i.line};
-        take(std::move(made), out_[w.program]);
+        set_source(std::move(made), out_[w.program]);
         continue;
       }
       auto [byte, other] = std::ranges::mismatch(text.bytes, w.text.bytes);
-      w.differs += formatted("%s%s: %zu bytes instead of %zu, different from byte %zu on",
-                             w.differs.empty() ? "" : "; ", source.target.c_str(), text.bytes.size(),
-                             w.text.bytes.size(), size_t(byte - text.bytes.begin()));
+      w.mismatch_text += formatted("%s%s: %zu bytes instead of %zu, different from byte %zu on",
+                                   w.mismatch_text.empty() ? "" : "; ", source.target.c_str(), text.bytes.size(),
+                                   w.text.bytes.size(), size_t(byte - text.bytes.begin()));
       keep_if_similar(w, own, std::move(made));
     }
   }
 
-  static void take(CodeSource source, CodeSource& out) {
+  static void set_source(CodeSource source, CodeSource& out) {
     source.kernel_work = std::move(out.kernel_work);
     out = std::move(source);
   }
 
-  void keep_if_similar(Wanted& w, std::vector<ListedInstruction> own, CodeSource source) {
+  void keep_if_similar(WantedProgram& w, std::vector<ListedInstruction> own, CodeSource source) {
     if (w.listing.empty())
       for (auto& [address, text] : disassemble_program(*w.program, w.arch)) w.listing.push_back({address, text});
     constexpr auto is_padding = [](const ListedInstruction& i) { return i.text == "s_code_end"; };
     std::erase_if(w.listing, is_padding), std::erase_if(own, is_padding);
     AlignedLines made = align_lines(w.listing, own);
-    if (double(made.num_matched) < kLeastAligned * double(w.listing.size()) || made.num_matched <= w.pairs) return;
+    if (double(made.num_matched) < kLeastAligned * double(w.listing.size()) || made.num_matched <= w.num_matched)
+      return;
     for (size_t n = 0; n < w.listing.size(); n++)
       source.line_by_address[w.listing[n].address] = made.instruction_lines[n];
     const std::string compiler = compiler_of(w);
     source.difference_text = "clang " + std::string(llvm_version()) + " makes other code than " +
                      (compiler.empty() ? "that of the profile" : compiler) + made.difference_text;
-    w.pairs = made.num_matched, w.similar = std::move(source);
+    w.num_matched = made.num_matched, w.similar_source = std::move(source);
   }
 
-  std::string problem_of(const Wanted& w) const {
+  std::string missing_reason_of(const WantedProgram& w) const {
     const std::string input =
         input_.empty() ? "the profile's AST" : "'" + InputName::parse(input_).display_name() + "'";
-    if (w.differs.empty()) {
+    if (w.mismatch_text.empty()) {
       if (input_.empty() && !last_error_.empty()) return "tgc cannot compile " + input + ": " + last_error_;
       std::string names;
-      for (const std::string& name : seen_)
+      for (const std::string& name : compiled_names_)
         if (names.size() < 100) names += (names.empty() ? "" : ", ") + name;
       return input + " has no kernel '" + w.kernel + "'" + (names.empty() ? "" : ", but " + names) +
              (last_error_.empty() ? "" : "; " + last_error_);
     }
     return "the code that tgc compiles of " + input + " by clang " + std::string(llvm_version()) +
-           " is not the profile's (" + w.differs + ")" +
+           " is not the profile's (" + w.mismatch_text + ")" +
            (compiler_of(w).empty() ? "" : ", which was compiled by " + compiler_of(w));
   }
 
-  static std::string compiler_of(const Wanted& w) {
+  static std::string compiler_of(const WantedProgram& w) {
     auto comment = find_section(w.program->elf_bytes, ".comment");
     std::string text;
     for (char c : comment ? comment->bytes : std::string_view()) text += c ? c : '\n';
@@ -268,8 +271,8 @@ class SourceFinder {
   std::string input_;
   const Profile& profile_;
   CodeSources out_;
-  std::map<std::string, std::vector<Wanted>> wanted_;
-  std::set<std::string> seen_;
+  std::map<std::string, std::vector<WantedProgram>> wanted_by_arch_;
+  std::set<std::string> compiled_names_;
   std::string last_error_;
 };
 

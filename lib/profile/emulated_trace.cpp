@@ -20,36 +20,40 @@ constexpr uint64_t kLogBytes = uint64_t(1) << 30;  // only the part that is writ
 class PacketWriter {
  public:
   explicit PacketWriter(Isa isa) : is_rdna4_(isa == Isa::Rdna4) {
-    add(packet_type(Packet::LAYOUT_HEADER), is_rdna4_ ? 4 : 3, "layout", 0);
+    append_packet(packet_type(PacketId::LAYOUT_HEADER), is_rdna4_ ? 4 : 3, "layout", 0);
   }
-  void start(uint32_t wave) { add(of(Packet::WAVESTART, Packet::WAVESTART_RDNA4), wave); }
-  void end(uint32_t wave) { add(of(Packet::WAVEEND, Packet::WAVEEND_RDNA4), wave); }
-  void vector(uint32_t wave) { add(packet_type(Packet::VALUINST), wave); }
-  void immediate(uint32_t wave) { add(packet_type(Packet::IMMEDIATE), wave); }
-  void instruction(uint32_t wave, uint32_t op) {
-    const PacketType& type = of(Packet::INST, Packet::INST_RDNA4);
-    put(bits_of(type, wave, "wave", 1) | shifted(type, op, "op"), type.nibbles);
+  void start_wave(uint32_t wave) {
+    append_packet(packet_type_for(PacketId::WAVESTART, PacketId::WAVESTART_RDNA4), wave);
+  }
+  void end_wave(uint32_t wave) { append_packet(packet_type_for(PacketId::WAVEEND, PacketId::WAVEEND_RDNA4), wave); }
+  void write_vector(uint32_t wave) { append_packet(packet_type(PacketId::VALUINST), wave); }
+  void write_immediate(uint32_t wave) { append_packet(packet_type(PacketId::IMMEDIATE), wave); }
+  void write_instruction(uint32_t wave, uint32_t op) {
+    const PacketType& type = packet_type_for(PacketId::INST, PacketId::INST_RDNA4);
+    append_bits(packet_bits(type, wave, "wave", 1) | field_bits(type, op, "op"), type.nibbles);
   }
   // Appends 16 or 17 nibbles, because a decoder ignores packets that begin in the last 15 nibbles.
   std::string finish() {
-    put(0, 16 + nibbles_ % 2);
+    append_bits(0, 16 + nibbles_ % 2);
     return std::move(bytes_);
   }
 
  private:
-  const PacketType& of(Packet rdna3, Packet rdna4) const { return packet_type(is_rdna4_ ? rdna4 : rdna3); }
-  static uint64_t shifted(const PacketType& type, uint64_t value, std::string_view field) {
+  const PacketType& packet_type_for(PacketId rdna3, PacketId rdna4) const {
+    return packet_type(is_rdna4_ ? rdna4 : rdna3);
+  }
+  static uint64_t field_bits(const PacketType& type, uint64_t value, std::string_view field) {
     for (const PacketField& f : type.fields)
       if (f.name && f.name == field) return value << f.low;
     return 0;
   }
-  static uint64_t bits_of(const PacketType& type, uint64_t value, std::string_view field, uint64_t delta) {
-    return type.encoding | shifted(type, value, field) | (type.delta_bits ? delta << type.delta_low_bit : 0);
+  static uint64_t packet_bits(const PacketType& type, uint64_t value, std::string_view field, uint64_t delta) {
+    return type.encoding | field_bits(type, value, field) | (type.delta_bits ? delta << type.delta_low_bit : 0);
   }
-  void add(const PacketType& type, uint64_t value, std::string_view field = "wave", uint64_t delta = 1) {
-    put(bits_of(type, value, field, delta), type.nibbles);
+  void append_packet(const PacketType& type, uint64_t value, std::string_view field = "wave", uint64_t delta = 1) {
+    append_bits(packet_bits(type, value, field, delta), type.nibbles);
   }
-  void put(uint64_t bits, uint32_t nibbles) {
+  void append_bits(uint64_t bits, uint32_t nibbles) {
     for (uint32_t n = 0; n < nibbles; n++) {
       auto nibble = uint8_t(n < 16 ? bits >> 4 * n & 15 : 0);
       if (nibbles_++ % 2) bytes_.back() = char(uint8_t(bytes_.back()) | nibble << 4);
@@ -62,73 +66,84 @@ class PacketWriter {
   uint64_t nibbles_ = 0;
 };
 
-enum class Unit : uint8_t { Vector, Immediate, Scalar, ScalarMemory, Message, Load, Store, LocalLoad, LocalStore };
-Unit unit_of(uint32_t word) {
-  if (word >> 31 == 0) return Unit::Vector;
+enum class PacketKind : uint8_t {
+  Vector,
+  Immediate,
+  Scalar,
+  ScalarMemory,
+  Message,
+  Load,
+  Store,
+  LocalLoad,
+  LocalStore
+};
+PacketKind packet_kind(uint32_t word) {
+  if (word >> 31 == 0) return PacketKind::Vector;
   if (word >> 23 == 0b101111111) {  // SOPP
     uint32_t op = word >> 16 & 127;
-    return op == 54 || op == 55 ? Unit::Message : Unit::Immediate;  // s_sendmsg, s_sendmsghalt
+    return op == 54 || op == 55 ? PacketKind::Message : PacketKind::Immediate;  // s_sendmsg, s_sendmsghalt
   }
-  if (word >> 30 == 0b10) return Unit::Scalar;
+  if (word >> 30 == 0b10) return PacketKind::Scalar;
   switch (word >> 26) {
-    case 0b111101: return Unit::ScalarMemory;
-    case 0b110110: return (word >> 18 & 255) < 0x36 ? Unit::LocalStore : Unit::LocalLoad;  // 0x36: ds_load_b32
-    case 0b110111: return (word >> 18 & 127) >= 0x18 ? Unit::Store : Unit::Load;           // 0x18: global_store_b8
-    case 0b111011: return (word >> 14 & 255) >= 0x18 ? Unit::Store : Unit::Load;
-    default: return Unit::Vector;
+    case 0b111101: return PacketKind::ScalarMemory;
+    case 0b110110:
+      return (word >> 18 & 255) < 0x36 ? PacketKind::LocalStore : PacketKind::LocalLoad;  // 0x36: ds_load_b32
+    case 0b110111: return (word >> 18 & 127) >= 0x18 ? PacketKind::Store : PacketKind::Load;  // 0x18: global_store_b8
+    case 0b111011: return (word >> 14 & 255) >= 0x18 ? PacketKind::Store : PacketKind::Load;
+    default: return PacketKind::Vector;
   }
 }
 // RDNA3 and RDNA4 have the same numbers of these operations.
-uint32_t op_of(Unit unit) {
+uint32_t packet_op(PacketKind unit) {
   switch (unit) {
-    case Unit::ScalarMemory: return 0x1;
-    case Unit::Message: return 0x9;
-    case Unit::Load: return 0x21;
-    case Unit::Store: return 0x24;
-    case Unit::LocalLoad: return 0x29;
-    case Unit::LocalStore: return 0x2b;
+    case PacketKind::ScalarMemory: return 0x1;
+    case PacketKind::Message: return 0x9;
+    case PacketKind::Load: return 0x21;
+    case PacketKind::Store: return 0x24;
+    case PacketKind::LocalLoad: return 0x29;
+    case PacketKind::LocalStore: return 0x2b;
     default: return 0;
   }
 }
 
-class TraceMaker {
+class SqttTraceMaker {
  public:
-  TraceMaker(const ElfSection& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
+  SqttTraceMaker(const ElfSection& text, Isa isa, const KernelCode& code) : text_(text), code_(code), packets_(isa) {
     for (uint32_t n = 0; n < code.instructions().size(); n++) by_address_[code.address_of(n)] = n;
-    hits_.resize(code.instructions().size()), lane_sums_.resize(hits_.size());
-    at_.fill(kNoInstruction);
+    num_executions_.resize(code.instructions().size()), lane_sums_.resize(num_executions_.size());
+    next_instructions_.fill(kNoInstruction);
   }
 
-  void add(uint32_t event) {
+  void add_event(uint32_t event) {
     auto type = hip::TraceEvent(event >> (hip::kTraceAddressBits + hip::kTraceWaveBits));
     uint32_t wave = event >> hip::kTraceAddressBits & ((1u << hip::kTraceWaveBits) - 1);
     uint64_t address = uint64_t(event & ((1u << hip::kTraceAddressBits) - 1)) * 4;
     if (type == hip::TraceEvent::Started) {
-      packets_.start(wave);
-      at_[wave] = 0;
+      packets_.start_wave(wave);
+      next_instructions_[wave] = 0;
       return;
     }
-    if (type == hip::TraceEvent::ActiveLanes) return void(lanes_[wave] = uint32_t(address / 4));
+    if (type == hip::TraceEvent::ActiveLanes) return void(active_lanes_[wave] = uint32_t(address / 4));
     auto found = by_address_.find(address);
     if (found == by_address_.end()) throw Failure("an executed instruction is not in the kernel's code");
     // the emulator does not log instructions without an operation, such as waits
-    uint32_t& at = at_[wave];
+    uint32_t& at = next_instructions_[wave];
     while (at != found->second) {
       if (at == kNoInstruction || code_.instructions()[at].is_branch)
         throw Failure(formatted("a wave reaches %#x, where its code does not lead", unsigned(address)));
-      plain(wave, at);
+      write_packet(wave, at);
       at = code_.instructions()[at].next_instruction;
     }
     const CodeInstruction& i = code_.instructions()[at];
-    hits_[at]++, lane_sums_[at] += lanes_[wave];
+    num_executions_[at]++, lane_sums_[at] += active_lanes_[wave];
     if (type == hip::TraceEvent::Ended) {
-      packets_.end(wave);
+      packets_.end_wave(wave);
       at = kNoInstruction;
       return;
     }
     bool jumped = type == hip::TraceEvent::Jumped;
-    if (i.is_branch) packets_.instruction(wave, jumped ? InstructionMap::kJumpOp : InstructionMap::kJumpNotOp);
-    else plain(wave, at);
+    if (i.is_branch) packets_.write_instruction(wave, jumped ? InstructionMap::kJumpOp : InstructionMap::kJumpNotOp);
+    else write_packet(wave, at);
     at = jumped ? i.jump_target : i.next_instruction;
   }
 
@@ -137,11 +152,12 @@ class TraceMaker {
     std::string blob = packets_.finish();
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
     if (!s.error.empty()) throw Failure("the trace of the emulated GPU does not fit the code: " + s.error);
-    for (size_t n = 0; n < hits_.size(); n++)
-      if (hits_[n] && s.instructions[n].num_executions != hits_[n])
+    for (size_t n = 0; n < num_executions_.size(); n++)
+      if (num_executions_[n] && s.instructions[n].num_executions != num_executions_[n])
         throw Failure(formatted("the trace has %llu hits at %#x, but the emulated GPU executed it %llu times",
                                 static_cast<unsigned long long>(s.instructions[n].num_executions),
-                                unsigned(code_.address_of(uint32_t(n))), static_cast<unsigned long long>(hits_[n])));
+                                unsigned(code_.address_of(uint32_t(n))),
+                                static_cast<unsigned long long>(num_executions_[n])));
     return blob;
   }
 
@@ -155,48 +171,52 @@ class TraceMaker {
 
  private:
   static constexpr uint32_t kNoInstruction = KernelCode::kNoInstruction;
-  void plain(uint32_t wave, uint32_t n) {
+  void write_packet(uint32_t wave, uint32_t n) {
     const CodeInstruction& i = code_.instructions()[n];
     if (i.has_no_packet) return;
     uint32_t word = 0;
     std::memcpy(&word, text_.bytes.data() + i.offset, sizeof word);
-    Unit unit = unit_of(word);
-    if (unit == Unit::Vector) packets_.vector(wave);
-    else if (unit == Unit::Immediate) packets_.immediate(wave);
-    else packets_.instruction(wave, op_of(unit));
+    PacketKind unit = packet_kind(word);
+    if (unit == PacketKind::Vector) packets_.write_vector(wave);
+    else if (unit == PacketKind::Immediate) packets_.write_immediate(wave);
+    else packets_.write_instruction(wave, packet_op(unit));
   }
 
   ElfSection text_;
   const KernelCode& code_;
   PacketWriter packets_;
   std::map<uint64_t, uint32_t> by_address_;
-  std::vector<uint64_t> hits_, lane_sums_;
-  std::array<uint32_t, 32> lanes_{};
-  std::array<uint32_t, 32> at_;
+  std::vector<uint64_t> num_executions_, lane_sums_;
+  std::array<uint32_t, 32> active_lanes_{};
+  std::array<uint32_t, 32> next_instructions_;
 };
 
-class EventWriter {
+class ProfileEventWriter {
  public:
-  EventWriter() : out_("\x80\x04](") {}
-  // For each field, call text() with its name and then write the value; then call end().
-  EventWriter& begin(std::string_view module, std::string_view name) {
+  ProfileEventWriter() : out_("\x80\x04](") {}
+  // For each field, call text() with its name and then write the value; then call end_event().
+  ProfileEventWriter& begin_event(std::string_view module, std::string_view name) {
     text(module), text(name);
     out_ += "\x93)\x81}(";
     return *this;
   }
-  EventWriter& text(std::string_view s) { return out_ += 'X', number_of(s.size(), 4), out_.append(s), *this; }
-  EventWriter& bytes(std::string_view s) { return out_ += '\x8e', number_of(s.size(), 8), out_.append(s), *this; }
-  EventWriter& number(uint64_t n) { return out_ += "\x8a\x08", number_of(n, 8), *this; }
-  EventWriter& truth() { return out_ += '\x88', *this; }
-  EventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
+  ProfileEventWriter& text(std::string_view s) {
+    return out_ += 'X', append_integer(s.size(), 4), out_.append(s), *this;
+  }
+  ProfileEventWriter& bytes(std::string_view s) {
+    return out_ += '\x8e', append_integer(s.size(), 8), out_.append(s), *this;
+  }
+  ProfileEventWriter& number(uint64_t n) { return out_ += "\x8a\x08", append_integer(n, 8), *this; }
+  ProfileEventWriter& true_value() { return out_ += '\x88', *this; }
+  ProfileEventWriter& dict(std::string_view key, uint64_t value, std::string_view other, std::string_view word) {
     out_ += "}(";
     return text(key), number(value), text(other), text(word), out_ += 'u', *this;
   }
-  void end() { out_ += "ub"; }
+  void end_event() { out_ += "ub"; }
   std::string finish() { return std::move(out_ += "e."); }
 
  private:
-  void number_of(uint64_t n, int bytes) {
+  void append_integer(uint64_t n, int bytes) {
     for (int i = 0; i < bytes; i++) out_ += char(n >> 8 * i & 255);
   }
   std::string out_;
@@ -220,7 +240,7 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
                               static_cast<unsigned long long>(log.capacity_bytes)));
     std::map<uint64_t, std::string_view> modules;
     std::map<std::string, uint64_t> tags;
-    EventWriter events;
+    ProfileEventWriter events;
     bool has_device = false;
     uint64_t launches = 0;
     for (uint64_t at = 0; at + sizeof(hip::TraceRecord) <= log.used_bytes;) {
@@ -240,27 +260,33 @@ Result<std::string> profile_of_log(const hip::TraceLog& log) {
       if (!is_rdna(isa)) throw Failure("profiles of an emulated " + std::string(arch) + " are not supported");
       ElfSection section = find_text(modules[record.number]).value_or_throw();
       KernelCode code = KernelCode::read(section, isa).value_or_throw();
-      TraceMaker trace(section, isa, code);
+      SqttTraceMaker trace(section, isa, code);
       for (uint64_t n = 0; n < record.num_events; n++) {
         uint32_t event;
         std::memcpy(&event, first_event + 4 * n, sizeof event);
-        trace.add(event);
+        trace.add_event(event);
       }
       std::string blob = trace.finish();
       if (!std::exchange(has_device, true)) {
-        events.begin("tinygrad.device", "ProfileDeviceEvent").text("device").text("AMD").text("tdiff").number(0);
+        events.begin_event("tinygrad.device", "ProfileDeviceEvent").text("device").text("AMD").text("tdiff").number(0);
         events.text("props").dict("gfx_target_version", target_version(arch), "emulator",
-                                  "tgc " + std::string(tgc_version())).end();
+                                  "tgc " + std::string(tgc_version())).end_event();
       }
       auto [tag, is_new] = tags.try_emplace(name, tags.size());
       if (is_new) {
-        events.begin("tinygrad.device", "ProfileProgramEvent").text("device").text("AMD").text("name").text(name);
-        events.text("lib").bytes(modules[record.number]).text("base").number(0).text("tag").number(tag->second).end();
+        events.begin_event("tinygrad.device", "ProfileProgramEvent").text("device").text("AMD").text("name").text(name);
+        events.text("lib")
+            .bytes(modules[record.number])
+            .text("base")
+            .number(0)
+            .text("tag")
+            .number(tag->second)
+            .end_event();
       }
-      events.begin("tinygrad.runtime.ops_amd", "ProfileSQTTEvent").text("device").text("AMD").text("kern");
-      events.number(tag->second).text("se").number(0).text("blob").bytes(blob).text("itrace").truth();
+      events.begin_event("tinygrad.runtime.ops_amd", "ProfileSQTTEvent").text("device").text("AMD").text("kern");
+      events.number(tag->second).text("se").number(0).text("blob").bytes(blob).text("itrace").true_value();
       events.text("active_lanes").bytes(trace.active_lanes());
-      events.text("exec_tag").number(++launches).end();
+      events.text("exec_tag").number(++launches).end_event();
     }
     if (!launches)
       throw Failure(Diag{.message = "no kernel ran on the emulated AMD GPU", .expected = "--emulate and --device=AMD"});

@@ -22,98 +22,100 @@ enum Effect : uint32_t {
   kMoreThreads = 1, kFewerThreads = 2, kMoreUnroll = 4, kLessUnroll = 8, kLargerGroups = 16, kSmallerGroups = 32
 };
 constexpr uint32_t kIncreases = kMoreThreads | kMoreUnroll | kLargerGroups;
-uint32_t opposite(uint32_t effects) { return (effects & kIncreases) << 1 | (effects >> 1 & kIncreases); }
+uint32_t opposite_effects(uint32_t effects) { return (effects & kIncreases) << 1 | (effects >> 1 & kIncreases); }
 
-struct Way {
+struct ProposedChange {
   std::string text;
   uint32_t effects = 0;
 };
 
-struct Candidate {
+struct HintCandidate {
   SpeedHint hint;
-  std::string aim;  // what all ways have in common; may be empty
-  std::vector<Way> ways;
+  std::string aim;  // what all changes have in common; may be empty
+  std::vector<ProposedChange> changes;
   uint32_t line = 0;  // of the hint's access; 0: none
 };
-void sort_by_gain(std::vector<Candidate>& list) {
-  std::ranges::stable_sort(list, std::greater(), [](const Candidate& c) { return c.hint.max_time_share; });
+void sort_by_gain(std::vector<HintCandidate>& list) {
+  std::ranges::stable_sort(list, std::greater(), [](const HintCandidate& c) { return c.hint.max_time_share; });
 }
 
 class HintFinder {
  public:
   HintFinder(const Profile& p, size_t kernel, const ProgramListings::Listing& listing, const StallReport& stalls)
-      : p_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
+      : profile_(p), kernel_(kernel), run_(p.trace.kernels[kernel]), listing_(listing), stalls_(stalls),
         figures_(figures_of_kernel(p, kernel, listing)), times_(p.instructions_of_kernel(kernel)) {
-    all_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
+    total_cycles_ = double(std::max<uint64_t>(stalls.total_cycles, 1));
     if (run_.program) resources_ = program_resources(*run_.program, run_.arch);
-    for (const InstructionTimes& t : times_) hits_ += double(t.num_executions);
+    for (const InstructionTimes& t : times_) num_executions_ += double(t.num_executions);
     if (const CodeSource* source = p.source_of_kernel(kernel); source && source->opts) {
       has_upcast_ = source->opts->find("OptOps.UPCAST") != std::string::npos;
       has_unroll_ = source->opts->find("OptOps.UNROLL") != std::string::npos;
     }
     has_reduction_ = !run_.kernel.starts_with("E_");
-    if (has_upcast_) less_code_.push_back({"UPCAST less", kMoreThreads});
-    if (has_unroll_) less_code_.push_back({"UNROLL less", kLessUnroll});
+    if (has_upcast_) changes_for_less_code_.push_back({"UPCAST less", kMoreThreads});
+    if (has_unroll_) changes_for_less_code_.push_back({"UNROLL less", kLessUnroll});
   }
 
   std::vector<SpeedHint> find() {
     if (!stalls_.instructions.empty()) {
-      add_waves();
+      add_occupancy();
       add_short_waves();
-      add_lanes();
+      add_idle_lanes();
       add_divergence();
-      add_accesses();
-      add_repeats();
+      add_memory_accesses();
+      add_repeated_loads();
       add_spills();
       add_imbalance();
-      add_reasons();
-      add_wait();
+      add_stall_reasons();
+      add_longest_wait();
     }
     add_counters();
-    return weighed();
+    return ranked_hints();
   }
 
  private:
-  void add(std::string id, double gain, std::string measured, std::string aim, std::vector<Way> ways = {}) {
-    if (ways.empty()) ways = {{std::exchange(aim, "")}};
-    out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(ways)});
+  void add_hint(std::string id, double gain, std::string measured, std::string aim,
+                std::vector<ProposedChange> changes = {}) {
+    if (changes.empty()) changes = {{std::exchange(aim, "")}};
+    out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(changes)});
   }
 
-  // Returns the hints by descending gain. Leaves out those with little gain, the ways that contradict a hint with a
-  // larger gain, the hints without a way, and "wait" if an earlier hint is about the same source line.
-  std::vector<SpeedHint> weighed() {
-    std::erase_if(out_, [](const Candidate& c) { return c.hint.max_time_share < kLeastGain; });
+  // Returns the hints by descending gain. Leaves out those with little gain, the changes that contradict a hint with a
+  // larger gain, the hints without a change, and "wait" if an earlier hint is about the same source line.
+  std::vector<SpeedHint> ranked_hints() {
+    std::erase_if(out_, [](const HintCandidate& c) { return c.hint.max_time_share < kLeastGain; });
     sort_by_gain(out_);
     std::vector<SpeedHint> speed_hints;
     std::set<uint32_t> lines;
     uint32_t excluded = 0;
-    for (Candidate& c : out_) {
-      std::erase_if(c.ways, [&](const Way& w) { return w.effects & excluded; });
-      if (c.ways.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
+    for (HintCandidate& c : out_) {
+      std::erase_if(c.changes, [&](const ProposedChange& w) { return w.effects & excluded; });
+      if (c.changes.empty() || (c.line && !lines.insert(c.line).second && c.hint.id == "wait")) continue;
       c.hint.advice_text = c.aim;
-      for (size_t n = 0; n < c.ways.size(); n++) {
-        c.hint.advice_text += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.ways[n].text;
-        excluded |= opposite(c.ways[n].effects);
+      for (size_t n = 0; n < c.changes.size(); n++) {
+        c.hint.advice_text += (n ? "; or " : c.aim.empty() ? "" : ": ") + c.changes[n].text;
+        excluded |= opposite_effects(c.changes[n].effects);
       }
       speed_hints.push_back(std::move(c.hint));
     }
     return speed_hints;
   }
-  double idle_of(StallReason reason) const {
-    return double(stalls_.times_by_reason[size_t(reason)].idle_cycles) / all_;
+  double idle_share_of(StallReason reason) const {
+    return double(stalls_.times_by_reason[size_t(reason)].idle_cycles) / total_cycles_;
   }
   double time_share_of(StallReason reason) const {
-    return double(stalls_.times_by_reason[size_t(reason)].cycles) / all_;
+    return double(stalls_.times_by_reason[size_t(reason)].cycles) / total_cycles_;
   }
-  std::string place(uint32_t n) const {
-    return "'" + instruction_text(p_, kernel_, n, listing_) + "' (" + instruction_location(p_, kernel_, n) + ")";
+  std::string describe_instruction(uint32_t n) const {
+    return "'" + instruction_text(profile_, kernel_, n, listing_) + "' (" + instruction_location(profile_, kernel_, n) +
+           ")";
   }
 
-  void add_waves() {
+  void add_occupancy() {
     double hideable = 0;
     for (StallReason r : {StallReason::Memory, StallReason::Lds, StallReason::ScalarMemory, StallReason::Dependency,
                           StallReason::Fetch})
-      hideable += idle_of(r);
+      hideable += idle_share_of(r);
     const auto fitting = fitting_waves(run_);
     auto processor = find_amd_processor(run_.arch);
     if (!fitting || !processor || !stalls_.num_resident_waves) return;
@@ -122,15 +124,15 @@ class HintFinder {
     if (now < fitting->num_resident_waves) {
       const DevicePeakRates* device = find_device_peak(run_.arch);
       std::string launched =
-          counted(figures_.num_waves, "wave") + (figures_.num_waves == 1 ? " was" : " were") + " launched";
+          count_text(figures_.num_waves, "wave") + (figures_.num_waves == 1 ? " was" : " were") + " launched";
       if (device && device->num_simds)
         launched +=
             formatted(" for %u SIMDs (%s), which hold %.0f", device->num_simds, std::string(device->card_name).c_str(),
                       double(device->num_simds) * fitting->num_resident_waves);
-      add("few-waves", hideable * (1 - now / fitting->num_resident_waves),
-          formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now), fitting->num_resident_waves,
-                    launched.c_str(), idle.c_str()),
-          "", more_threads());
+      add_hint("few-waves", hideable * (1 - now / fitting->num_resident_waves),
+               formatted("a SIMD has at most %u of %u waves at a time: %s; %s", unsigned(now),
+                         fitting->num_resident_waves, launched.c_str(), idle.c_str()),
+               "", changes_for_more_threads());
     }
     if (fitting->num_resident_waves < most) {
       const std::string limiter(fitting->limiting_resource);
@@ -139,25 +141,25 @@ class HintFinder {
           by_registers ? formatted("%u vector registers of each lane", *resources_->num_vector_registers)
           : by_memory  ? formatted("%u bytes of local memory of each work group", resources_->shared_bytes.value_or(0))
                        : limiter;
-      add(by_registers ? "registers"
-          : by_memory  ? "local-memory"
+      add_hint(by_registers ? "registers"
+               : by_memory  ? "local-memory"
                        : "group-size",
-          now < fitting->num_resident_waves ? 0 : hideable * (1 - fitting->num_resident_waves / most),
-          formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->num_resident_waves, most,
-                    idle.c_str()),
-          by_registers ? "use fewer registers in each lane"
-          : by_memory  ? "use less local memory"
+               now < fitting->num_resident_waves ? 0 : hideable * (1 - fitting->num_resident_waves / most),
+               formatted("%s let %u of %.0f waves on a SIMD; %s", amount.c_str(), fitting->num_resident_waves, most,
+                         idle.c_str()),
+               by_registers ? "use fewer registers in each lane"
+               : by_memory  ? "use less local memory"
                        : "use work groups of another size",
-          by_registers ? less_code_
-          : by_memory  ? std::vector<Way>{{"a smaller GROUP or LOCAL", kSmallerGroups}}
-                       : std::vector<Way>{{"Opt(OptOps.LOCAL, ..)"}});
+               by_registers ? changes_for_less_code_
+               : by_memory  ? std::vector<ProposedChange>{{"a smaller GROUP or LOCAL", kSmallerGroups}}
+                       : std::vector<ProposedChange>{{"Opt(OptOps.LOCAL, ..)"}});
     }
   }
 
-  std::vector<Way> more_threads() const {
+  std::vector<ProposedChange> changes_for_more_threads() const {
     std::string opts = has_upcast_ ? "UPCAST less" : "";
     if (has_reduction_) opts += (opts.empty() ? "" : ", or ") + std::string("Opt(OptOps.GROUP, ..) for a reduction");
-    std::vector<Way> out;
+    std::vector<ProposedChange> out;
     if (!opts.empty()) out.push_back({"start more threads: " + opts, kMoreThreads});
     out.push_back({"fuse a kernel that is too small for the GPU, or run several at once"});
     return out;
@@ -168,47 +170,49 @@ class HintFinder {
     for (uint32_t n = 0; n < stalls_.roles.size(); n++)
       if (stalls_.roles[n].unit == InstructionUnit::ScalarMemory &&
           double(times_[n].num_executions) <= double(figures_.num_followed_waves))
-        arguments += double(stalls_.instructions[n].waits_for_result.idle_cycles) / all_;
+        arguments += double(stalls_.instructions[n].waits_for_result.idle_cycles) / total_cycles_;
     const double start = time_share_of(StallReason::StartUp), share = start + arguments;
     if (!figures_.num_followed_waves) return;
-    add("short-waves", share * 0.75,  // a quarter of this time remains with four elements for each thread
+    add_hint(
+        "short-waves", share * 0.75,  // a quarter of this time remains with four elements for each thread
         formatted("a wave issues %.0f instructions, and %.0f%% of its time goes for its start (%.0f%%) and for loading "
                   "the kernel's arguments (%.0f%%)",
-                  hits_ / double(figures_.num_followed_waves), share * 100, start * 100, arguments * 100),
+                  num_executions_ / double(figures_.num_followed_waves), share * 100, start * 100, arguments * 100),
         "",
         {{"give each thread more elements, such as Opt(OptOps.UPCAST, 0, 4)", kFewerThreads},
          {"fuse the kernel with its neighbours"}});
   }
 
-  void add_lanes() {
+  void add_idle_lanes() {
     if (!figures_.num_wave_lanes || figures_.max_active_lanes >= figures_.num_wave_lanes) return;
     const double unused = 1 - double(figures_.max_active_lanes) / figures_.num_wave_lanes;
-    add("idle-lanes", unused * (figures_.num_waves > 1 ? 0.9 : 0.1),
-        formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
-                  figures_.max_active_lanes, figures_.num_wave_lanes - figures_.max_active_lanes,
-                  figures_.num_wave_lanes, figures_.num_waves),
-        formatted("use work groups of a multiple of %u threads", figures_.num_wave_lanes),
-        {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.num_wave_lanes), kLargerGroups}});
+    add_hint("idle-lanes", unused * (figures_.num_waves > 1 ? 0.9 : 0.1),
+             formatted("a work group has %u threads, so that %u of the %u lanes of each of its waves (%zu) do nothing",
+                       figures_.max_active_lanes, figures_.num_wave_lanes - figures_.max_active_lanes,
+                       figures_.num_wave_lanes, figures_.num_waves),
+             formatted("use work groups of a multiple of %u threads", figures_.num_wave_lanes),
+             {{formatted("Opt(OptOps.LOCAL, .., %u)", figures_.num_wave_lanes), kLargerGroups}});
   }
 
   void add_divergence() {
-    const auto active = p_.active_lanes_of_kernel(kernel_);
+    const auto active = profile_.active_lanes_of_kernel(kernel_);
     double lost = 0, most = 0;
     uint32_t worst = 0;
     for (uint32_t n = 0; n < active.size(); n++) {
-      const auto text = listing_.find(p_.code_of_kernel(kernel_)->address_of(n));
+      const auto text = listing_.find(profile_.code_of_kernel(kernel_)->address_of(n));
       if (!times_[n].num_executions || text == listing_.end() || !runs_in_lanes(text->second)) continue;
       StallTime time{times_[n].num_executions, 0};
       for (const StallTime& t : stalls_.instructions[n].times_by_reason) time += t;
       const double unused = 1 - double(active[n]) / double(times_[n].num_executions) / figures_.max_active_lanes;
-      const double cost = unused * double(time.cycles) / all_;
+      const double cost = unused * double(time.cycles) / total_cycles_;
       lost += cost;
       if (cost > most) most = cost, worst = n;
     }
     if (lost <= 0) return;
-    add("divergence", lost,
+    add_hint(
+        "divergence", lost,
         formatted("vector instructions run in %.1f of the wave's %u lanes on average, and %s in %.1f",
-                  figures_.active_lanes.value_or(0), figures_.max_active_lanes, place(worst).c_str(),
+                  figures_.active_lanes.value_or(0), figures_.max_active_lanes, describe_instruction(worst).c_str(),
                   double(active[worst]) / double(times_[worst].num_executions)),
         "let neighbouring threads take the same branch, or give the work of the missing lanes to whole waves");
   }
@@ -216,38 +220,38 @@ class HintFinder {
   struct LineTime {
     double share = 0;  // of the waves' time, with waits for results
     uint64_t hits = 0;
-    uint32_t bytes = 0, places = 1;  // of the widest access; `bytes` at each of `places` addresses
+    uint32_t bytes = 0, num_addresses = 1;  // of the widest access; `bytes` at each of `num_addresses` addresses
     std::set<std::string> mnemonics;
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
     LineTime out;
-    const CodeSource* source = p_.source_of_kernel(kernel_);
+    const CodeSource* source = profile_.source_of_kernel(kernel_);
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != unit || role.is_store != is_store || role.is_scratch || !times_[n].num_executions) continue;
-      if (source->line_at_address(p_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
+      if (source->line_at_address(profile_.code_of_kernel(kernel_)->address_of(n)) != line) continue;
       StallTime t = stalls_.instructions[n].waits_for_result;
       for (const StallTime& own : stalls_.instructions[n].times_by_reason) t += own;
-      out.share += double(t.cycles) / all_, out.hits += times_[n].num_executions;
-      if (role.lane_bytes > out.bytes * out.places)
-        out.bytes = role.lane_bytes / role.num_addresses, out.places = role.num_addresses;
-      const std::string text = instruction_text(p_, kernel_, n, listing_);
+      out.share += double(t.cycles) / total_cycles_, out.hits += times_[n].num_executions;
+      if (role.lane_bytes > out.bytes * out.num_addresses)
+        out.bytes = role.lane_bytes / role.num_addresses, out.num_addresses = role.num_addresses;
+      const std::string text = instruction_text(profile_, kernel_, n, listing_);
       out.mnemonics.insert(text.substr(0, text.find(' ')));
     }
     return out;
   }
 
-  void add_accesses() {
-    const CodeSource* source = p_.source_of_kernel(kernel_);
+  void add_memory_accesses() {
+    const CodeSource* source = profile_.source_of_kernel(kernel_);
     if (!source) return;
-    std::vector<Candidate> far, banks, narrow;
+    std::vector<HintCandidate> far, banks, narrow;
     for (const MemoryAccess& a : source->accesses) {
       const bool is_store = a.node.op == "STORE";
       const LineTime t = line_time(a.line, a.lane_access ? InstructionUnit::Memory : InstructionUnit::Lds, is_store);
       if (!t.hits) continue;
       const auto far_lines = a.lane_access ? std::optional(merged_access(*a.lane_access, t.bytes)) : std::nullopt;
       const auto conflicts =
-          a.bank_access ? std::optional(merged_access(*a.bank_access, t.bytes, t.places)) : std::nullopt;
+          a.bank_access ? std::optional(merged_access(*a.bank_access, t.bytes, t.num_addresses)) : std::nullopt;
       const uint32_t bytes = far_lines ? far_lines->lane_bytes : conflicts->lane_bytes;
       const uint32_t lanes = far_lines ? far_lines->num_lanes : conflicts->num_lanes;
       std::string by;
@@ -255,9 +259,9 @@ class HintFinder {
       const std::string node =
           formatted("%zu %s (line %u, by %s) %s %u bytes for each of %u lanes", a.node.list_index, a.node.op.c_str(),
                     a.line, by.c_str(), is_store ? "stores" : "loads", bytes, lanes);
-      auto add_to = [&](std::vector<Candidate>& list, const char* id, double gain, std::string measured,
-                        std::string aim, std::vector<Way> ways) {
-        list.push_back({{id, gain, std::move(measured), ""}, std::move(aim), std::move(ways), a.line});
+      auto add_to = [&](std::vector<HintCandidate>& list, const char* id, double gain, std::string measured,
+                        std::string aim, std::vector<ProposedChange> changes) {
+        list.push_back({{id, gain, std::move(measured), ""}, std::move(aim), std::move(changes), a.line});
       };
       const std::string time = formatted("%llu executions, with %.0f%% of the waves' time",
                                          static_cast<unsigned long long>(t.hits), t.share * 100);
@@ -284,29 +288,30 @@ class HintFinder {
                          "memory; %s",
                          node.c_str(), conflicts->access_cycles, conflicts->fewest_cycles, time.c_str()),
                "",
-               {{formatted("pad the rows of the local buffer by %u bytes", std::max(4u, bytes / t.places))},
+               {{formatted("pad the rows of the local buffer by %u bytes", std::max(4u, bytes / t.num_addresses))},
                 {"let neighbouring lanes access neighbouring elements of it"}});
     }
-    for (std::vector<Candidate>* list : {&far, &banks, &narrow}) {
+    for (std::vector<HintCandidate>* list : {&far, &banks, &narrow}) {
       sort_by_gain(*list);
       list->resize(std::min(list->size(), kMostAccesses));
       std::ranges::move(*list, std::back_inserter(out_));
     }
   }
 
-  void add_repeats() {
+  void add_repeated_loads() {
     if (!figures_.kernel_work || figures_.kernel_work->bytes_read <= 0 || !figures_.num_followed_waves) return;
     double loaded = 0, time = 0;
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       const InstructionRole& role = stalls_.roles[n];
       if (role.unit != InstructionUnit::Memory || role.is_store || role.is_scratch) continue;
       loaded += double(times_[n].num_executions) * role.lane_bytes * figures_.max_active_lanes;
-      time += double(stalls_.instructions[n].waits_for_result.cycles) / all_;
+      time += double(stalls_.instructions[n].waits_for_result.cycles) / total_cycles_;
     }
     loaded *= double(figures_.num_waves) / double(figures_.num_followed_waves);
     const double repeats = loaded / figures_.kernel_work->bytes_read;
     if (repeats < kManyRepeats) return;
-    add("repeated-loads", time * (1 - 1 / repeats) * kOverlap,
+    add_hint(
+        "repeated-loads", time * (1 - 1 / repeats) * kOverlap,
         formatted("the kernel loads at most %.0f bytes, %.0f times the %.0f bytes that it reads; waits for loads take "
                   "%.0f%% of the waves' time",
                   loaded, repeats, figures_.kernel_work->bytes_read, time * 100),
@@ -326,18 +331,18 @@ class HintFinder {
     for (uint32_t n = 0; n < stalls_.roles.size(); n++) {
       if (!stalls_.roles[n].is_scratch) continue;
       if (stalls_.roles[n].is_store) stored += stalls_.roles[n].lane_bytes / kRegisterBytes;
-      share += double(stalls_.instructions[n].waits_for_result.cycles + times_[n].num_executions) / all_;
-      for (const StallTime& t : stalls_.instructions[n].times_by_reason) share += double(t.cycles) / all_;
+      share += double(stalls_.instructions[n].waits_for_result.cycles + times_[n].num_executions) / total_cycles_;
+      for (const StallTime& t : stalls_.instructions[n].times_by_reason) share += double(t.cycles) / total_cycles_;
       hits += times_[n].num_executions;
     }
     if (!hits) return;
     const uint32_t bytes = resources_ ? resources_->scratch_bytes.value_or(0) : 0;
     const char* shared = stored * kRegisterBytes > bytes ? ", some to the same bytes one after another" : "";
-    add("spills", share,
-        formatted("%llu loads and stores of private memory take %.0f%% of the waves' time; the code stores %u "
-                  "registers of each lane to %u bytes of it%s",
-                  static_cast<unsigned long long>(hits), share * 100, stored, bytes, shared),
-        "let the accumulators fit into registers", less_code_);
+    add_hint("spills", share,
+             formatted("%llu loads and stores of private memory take %.0f%% of the waves' time; the code stores %u "
+                       "registers of each lane to %u bytes of it%s",
+                       static_cast<unsigned long long>(hits), share * 100, stored, bytes, shared),
+             "let the accumulators fit into registers", changes_for_less_code_);
   }
 
   void add_imbalance() {
@@ -349,91 +354,97 @@ class HintFinder {
     const double most = double(longest.num_issued), mean = sum / double(waves.size());
     if (1 - mean / most < kLeastGain) return;
     // name the instruction whose number of issues by the longest wave exceeds the mean most
-    const std::vector<uint64_t> issues = issues_of_wave(p_, kernel_, longest);
+    const std::vector<uint64_t> issues = issues_of_wave(profile_, kernel_, longest);
     auto mean_of = [&](uint32_t n) { return double(times_[n].num_executions) / double(waves.size()); };
     uint32_t n = 0;
     for (uint32_t k = 1; k < issues.size(); k++)
       if (double(issues[k]) - mean_of(k) > double(issues[n]) - mean_of(n)) n = k;
     const auto longer =
         std::ranges::count_if(waves, [&](const FollowedWave& w) { return double(w.num_issued) > mean; });
-    add("imbalance", 1 - mean / most,
-        formatted("followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
-                  "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
-                  "times",
-                  longest.number + 1, int(p_.trace.sqtt[longest.event].se), longest.wave, most, waves.size(), mean,
-                  longer, place(n).c_str(), static_cast<unsigned long long>(issues[n]), mean_of(n)),
-        "divide the work evenly: the loop's length or a branch depends on the thread");
+    add_hint("imbalance", 1 - mean / most,
+             formatted(
+                 "followed wave %zu of shader engine %d (wave %u of its SIMD) issues %.0f instructions, the most; the "
+                 "mean of %zu waves is %.0f, and %td waves issue more. It executes %s %llu times, a mean wave %.0f "
+                 "times",
+                 longest.number + 1, int(profile_.trace.sqtt[longest.event].se), longest.wave, most, waves.size(), mean,
+                 longer, describe_instruction(n).c_str(), static_cast<unsigned long long>(issues[n]), mean_of(n)),
+             "divide the work evenly: the loop's length or a branch depends on the thread");
   }
 
-  void add_reasons() {
+  void add_stall_reasons() {
     auto worst = [&](StallReason reason) {
       auto cycles = [&](const InstructionStalls& s) { return s.times_by_reason[size_t(reason)].cycles; };
       auto most = std::ranges::max_element(stalls_.instructions, {}, cycles);
-      return place(uint32_t(most - stalls_.instructions.begin()));
+      return describe_instruction(uint32_t(most - stalls_.instructions.begin()));
     };
     auto add_reason = [&](const char* id, StallReason reason, double gain, const char* what, const char* aim,
-                          std::vector<Way> ways) {
+                          std::vector<ProposedChange> changes) {
       if (time_share_of(reason) < kLeastGain) return;
-      add(id, gain, formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, time_share_of(reason) * 100,
-                              worst(reason).c_str()), aim, std::move(ways));
+      add_hint(id, gain,
+               formatted("%s takes %.0f%% of the waves' time, most of it at %s", what, time_share_of(reason) * 100,
+                         worst(reason).c_str()),
+               aim, std::move(changes));
     };
-    add_reason("barrier", StallReason::Barrier, idle_of(StallReason::Barrier), "waiting at barriers for other waves",
-               "", {{"let the waves of a work group reach the barrier at the same time"},
+    add_reason("barrier", StallReason::Barrier, idle_share_of(StallReason::Barrier),
+               "waiting at barriers for other waves", "",
+               {{"let the waves of a work group reach the barrier at the same time"},
                 {"use smaller work groups", kSmallerGroups}});
-    std::vector<Way> independent{{"UPCAST more", kFewerThreads}};
+    std::vector<ProposedChange> independent{{"UPCAST more", kFewerThreads}};
     if (has_reduction_)
       independent.insert(independent.begin(), {"Opt(OptOps.UNROLL, 0, 4) of the reduction", kMoreUnroll});
-    add_reason("dependency", StallReason::Dependency, idle_of(StallReason::Dependency) * 0.75,
+    add_reason("dependency", StallReason::Dependency, idle_share_of(StallReason::Dependency) * 0.75,
                "waiting for the instruction before", "make independent operations", std::move(independent));
-    add_reason("instruction-fetch", StallReason::Fetch, idle_of(StallReason::Fetch), "instruction fetch",
-               "make the code shorter", less_code_);
+    add_reason("instruction-fetch", StallReason::Fetch, idle_share_of(StallReason::Fetch), "instruction fetch",
+               "make the code shorter", changes_for_less_code_);
   }
 
-  void add_wait() {
+  void add_longest_wait() {
     auto most = std::ranges::max_element(stalls_.instructions, {},
                                          [](const InstructionStalls& s) { return s.waits_for_result.idle_cycles; });
     const uint32_t n = uint32_t(most - stalls_.instructions.begin());
     if (!most->waits_for_result.cycles || stalls_.roles[n].unit == InstructionUnit::ScalarMemory) return;
     if (stalls_.roles[n].is_scratch) return;
-    const double share = double(most->waits_for_result.idle_cycles) / all_;
-    const CodeSource* source = p_.source_of_kernel(kernel_);
+    const double share = double(most->waits_for_result.idle_cycles) / total_cycles_;
+    const CodeSource* source = profile_.source_of_kernel(kernel_);
     const bool is_widest = stalls_.roles[n].lane_bytes >= kWidest;
-    std::vector<Way> ways;
-    if (!stalls_.roles[n].is_store) ways.push_back({"compute something else between the load and its use"});
-    if (!is_widest) ways.push_back({formatted("access up to %u bytes at once instead of %u", kWidest,
-                                              stalls_.roles[n].lane_bytes)});
-    ways.push_back({"start more waves, of which others issue meanwhile", kMoreThreads});
-    add("wait", share * kOverlap,
-        formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues", place(n).c_str(),
-                  share * 100),
-        "", std::move(ways));
-    out_.back().line = source ? source->line_at_address(p_.code_of_kernel(kernel_)->address_of(n)) : 0;
+    std::vector<ProposedChange> changes;
+    if (!stalls_.roles[n].is_store) changes.push_back({"compute something else between the load and its use"});
+    if (!is_widest) changes.push_back({formatted("access up to %u bytes at once instead of %u", kWidest,
+                                                 stalls_.roles[n].lane_bytes)});
+    changes.push_back({"start more waves, of which others issue meanwhile", kMoreThreads});
+    add_hint("wait", share * kOverlap,
+             formatted("waits for %s take %.0f%% of the waves' time, and no other wave of the SIMD issues",
+                       describe_instruction(n).c_str(), share * 100),
+             "", std::move(changes));
+    out_.back().line = source ? source->line_at_address(profile_.code_of_kernel(kernel_)->address_of(n)) : 0;
   }
 
   void add_counters() {
-    auto totals = counter_totals(p_, kernel_);
+    auto totals = counter_totals(profile_, kernel_);
     auto sum = [&](std::string_view name) {
       auto found = totals.find(name);
       return found == totals.end() ? 0.0 : double(found->second.value_sum);
     };
     const double conflicts = sum("SQC_LDS_BANK_CONFLICT"), lds = sum("SQC_LDS_IDX_ACTIVE");
-    const bool is_known = std::ranges::any_of(out_, [](const Candidate& c) { return c.hint.id == "bank-conflicts"; });
+    const bool is_known =
+        std::ranges::any_of(out_, [](const HintCandidate& c) { return c.hint.id == "bank-conflicts"; });
     if (lds > 0 && conflicts > 0 && !is_known)
-      add("bank-conflicts", (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Lds)) * conflicts / lds,
-          formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
-                    "SQC_LDS_IDX_ACTIVE %.0f)",
-                    conflicts / lds * 100, conflicts, lds),
-          "pad the rows of local buffers by one element");
+      add_hint("bank-conflicts", (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Lds)) * conflicts / lds,
+               formatted("%.0f%% of the cycles of local memory are bank conflicts (SQC_LDS_BANK_CONFLICT %.0f of "
+                         "SQC_LDS_IDX_ACTIVE %.0f)",
+                         conflicts / lds * 100, conflicts, lds),
+               "pad the rows of local buffers by one element");
     const double hits = sum("GL2C_HIT"), misses = sum("GL2C_MISS");
     if (hits + misses > 1000)
-      add("cache-misses",
+      add_hint(
+          "cache-misses",
           (stalls_.instructions.empty() ? 1 : time_share_of(StallReason::Memory)) * kOverlap * misses / (hits + misses),
           formatted("%.0f%% of the requests miss the L2 cache (GL2C_MISS %.0f of %.0f)", misses / (hits + misses) * 100,
                     misses, hits + misses),
           "reuse data while it is there, or read neighbouring addresses in neighbouring threads");
   }
 
-  const Profile& p_;
+  const Profile& profile_;
   size_t kernel_;
   const KernelRun& run_;
   const ProgramListings::Listing& listing_;
@@ -441,11 +452,11 @@ class HintFinder {
   KernelFigures figures_;
   std::vector<InstructionTimes> times_;
   std::optional<KernelResources> resources_;
-  double all_ = 1, hits_ = 0;
+  double total_cycles_ = 1, num_executions_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
   bool has_reduction_ = true;                   // tinygrad names a kernel without a reduction "E_.."
-  std::vector<Way> less_code_;                  // shorter code also needs fewer registers
-  std::vector<Candidate> out_;
+  std::vector<ProposedChange> changes_for_less_code_;                  // shorter code also needs fewer registers
+  std::vector<HintCandidate> out_;
 };
 
 }  // namespace

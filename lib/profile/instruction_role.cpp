@@ -10,7 +10,7 @@ namespace {
 constexpr uint16_t kFirstScalar = 1024, kVcc = kFirstScalar + 106, kExec = kFirstScalar + 126, kScc = 2000;
 constexpr uint16_t kFirstAccumulator = 512, kRegistersOfClass = 512;  // accumulators: registers of CDNA's matrix units
 
-uint32_t number_in(std::string_view text) {
+uint32_t parse_leading_number(std::string_view text) {
   uint32_t out = 0;
   const bool is_hex = text.starts_with("0x");
   if (is_hex) text.remove_prefix(2);
@@ -34,11 +34,12 @@ void add_registers(std::string_view operand, std::vector<uint16_t>& out) {
     const uint16_t first = letter == 'v' ? 0 : letter == 's' ? kFirstScalar : letter == 'a' ? kFirstAccumulator : kScc;
     if (first == kScc) continue;
     if (word.size() > 1 && std::ranges::all_of(word.substr(1), is_digit)) {
-      out.push_back(uint16_t(first + number_in(word.substr(1)) % kRegistersOfClass));
+      out.push_back(uint16_t(first + parse_leading_number(word.substr(1)) % kRegistersOfClass));
     } else if (word.size() == 1 && end < operand.size() && operand[end] == '[') {
       std::string_view range = operand.substr(end + 1, operand.find(']', end) - end - 1);
       const size_t colon = range.find(':');
-      const uint32_t low = number_in(range), high = colon == range.npos ? low : number_in(range.substr(colon + 1));
+      const uint32_t low = parse_leading_number(range),
+                     high = colon == range.npos ? low : parse_leading_number(range.substr(colon + 1));
       for (uint32_t n = low; n <= high && n < low + 64; n++) out.push_back(uint16_t(first + n % kRegistersOfClass));
       at = std::min(operand.find(']', end), operand.size());
     }
@@ -74,28 +75,28 @@ void add_operands(std::string_view text, InstructionRole& out) {
   if (name.find("_exec") != name.npos && out.unit == InstructionUnit::Branch) out.read_registers.push_back(kExec);
 }
 
-struct NamedCounter {
+struct WaitCounterName {
   std::string_view name;
   WaitCounter counter;
 };
-constexpr NamedCounter kOld[] = {{"vmcnt(", WaitCounter::Load}, {"lgkmcnt(", WaitCounter::Lgkm},
-                                 {"expcnt(", WaitCounter::Export}, {"vscnt(", WaitCounter::Store}};
-constexpr NamedCounter kNew[] = {{"loadcnt", WaitCounter::Load},     {"storecnt", WaitCounter::Store},
-                                 {"dscnt", WaitCounter::Lds},        {"kmcnt", WaitCounter::Scalar},
-                                 {"samplecnt", WaitCounter::Sample}, {"bvhcnt", WaitCounter::Bvh},
-                                 {"expcnt", WaitCounter::Export}};
+constexpr WaitCounterName kOld[] = {{"vmcnt(", WaitCounter::Load}, {"lgkmcnt(", WaitCounter::Lgkm},
+                                    {"expcnt(", WaitCounter::Export}, {"vscnt(", WaitCounter::Store}};
+constexpr WaitCounterName kNew[] = {{"loadcnt", WaitCounter::Load},     {"storecnt", WaitCounter::Store},
+                                    {"dscnt", WaitCounter::Lds},        {"kmcnt", WaitCounter::Scalar},
+                                    {"samplecnt", WaitCounter::Sample}, {"bvhcnt", WaitCounter::Bvh},
+                                    {"expcnt", WaitCounter::Export}};
 
 // "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_kmcnt 0x0", "s_waitcnt_vscnt null, 0x0", "s_wait_loadcnt_dscnt 0x102"
 void add_waits(std::string_view text, InstructionRole& out) {
   if (text.starts_with("s_waitcnt ")) {
     for (auto& [name, counter] : kOld)
       if (size_t at = text.find(name); at != text.npos)
-        out.waits.push_back({counter, number_in(text.substr(at + name.size()))});
+        out.waits.push_back({counter, parse_leading_number(text.substr(at + name.size()))});
     return;
   }
   const size_t last = text.find_last_of(' ');
   const std::string_view name = text.substr(0, text.find(' '));
-  const uint32_t value = last == text.npos ? 0 : number_in(text.substr(last + 1));
+  const uint32_t value = last == text.npos ? 0 : parse_leading_number(text.substr(last + 1));
   if (name.starts_with("s_waitcnt_")) {
     for (auto& [counter_name, counter] : kOld)
       if (name.substr(10) == counter_name.substr(0, counter_name.size() - 1)) out.waits.push_back({counter, value});

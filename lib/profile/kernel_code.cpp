@@ -17,13 +17,13 @@ namespace {
 constexpr uint64_t kMostSection = uint64_t(1) << 26;
 
 template <class T>
-T read_at(std::string_view bytes, uint64_t offset) {
+T read_value_at(std::string_view bytes, uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) throw Failure("the ELF file ends early");
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
-std::string_view range_at(std::string_view bytes, uint64_t offset, uint64_t size) {
+std::string_view bytes_at(std::string_view bytes, uint64_t offset, uint64_t size) {
   if (offset > bytes.size() || size > bytes.size() - offset) throw Failure("the ELF file ends early");
   return bytes.substr(offset, size);
 }
@@ -31,21 +31,21 @@ std::string_view range_at(std::string_view bytes, uint64_t offset, uint64_t size
 // Source operands with one more word: a literal, and values of other lanes (DPP8, DPP16).
 constexpr uint32_t kLiteral = 255, kDpp8 = 233, kDpp8Fetch = 234, kDpp16 = 250;
 
-uint8_t vector_size(uint32_t word, bool has_literal) {
+uint8_t vector_instruction_size(uint32_t word, bool has_literal) {
   uint32_t source = word & 0x1ff;
   bool extends = source == kLiteral || source == kDpp8 || source == kDpp8Fetch || source == kDpp16;
   return has_literal || extends ? 8 : 4;
 }
 
 // VOP1, VOP2 and VOPC.
-uint8_t short_vector_size(uint32_t word) {
+uint8_t vop12c_size(uint32_t word) {
   uint32_t op = word >> 25 & 63;
   bool is_vop2 = op != 62 && op != 63;  // 62: VOPC, 63: VOP1
   bool has_literal = is_vop2 && (op == 44 || op == 45 || op == 55 || op == 56);  // v_fmamk, v_fmaak of f32 and f16
-  return vector_size(word, has_literal);
+  return vector_instruction_size(word, has_literal);
 }
 
-uint8_t scalar_size(uint32_t word) {
+uint8_t scalar_instruction_size(uint32_t word) {
   uint32_t a = word & 0xff, b = word >> 8 & 0xff;
   if (word >> 23 == 0b101111111) return 4;                          // SOPP
   if (word >> 23 == 0b101111101) return a == kLiteral ? 8 : 4;      // SOP1
@@ -57,13 +57,13 @@ uint8_t scalar_size(uint32_t word) {
 }
 
 // VOP3 and VOP3P, whose second word has three sources.
-uint8_t long_vector_size(uint32_t second) {
+uint8_t vop3_size(uint32_t second) {
   uint32_t a = second & 0x1ff, b = second >> 9 & 0x1ff, c = second >> 18 & 0x1ff;
   bool extends = a == kLiteral || b == kLiteral || c == kLiteral || a == kDpp8 || a == kDpp8Fetch || a == kDpp16;
   return extends ? 12 : 8;
 }
 
-uint8_t dual_size(uint32_t word, uint32_t second) {
+uint8_t vopd_size(uint32_t word, uint32_t second) {
   uint32_t x = word >> 22 & 15, y = word >> 17 & 31;
   bool has_literal = x == 1 || x == 2 || y == 1 || y == 2;  // v_dual_fmaak_f32, v_dual_fmamk_f32
   return has_literal || (word & 0x1ff) == kLiteral || (second & 0x1ff) == kLiteral ? 12 : 8;
@@ -75,7 +75,7 @@ bool is_sopp(uint32_t word) { return word >> 23 == 0b101111111; }
 
 constexpr uint32_t kSdwa = 249;  // one more word selects bytes of a register
 
-uint8_t cdna_size(uint32_t word) {
+uint8_t cdna_instruction_size(uint32_t word) {
   if (word >> 31 == 0) {  // VOP1, VOP2, VOPC
     const uint32_t op = word >> 25 & 63, source = word & 0x1ff;
     const bool has_literal = op == 23 || op == 24 || op == 36 || op == 37;  // v_fmamk, v_fmaak, v_madmk, v_madak
@@ -121,18 +121,18 @@ Isa isa_of_arch(std::string_view arch) {
 
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second) {
   if (isa == Isa::None) return 0;
-  if (isa == Isa::Cdna) return cdna_size(word);
+  if (isa == Isa::Cdna) return cdna_instruction_size(word);
   bool is_rdna4 = isa == Isa::Rdna4;
-  if (word >> 31 == 0) return short_vector_size(word);
-  if (word >> 30 == 0b10) return scalar_size(word);
+  if (word >> 31 == 0) return vop12c_size(word);
+  if (word >> 30 == 0b10) return scalar_instruction_size(word);
   switch (word >> 26) {
     case 0b110001: return is_rdna4 ? 12 : 0;  // VBUFFER
-    case 0b110010: return dual_size(word, second);
+    case 0b110010: return vopd_size(word, second);
     case 0b110011:
-      if ((word >> 24 & 3) == 0) return long_vector_size(second);
+      if ((word >> 24 & 3) == 0) return vop3_size(second);
       return (word >> 24 & 3) == 1 ? 8 : (word >> 24 & 3) == 2 ? 4 : 0;  // VINTERP, LDSDIR
     case 0b110100: return is_rdna4 ? 12 : 0;  // VIMAGE
-    case 0b110101: return long_vector_size(second);
+    case 0b110101: return vop3_size(second);
     case 0b110110: return 8;                  // DS
     case 0b110111: return is_rdna4 ? 0 : 8;   // FLAT, GLOBAL, SCRATCH
     case 0b111000: return is_rdna4 ? 0 : 8;   // MUBUF
@@ -148,12 +148,12 @@ uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second) {
 Result<ElfSection> find_section(std::string_view elf, std::string_view wanted) {
   return catch_failures([&] {
     if (!elf.starts_with(ELFMAG)) throw Failure("blob is not an ELF, missing magic bytes");
-    auto header = read_at<Elf64_Ehdr>(elf, 0);
+    auto header = read_value_at<Elf64_Ehdr>(elf, 0);
     // the byte order and the machine are not checked: they are 0 in files of tinygrad's own assembler
     if (header.e_ident[EI_CLASS] != ELFCLASS64) throw Failure("the code is an ELF file of another class than 64-bit");
-    auto section = [&](uint64_t n) { return read_at<Elf64_Shdr>(elf, header.e_shoff + n * sizeof(Elf64_Shdr)); };
+    auto section = [&](uint64_t n) { return read_value_at<Elf64_Shdr>(elf, header.e_shoff + n * sizeof(Elf64_Shdr)); };
     auto names_header = section(header.e_shstrndx);
-    std::string_view names = range_at(elf, names_header.sh_offset, names_header.sh_size);
+    std::string_view names = bytes_at(elf, names_header.sh_offset, names_header.sh_size);
     // tinygrad's loader places the sections without an address behind those with one
     uint64_t image_end = 0;
     for (uint32_t n = 0; n < header.e_shnum; n++)
@@ -170,7 +170,7 @@ Result<ElfSection> find_section(std::string_view elf, std::string_view wanted) {
       }
       if (!name.starts_with(wanted) || (name.size() > wanted.size() && name[wanted.size()])) continue;
       if (s.sh_size > kMostSection) throw Failure("the section " + std::string(wanted) + " is larger than 64 MiB");
-      return ElfSection{range_at(elf, s.sh_offset, s.sh_size), address};
+      return ElfSection{bytes_at(elf, s.sh_offset, s.sh_size), address};
     }
     throw Failure("the code has no section " + std::string(wanted));
   });
@@ -203,8 +203,8 @@ Result<KernelCode> KernelCode::read(const ElfSection& text, Isa isa) {
     std::vector<uint32_t> at(bytes.size() / 4 + 1, kNoInstruction);  // by word
     std::vector<uint32_t> words;
     for (size_t offset = 0; offset < bytes.size();) {
-      uint32_t word = read_at<uint32_t>(bytes, offset);
-      uint32_t second = bytes.size() - offset >= 8 ? read_at<uint32_t>(bytes, offset + 4) : 0;
+      uint32_t word = read_value_at<uint32_t>(bytes, offset);
+      uint32_t second = bytes.size() - offset >= 8 ? read_value_at<uint32_t>(bytes, offset + 4) : 0;
       uint8_t size = instruction_size(isa, word, second);
       if (!size) throw Failure("no instruction is known for the code at byte " + std::to_string(offset));
       at[offset / 4] = uint32_t(out.instructions_.size());
@@ -276,7 +276,8 @@ std::map<uint64_t, std::string> disassemble_program(const GpuProgram& program, c
   const std::string cpu = arch == "gfx950" ? "gfx942" : arch;  // LLVM 19 does not know gfx950
   auto listing = run_in_sandbox(
       [&](Worker& worker) -> Result<std::string> {
-        worker.confine_process({.rights = Rights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
+        worker.confine_process(
+            {.rights = WorkerRights::Compute, .memory_bytes = kMostMemory, .cpu_seconds = kMostSeconds});
         auto made = (*engine)->disassemble_object(elf, {.triple = "amdgcn-amd-amdhsa", .cpu = cpu});
         if (!made.ok) return Diag{made.compiler_error.message};
         return made.value;

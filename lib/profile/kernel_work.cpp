@@ -30,7 +30,7 @@ bool has_float_type(std::string_view op) {
          op.find("_bf16") != op.npos;
 }
 
-double single_flops(std::string_view op) {
+double flops_per_lane_of_op(std::string_view op) {
   if (!op.starts_with("v_") || !has_float_type(op)) return 0;
   op.remove_prefix(2);
   if (op.starts_with("dual_")) op.remove_prefix(5);
@@ -58,7 +58,7 @@ double flops_per_lane(std::string_view assembly) {
   while (!assembly.empty()) {  // both halves of a dual instruction: "v_dual_... :: v_dual_..."
     size_t end = assembly.find(" :: ");
     std::string_view part = assembly.substr(0, end);
-    out += single_flops(part.substr(0, part.find(' ')));
+    out += flops_per_lane_of_op(part.substr(0, part.find(' ')));
     assembly = end == assembly.npos ? std::string_view() : assembly.substr(end + 4);
   }
   return out;

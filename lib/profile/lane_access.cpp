@@ -20,14 +20,14 @@ std::optional<size_t> local_axis(UOp u) {
   return is_local ? std::optional(size_t(name[4] - '0')) : std::nullopt;
 }
 
-// Evaluates index expressions for one lane, with variables and loops, except `second_`, at 0.
-class Lane {
+// Evaluates index expressions for one lane, with variables and loops, except `second_iteration_loop_`, at 0.
+class LaneEvaluator {
  public:
   // Lanes are numbered along x first.
-  Lane(uint32_t lane, const std::array<int64_t, 3>& sizes)
+  LaneEvaluator(uint32_t lane, const std::array<int64_t, 3>& sizes)
       : ids_{lane % sizes[0], lane / sizes[0] % sizes[1], lane / sizes[0] / sizes[1]} {}
   // Evaluates for the first thread, in the second iteration of `loop`.
-  explicit Lane(UOp loop) : ids_{}, second_(loop) {}
+  explicit LaneEvaluator(UOp loop) : ids_{}, second_iteration_loop_(loop) {}
 
   // Returns nullopt if the value is unknown, or the expression too large.
   std::optional<Arg> value(UOp root) {
@@ -42,7 +42,8 @@ class Lane {
  private:
   std::optional<Arg> evaluate(UOp u) {
     if (u.is(Op::CONST)) return u.arg();
-    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR)) return Arg(int64_t(second_ && u == second_));
+    if (u.is(Op::RANGE) || u.is(Op::DEFINE_VAR))
+      return Arg(int64_t(second_iteration_loop_ && u == second_iteration_loop_));
     if (u.is(Op::SPECIAL)) {
       auto axis = local_axis(u);
       return Arg(axis ? ids_[*axis] : int64_t(0));
@@ -60,12 +61,12 @@ class Lane {
   }
 
   std::array<int64_t, 3> ids_;
-  UOp second_;
+  UOp second_iteration_loop_;
   std::unordered_map<UOp, Arg> values_;
 };
 
 // Returns the INDEX of a LOAD or STORE of a buffer that is a `definition` node; null for other nodes.
-UOp index_of(UOp access, Op definition) {
+UOp index_node_of(UOp access, Op definition) {
   if (!access.in({Op::LOAD, Op::STORE}) || access.num_src() == 0) return {};
   UOp index = access.src(0);
   while (index.is(Op::CAST)) index = index.src(0);
@@ -74,14 +75,14 @@ UOp index_of(UOp access, Op definition) {
   while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
   return buffer.is(definition) ? index : UOp();
 }
-UOp global_index(UOp access) { return index_of(access, Op::DEFINE_GLOBAL); }
+UOp global_index_node(UOp access) { return index_node_of(access, Op::DEFINE_GLOBAL); }
 
 // Returns the byte offsets of lanes whose gate is true or unknown; nullopt if an offset is unknown.
 std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
   const int64_t item = index.src(0).dtype().base().itemsize(), threads = sizes[0] * sizes[1] * sizes[2];
   std::vector<int64_t> out;
   for (uint32_t lane = 0; lane < std::min<int64_t>(wave_size, threads); lane++) {
-    Lane evaluator(lane, sizes);
+    LaneEvaluator evaluator(lane, sizes);
     if (index.num_src() > 2 && index.src(2).dtype() == dtypes::bool_)
       if (auto gate = evaluator.value(index.src(2)); gate && gate->is_integral() && !gate->to_const().truthy())
         continue;
@@ -94,7 +95,7 @@ std::optional<std::vector<int64_t>> lane_addresses(UOp index, uint32_t wave_size
 
 DType accessed_type(UOp access) { return access.is(Op::LOAD) ? access.dtype() : access.src(1).dtype(); }
 
-LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
+LaneAccess lane_access_at(std::vector<int64_t> addresses, int64_t bytes) {
   LaneAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
   std::set<int64_t> lines;
   for (int64_t address : addresses)
@@ -111,7 +112,7 @@ LaneAccess lanes_at(std::vector<int64_t> addresses, int64_t bytes) {
   return out;
 }
 
-BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
+BankAccess bank_access_at(std::vector<int64_t> addresses, int64_t bytes) {
   constexpr int64_t kBanks = 32, kWord = 4;
   const int64_t words = std::max<int64_t>(1, bytes / kWord);
   BankAccess out{.num_lanes = uint32_t(addresses.size()), .lane_bytes = uint32_t(bytes)};
@@ -132,7 +133,7 @@ BankAccess banks_at(std::vector<int64_t> addresses, int64_t bytes) {
 }
 
 // Moves the addresses down, so that the first lane's is a multiple of `bytes`, as that of a wider access is.
-std::vector<int64_t> aligned(std::vector<int64_t> addresses, uint32_t bytes) {
+std::vector<int64_t> aligned_addresses(std::vector<int64_t> addresses, uint32_t bytes) {
   for (const int64_t shift = addresses[0] % bytes; int64_t& address : addresses) address -= shift;
   return addresses;
 }
@@ -148,34 +149,35 @@ std::array<int64_t, 3> group_sizes(std::span<const UOp> list) {
 }
 
 std::optional<LaneAccess> lane_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
-  const UOp index = global_index(access);
+  const UOp index = global_index_node(access);
   if (!index) return {};
   auto addresses = lane_addresses(index, wave_size, sizes);
   if (!addresses || addresses->size() < 2) return {};
-  return lanes_at(std::move(*addresses), accessed_type(access).itemsize());
+  return lane_access_at(std::move(*addresses), accessed_type(access).itemsize());
 }
 
 std::optional<BankAccess> bank_access(UOp access, uint32_t wave_size, const std::array<int64_t, 3>& sizes) {
-  const UOp index = index_of(access, Op::DEFINE_LOCAL);
+  const UOp index = index_node_of(access, Op::DEFINE_LOCAL);
   if (!index) return {};
   auto addresses = lane_addresses(index, wave_size, sizes);
   if (!addresses || addresses->size() < 2) return {};
-  return banks_at(std::move(*addresses), accessed_type(access).itemsize());
+  return bank_access_at(std::move(*addresses), accessed_type(access).itemsize());
 }
 
 LaneAccess merged_access(const LaneAccess& access, uint32_t bytes) {
-  return bytes > access.lane_bytes ? lanes_at(aligned(access.addresses, bytes), bytes) : access;
+  return bytes > access.lane_bytes ? lane_access_at(aligned_addresses(access.addresses, bytes), bytes) : access;
 }
 
 BankAccess merged_access(const BankAccess& access, uint32_t bytes, uint32_t places) {
-  BankAccess out = bytes > access.lane_bytes ? banks_at(aligned(access.addresses, bytes), bytes) : access;
+  BankAccess out =
+      bytes > access.lane_bytes ? bank_access_at(aligned_addresses(access.addresses, bytes), bytes) : access;
   out.lane_bytes *= places, out.access_cycles *= places, out.fewest_cycles *= places;
   return out;
 }
 
 UOp loop_of_access(UOp access) {
-  UOp index = index_of(access, Op::DEFINE_GLOBAL);
-  if (!index) index = index_of(access, Op::DEFINE_LOCAL);
+  UOp index = index_node_of(access, Op::DEFINE_GLOBAL);
+  if (!index) index = index_node_of(access, Op::DEFINE_LOCAL);
   if (!index) return {};
   UOp out;
   for (UOp u : toposort(index.src(1)))
@@ -184,17 +186,17 @@ UOp loop_of_access(UOp access) {
 }
 
 std::optional<int64_t> loop_stride(UOp access, UOp loop) {
-  const UOp index = global_index(access);
+  const UOp index = global_index_node(access);
   if (!index) return {};
-  auto first = Lane(0, {1, 1, 1}).value(index.src(1)), second = Lane(loop).value(index.src(1));
+  auto first = LaneEvaluator(0, {1, 1, 1}).value(index.src(1)), second = LaneEvaluator(loop).value(index.src(1));
   if (!first || !second || !first->is_integral() || !second->is_integral()) return {};
   return (second->small_int() - first->small_int()) * index.src(0).dtype().base().itemsize();
 }
 
 std::optional<int64_t> first_address(UOp access) {
-  const UOp index = global_index(access);
+  const UOp index = global_index_node(access);
   if (!index) return {};
-  const auto first = Lane(0, {1, 1, 1}).value(index.src(1));
+  const auto first = LaneEvaluator(0, {1, 1, 1}).value(index.src(1));
   if (!first || !first->is_integral()) return {};
   return first->small_int() * index.src(0).dtype().base().itemsize();
 }

@@ -16,13 +16,14 @@ bool is_filler(std::string_view text) {
   return false;
 }
 
-std::vector<std::string> texts_of(std::span<const ListedInstruction> code) {
+std::vector<std::string> instruction_texts(std::span<const ListedInstruction> code) {
   std::vector<std::string> out;
   for (const ListedInstruction& i : code) out.push_back(i.text);
   return out;
 }
 
-std::string only_in(std::span<const ListedInstruction> code, const std::vector<size_t>& numbers, const char* where) {
+std::string unmatched_text(std::span<const ListedInstruction> code, const std::vector<size_t>& numbers,
+                           const char* where) {
   if (numbers.empty()) return "";
   std::string out = formatted("; %zu of %zu instructions are only in %s: ", numbers.size(), code.size(), where);
   for (size_t n = 0; n < std::min(numbers.size(), kMostNamed); n++)
@@ -35,7 +36,7 @@ std::string only_in(std::span<const ListedInstruction> code, const std::vector<s
 AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines) {
   AlignedLines out;
   out.instruction_lines.resize(code.size(), {0, false});
-  auto pairs = align_code(texts_of(code), texts_of(with_lines));
+  auto pairs = align_code(instruction_texts(code), instruction_texts(with_lines));
   if (!pairs) return out.difference_text = "; both are too long to be aligned", out;
   std::vector<size_t> only_code, only_other;
   std::vector<bool> has_pair(code.size());
@@ -59,7 +60,8 @@ AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<cons
     const uint32_t next = after < code.size() ? out.instruction_lines[after].line : 0;
     if (is_filler(code[n].text) || last == next) out.instruction_lines[n] = {next, false};
   }
-  out.difference_text = only_in(code, only_code, "the profile's") + only_in(with_lines, only_other, "tgc's");
+  out.difference_text =
+      unmatched_text(code, only_code, "the profile's") + unmatched_text(with_lines, only_other, "tgc's");
   if (other_registers)
     out.difference_text += formatted("; %zu have other registers or other targets of branches", other_registers);
   return out;

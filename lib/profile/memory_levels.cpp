@@ -24,8 +24,8 @@ constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE",
                                                           {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
 
 // Returns one unit's loads and stores of all waves, scaled from the followed waves; nullopt if there are none.
-std::optional<MemoryLevel> executed(const Profile& p, size_t kernel, const StallReport& stalls, const KernelFigures& f,
-                                    InstructionUnit unit, const char* name) {
+std::optional<MemoryLevel> executed_accesses(const Profile& p, size_t kernel, const StallReport& stalls,
+                                             const KernelFigures& f, InstructionUnit unit, const char* name) {
   MemoryLevel out{.name = name,
                   .request_unit = "instructions",
                   .num_bytes = 0.0,
@@ -58,7 +58,7 @@ std::vector<MemoryLevel> memory_levels(const Profile& p, size_t kernel, const St
   };
   for (auto [unit, name] : {std::pair(InstructionUnit::Memory, "loads and stores"),
                             {InstructionUnit::Lds, "loads and stores of local memory"}})
-    if (auto level = executed(p, kernel, stalls, f, unit, name)) out.push_back(std::move(*level));
+    if (auto level = executed_accesses(p, kernel, stalls, f, unit, name)) out.push_back(std::move(*level));
   for (auto [active, conflicts] : kLocal)
     if (auto cycles = sum(active), lost = sum(conflicts); cycles && lost && *cycles > 0)
       out.push_back({.name = "local memory",

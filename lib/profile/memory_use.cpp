@@ -12,13 +12,13 @@ namespace {
 constexpr double kMostElements = 1e12;  // larger sizes are those of disks; tinygrad has the same limit
 
 template <class F>
-void each_buffer(const PointEvent& exec, F f) {
+void for_each_buffer(const PointEvent& exec, F f) {
   auto buffers = exec.arg.find("bufs");
   for (size_t n = 0; buffers && n < buffers->size(); n++)
     if (auto key = (*buffers)[n].int_value()) f(n, *key);
 }
 
-std::set<int64_t> numbers_in(const PickleValue& arg, std::string_view list) {
+std::set<int64_t> integers_of_list(const PickleValue& arg, std::string_view list) {
   std::set<int64_t> out;
   auto numbers = arg.find(list);
   for (size_t n = 0; numbers && n < numbers->size(); n++)
@@ -69,8 +69,9 @@ MemoryUse memory_use(const ProfileTrace& trace) {
       open.erase(found);
     } else if (e->name == "exec") {
       const std::string name = exec_name(*e);
-      const std::set<int64_t> inputs = numbers_in(e->arg, "inputs"), outputs = numbers_in(e->arg, "outputs");
-      each_buffer(*e, [&](size_t n, int64_t buffer) {
+      const std::set<int64_t> inputs = integers_of_list(e->arg, "inputs"),
+                              outputs = integers_of_list(e->arg, "outputs");
+      for_each_buffer(*e, [&](size_t n, int64_t buffer) {
         if (auto found = open.find(buffer); found != open.end())
           out.buffers[found->second].uses.push_back(
               {name, n, inputs.contains(int64_t(n)), outputs.contains(int64_t(n))});
@@ -88,7 +89,7 @@ std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const ProfileTrace& t
     if (e.name != "exec") continue;
     std::set<int64_t> seen;
     double bytes = 0;
-    each_buffer(e, [&](size_t, int64_t key) {
+    for_each_buffer(e, [&](size_t, int64_t key) {
       if (auto size = sizes.find(key); size != sizes.end() && seen.insert(key).second) bytes += size->second;
     });
     out[{std::string(e.device), exec_name(e)}].push_back(bytes);

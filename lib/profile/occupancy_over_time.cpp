@@ -13,13 +13,13 @@ constexpr size_t kParts = 100;
 constexpr double kNearlyFull = 0.9;
 constexpr int64_t kMostTime = int64_t(1) << 50;  // later times are those of damaged traces
 
-struct Span {
+struct SimdWaveSpan {
   int64_t begin, end;
   std::tuple<size_t, uint32_t, uint32_t> simd;  // trace, compute unit, SIMD
 };
 
-std::vector<Span> spans_of(const Profile& p, size_t kernel) {
-  std::vector<Span> out;
+std::vector<SimdWaveSpan> simd_wave_spans(const Profile& p, size_t kernel) {
+  std::vector<SimdWaveSpan> out;
   for (size_t event : p.trace.kernels[kernel].sqtt) {
     const auto offset = p.clock_offset(event);
     if (!offset || *offset < -kMostTime || *offset > kMostTime) continue;
@@ -31,9 +31,9 @@ std::vector<Span> spans_of(const Profile& p, size_t kernel) {
   return out;
 }
 
-uint32_t largest_of(const std::vector<Span>& spans) {
+uint32_t max_resident_waves(const std::vector<SimdWaveSpan>& spans) {
   std::map<std::tuple<size_t, uint32_t, uint32_t>, std::vector<std::pair<int64_t, int>>> changes;
-  for (const Span& s : spans) changes[s.simd].insert(changes[s.simd].end(), {{s.begin, 1}, {s.end, -1}});
+  for (const SimdWaveSpan& s : spans) changes[s.simd].insert(changes[s.simd].end(), {{s.begin, 1}, {s.end, -1}});
   int out = 0;
   for (auto& [simd, list] : changes) {
     std::ranges::sort(list);
@@ -57,20 +57,20 @@ double OccupancyOverTime::time_share_of_limit(OccupancyLimit limit) const {
 }
 
 std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t kernel) {
-  const std::vector<Span> spans = spans_of(p, kernel);
+  const std::vector<SimdWaveSpan> spans = simd_wave_spans(p, kernel);
   if (spans.empty() || !p.trace.emulator.empty()) return {};
   const KernelRun& run = p.trace.kernels[kernel];
   OccupancyOverTime out{.begin = spans[0].begin, .end = spans[0].end};
   int64_t last_begin = spans[0].begin;
   std::set<std::tuple<size_t, uint32_t, uint32_t>> simds;
   double sum = 0;
-  for (const Span& s : spans) {
+  for (const SimdWaveSpan& s : spans) {
     out.begin = std::min(out.begin, s.begin), out.end = std::max(out.end, s.end);
     last_begin = std::max(last_begin, s.begin);
     simds.insert(s.simd);
     sum += double(s.end - s.begin);
   }
-  out.num_simds = simds.size(), out.largest_wave_count = largest_of(spans);
+  out.num_simds = simds.size(), out.largest_wave_count = max_resident_waves(spans);
   if (const DevicePeakRates* device = find_device_peak(run.arch)) out.num_device_simds = device->num_simds;
   if (const auto fits = fitting_waves(run))
     out.fitting_waves = fits->num_resident_waves, out.max_waves = fits->max_waves,
@@ -78,7 +78,7 @@ std::optional<OccupancyOverTime> occupancy_over_time(const Profile& p, size_t ke
   const double length = double(out.end - out.begin), part = length / kParts;
   out.overall_mean_num_waves = sum / length / double(out.num_simds);
   out.mean_num_waves.resize(kParts);
-  for (const Span& s : spans) {
+  for (const SimdWaveSpan& s : spans) {
     const double from = double(s.begin - out.begin) / part, to = double(s.end - out.begin) / part;
     for (size_t n = size_t(from); n < kParts && double(n) < to; n++)
       out.mean_num_waves[n] += std::min(to, double(n + 1)) - std::max(from, double(n));

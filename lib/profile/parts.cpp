@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kPrintAtOnce = 1 << 20;
 
-std::string fields_text(const PacketType& type, Layout layout, uint64_t bits) {
+std::string packet_fields_text(const PacketType& type, SqttLayout layout, uint64_t bits) {
   std::string out;
   for (const PacketField& f : type.fields) {
     if (!f.name) break;
@@ -26,36 +26,36 @@ std::string fields_text(const PacketType& type, Layout layout, uint64_t bits) {
 // Calls f(packet, number of its instruction or InstructionMap::kNone); for a mask of waves, once for each wave if
 // `code` is known.
 template <class F>
-void each_packet(std::span<const uint8_t> blob, const KernelCode* code, F f) {
+void for_each_packet(std::span<const uint8_t> blob, const KernelCode* code, F f) {
   InstructionMap map(code);
   decode_sqtt(blob, [&](const PacketView& p) {
     if (!code || map.error()) return f(p, InstructionMap::kNone);
     const PacketType& type = packet_type(p.row->packet);
     uint32_t wave = uint32_t(type.field(p.bits, "wave"));
     switch (p.row->action) {
-      case Action::Start: case Action::End: {
+      case PacketAction::Start: case PacketAction::End: {
         uint64_t place = type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp");
         uint32_t n = InstructionMap::kNone;
-        if (!place && p.row->action == Action::Start) map.start(wave);
-        else if (!place) n = map.end(wave);
+        if (!place && p.row->action == PacketAction::Start) map.start_wave(wave);
+        else if (!place) n = map.end_wave(wave);
         return f(p, n);
       }
-      case Action::Instruction: {
+      case PacketAction::Instruction: {
         uint32_t op = uint32_t(type.field(p.bits, "op"));
         bool is_inst = p.row->count_mask != 0;
         bool is_other = is_inst && inst_op_name(p.layout, op).starts_with("OTHER_");
-        return f(p, is_other ? InstructionMap::kNone : map.instruction(wave, is_inst, op));
+        return f(p, is_other ? InstructionMap::kNone : map.issue_instruction(wave, is_inst, op));
       }
-      case Action::Mask:
+      case PacketAction::Mask:
         for (uint32_t n = 0; n < 16; n++)
-          if (type.field(p.bits, "mask") >> n & 1) f(p, map.immediate(n));
+          if (type.field(p.bits, "mask") >> n & 1) f(p, map.issue_immediate(n));
         return;
       default: return f(p, InstructionMap::kNone);
     }
   });
 }
 
-std::string percent(double value) { return formatted("%.1f%%", value); }
+std::string percent_text(double value) { return formatted("%.1f%%", value); }
 
 }  // namespace
 
@@ -71,10 +71,10 @@ void print_packets(const Profile& p, bool json, const TextPrinter& print) {
     const KernelCode* code = p.kernel_code_of_event(i);
     const auto& listing = listings.find(e.kernel);
     if (!json) out += formatted("%s, shader engine %d\n", name.c_str(), int(e.se));
-    each_packet(bytes_of_blob(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
-      if (packet.row->packet == Packet::NOP && !json) return;
+    for_each_packet(bytes_of_blob(e.blob), code, [&](const PacketView& packet, uint32_t instruction) {
+      if (packet.row->packet == PacketId::NOP && !json) return;
       const PacketType& type = packet_type(packet.row->packet);
-      std::string fields = fields_text(type, packet.layout, packet.bits);
+      std::string fields = packet_fields_text(type, packet.layout, packet.bits);
       std::string_view assembly;
       uint64_t pc = 0;
       if (instruction != InstructionMap::kNone) {
@@ -171,7 +171,7 @@ std::string counters_text(const Profile& p) {
             }
     }
     if (rows.size() == 1) continue;
-    for (auto& [name, value] : derived_counters(p, n)) rows.push_back({name, percent(value)});
+    for (auto& [name, value] : derived_counters(p, n)) rows.push_back({name, percent_text(value)});
     out += table_text(rows, "lr");
   }
   return out.empty() ? "the profile has no counters\n" : out;

@@ -36,22 +36,22 @@ std::string_view reason_of_blackwell(uint32_t key) {
   }
 }
 
-uint64_t low_bits(uint64_t value, uint32_t low, uint32_t count) {
+uint64_t extract_bits(uint64_t value, uint32_t low, uint32_t count) {
   return value >> low & ((uint64_t(1) << count) - 1);
 }
 
-PmaSample sample_of(const uint8_t* bytes, bool is_blackwell) {
+PmaSample decode_sample(const uint8_t* bytes, bool is_blackwell) {
   uint64_t bits = 0;
   for (uint32_t i = 0; i < 8; i++) bits |= uint64_t(bytes[i]) << 8 * i;
   if (!is_blackwell)
-    return {.pc = low_bits(bits, 0, 45) << 4,
-            .warp = uint8_t(low_bits(bits, 50, 6)),
-            .reason = reason_before_blackwell(uint32_t(low_bits(bits, 45, 5))),
-            .is_active = low_bits(bits, 62, 1) != 0};
+    return {.pc = extract_bits(bits, 0, 45) << 4,
+            .warp = uint8_t(extract_bits(bits, 50, 6)),
+            .reason = reason_before_blackwell(uint32_t(extract_bits(bits, 45, 5))),
+            .is_active = extract_bits(bits, 62, 1) != 0};
   uint8_t last = bytes[8];
-  return {.pc = low_bits(bits, 8, 53) << 4,
-          .warp = uint8_t(low_bits(bits, 6, 2) << 4 | last >> 4),
-          .reason = reason_of_blackwell(uint32_t(low_bits(bits, 0, 6))),
+  return {.pc = extract_bits(bits, 8, 53) << 4,
+          .warp = uint8_t(extract_bits(bits, 6, 2) << 4 | last >> 4),
+          .reason = reason_of_blackwell(uint32_t(extract_bits(bits, 0, 6))),
           .is_active = (last >> 3 & 1) != 0};
 }
 
@@ -60,25 +60,25 @@ PmaSample sample_of(const uint8_t* bytes, bool is_blackwell) {
 std::vector<PmaSample> decode_pma(std::span<const uint8_t> blob, int64_t sm_version) {
   bool is_blackwell = sm_version >= kBlackwell;
   const size_t size = is_blackwell ? 9 : 8;
-  struct Pending {
+  struct PendingSample {
     std::array<uint8_t, 9> bytes{};
     size_t count = 0;
   };
-  std::map<uint32_t, Pending> pending;  // by TPC: the bytes of a sample that the TPC's next packet continues
+  std::map<uint32_t, PendingSample> pending;  // by TPC: the bytes of a sample that the TPC's next packet continues
   std::vector<PmaSample> out;
   for (size_t at = 0; at + kPacket <= blob.size(); at += kPacket) {
     const uint8_t* packet = blob.data() + at;
     uint32_t header = 0;
     for (uint32_t i = 0; i < kHeaderBytes; i++) header |= uint32_t(packet[kHeader + i]) << 8 * i;
     uint32_t tpc = (header >> 8 & 0xff) | (header >> 25 & 7) << 8;
-    Pending& p = pending[tpc];
+    PendingSample& p = pending[tpc];
     if (header >> 28 & 1) p.count = 0;  // samples were dropped
     size_t bytes = std::min<size_t>(header & 31, kMostBytes);
     for (size_t i = 0; i < bytes; i++) {
       p.bytes[p.count++] = packet[i < kHeader ? i : i + kHeaderBytes];
       if (p.count < size) continue;
       p.count = 0;
-      out.push_back(sample_of(p.bytes.data(), is_blackwell));
+      out.push_back(decode_sample(p.bytes.data(), is_blackwell));
       out.back().tpc = tpc;
     }
   }

@@ -18,7 +18,7 @@ ProgramCode read_code(const GpuProgram& program, Isa isa) {
 }
 
 template <class Task>
-void run_tasks(size_t count, unsigned num_jobs, Task&& task) {
+void run_in_threads(size_t count, unsigned num_jobs, Task&& task) {
   std::atomic<size_t> next{0};
   auto work = [&] {
     for (size_t n; (n = next++) < count;) task(n);
@@ -117,7 +117,7 @@ Result<Profile> analyze_profile(ProfileTrace trace, const ProfileOptions& option
         out.program_codes[run.program] = read_code(*run.program, isa);
     }
     unsigned num_jobs = options.num_threads ? options.num_threads : std::max(1u, std::thread::hardware_concurrency());
-    run_tasks(tasks.size(), num_jobs, [&](size_t n) {
+    run_in_threads(tasks.size(), num_jobs, [&](size_t n) {
       const SqttEvent& e = t.sqtt[tasks[n]];
       const KernelCode* code = e.has_instruction_packets ? out.code_of_kernel(e.kernel) : nullptr;
       out.sqtt_summaries[tasks[n]] = summarize_sqtt(bytes_of_blob(e.blob), code);

@@ -20,55 +20,55 @@ namespace {
 constexpr std::string_view kExpected = "profile.pkl, as tinygrad 0.12.0 or later stores it";
 constexpr uint64_t kMostValues = uint64_t(1) << 24;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void throw_bad_profile(const std::string& what) {
   throw Failure(Diag{.message = "a profile: " + what, .expected = std::string(kExpected)});
 }
 
-double decimal_of(const PickleValue& v) {
+double decimal_value(const PickleValue& v) {
   if (auto n = v.float_value()) return *n;
   if (v.class_name() == "Decimal" && v.size() == 1) {
     if (auto n = parse_number<double>(v[0].text())) return *n;
   }
-  fail("a time is no number");
+  throw_bad_profile("a time is no number");
 }
 
-class Fields {
+class EventFields {
  public:
-  Fields(PickleValue event) : event_(event) {}
+  EventFields(PickleValue event) : event_(event) {}
   std::optional<PickleValue> find(std::string_view name) const {
     auto v = event_.find(name);
     return v && !v->is_none() ? v : std::nullopt;
   }
-  PickleValue get(std::string_view name) const {
+  PickleValue required_field(std::string_view name) const {
     auto v = event_.find(name);
-    if (!v) fail(std::string(event_.class_name()) + " without '" + std::string(name) + "'");
+    if (!v) throw_bad_profile(std::string(event_.class_name()) + " without '" + std::string(name) + "'");
     return *v;
   }
   std::string_view text(std::string_view name) const {
-    PickleValue v = get(name);
-    if (v.kind() != Pickle::Text) wrong(name, "text");
+    PickleValue v = required_field(name);
+    if (v.kind() != Pickle::Text) throw_wrong_kind(name, "text");
     return v.text();
   }
   std::string_view bytes(std::string_view name) const {
-    PickleValue v = get(name);
-    if (v.kind() != Pickle::Bytes) wrong(name, "bytes");
+    PickleValue v = required_field(name);
+    if (v.kind() != Pickle::Bytes) throw_wrong_kind(name, "bytes");
     return v.text();
   }
   int64_t number(std::string_view name) const {
-    auto n = get(name).int_value();
-    if (!n) wrong(name, "number");
+    auto n = required_field(name).int_value();
+    if (!n) throw_wrong_kind(name, "number");
     return *n;
   }
 
  private:
-  [[noreturn]] void wrong(std::string_view name, std::string_view kind) const {
-    fail(std::string(event_.class_name()) + "'s '" + std::string(name) + "' is no " + std::string(kind));
+  [[noreturn]] void throw_wrong_kind(std::string_view name, std::string_view kind) const {
+    throw_bad_profile(std::string(event_.class_name()) + "'s '" + std::string(name) + "' is no " + std::string(kind));
   }
   PickleValue event_;
 };
 
 // Returns "gfx1100" for 110000, which has two digits each for the minor version and the stepping.
-std::string arch_of(int64_t version) {
+std::string arch_of_version(int64_t version) {
   if (version <= 0 || version > 999999) return "";
   constexpr char kHex[] = "0123456789abcdef";
   auto digit = [&](int64_t n) { return n < 16 ? std::string(1, kHex[n]) : std::to_string(n); };
@@ -77,44 +77,46 @@ std::string arch_of(int64_t version) {
 
 class TraceReader {
  public:
-  explicit TraceReader(ProfileTrace& to) : to_(to) {}
+  explicit TraceReader(ProfileTrace& to) : trace_(to) {}
 
   void read(const PickleValue& list) {
     if (list.class_name() == "RewriteTrace")
       throw Failure(Diag{.message = "this is a rewrites.pkl, which has no events",
                          .expected = "profile.pkl; --with takes a rewrites.pkl, tgc view and records show it"});
-    if (list.kind() != Pickle::List) fail("it holds something else than a list of events");
+    if (list.kind() != Pickle::List) throw_bad_profile("it holds something else than a list of events");
     // programs and devices first, because events refer to later ones, too
     for (size_t i = 0; i < list.size(); i++)
-      take([&] {
+      count_if_unreadable([&] {
         std::string_view type = list[i].class_name();
-        if (type == "ProfileProgramEvent") add_program(list[i]), known_++;
-        else if (type == "ProfileDeviceEvent") add_device(list[i]), known_++;
-        else if (type.empty()) fail("an item of the list is no event");
+        if (type == "ProfileProgramEvent") add_program(list[i]), num_read_events_++;
+        else if (type == "ProfileDeviceEvent") add_device(list[i]), num_read_events_++;
+        else if (type.empty()) throw_bad_profile("an item of the list is no event");
       });
     for (size_t i = 0; i < list.size(); i++)
-      if (!list[i].class_name().empty()) take([&] { add(list[i]), known_++; });
-    if (lost_ && !known_) throw Failure(*first_lost_);
-    if (lost_) to_.damage_notes.push_back(counted(lost_, "event") + " cannot be read: " + first_lost_->message);
-    add_seconds();
+      if (!list[i].class_name().empty()) count_if_unreadable([&] { add_event(list[i]), num_read_events_++; });
+    if (num_lost_events_ && !num_read_events_) throw Failure(*first_event_error_);
+    if (num_lost_events_)
+      trace_.damage_notes.push_back(count_text(num_lost_events_, "event") +
+                                    " cannot be read: " + first_event_error_->message);
+    set_run_times();
     guess_release();
   }
 
  private:
   // Calls read(), and counts an event as lost if this fails. Throws Failure beyond the memory limit.
   template <class Read>
-  void take(Read&& read) {
+  void count_if_unreadable(Read&& read) {
     auto status = catch_failures([&] { return read(), Unit{}; });
     if (status) return;
     budget_.spend_bytes(0);
-    if (lost_++ == 0) first_lost_ = status.diag();
+    if (num_lost_events_++ == 0) first_event_error_ = status.diag();
   }
   // A kernel's n-th run has the time of the n-th range with its name on its device.
-  void add_seconds() {
+  void set_run_times() {
     std::map<std::pair<std::string_view, std::string_view>, std::vector<double>> times;
-    for (const RangeEvent& e : to_.range_events) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
+    for (const RangeEvent& e : trace_.range_events) times[{e.device, e.name}].push_back((e.end - e.begin) * 1e-6);
     std::map<std::pair<std::string_view, std::string_view>, size_t> runs;
-    for (KernelRun& run : to_.kernels) {
+    for (KernelRun& run : trace_.kernels) {
       std::pair<std::string_view, std::string_view> key{run.device, run.kernel};
       size_t n = runs[key]++;
       auto found = times.find(key);
@@ -124,14 +126,14 @@ class TraceReader {
   // Counts the fields of a record's state, too, because several events may share it.
   void spend_record(const PickleValue& v) {
     auto state = v.state();
-    budget_.spend_bytes(kRecord + kItem * (v.size() + (state ? entries_of(*state) : 0)));
+    budget_.spend_bytes(kRecordBytes + kItemBytes * (v.size() + (state ? num_state_fields(*state) : 0)));
   }
-  static size_t entries_of(const PickleValue& state) {
+  static size_t num_state_fields(const PickleValue& state) {
     size_t entries = state.size();
     if (state.kind() == Pickle::Tuple && entries == 2) entries += state[1].size();  // a class with slots
     return entries;
   }
-  void add(const PickleValue& event) {
+  void add_event(const PickleValue& event) {
     spend_record(event);
     std::string_view type = event.class_name();
     if (type == "ProfileSQTTEvent") add_sqtt(event);
@@ -141,10 +143,10 @@ class TraceReader {
     else if (type == "ProfilePointEvent") add_point(event);
     else if (type == "ProfileGraphEvent") add_graph(event);
     else if (type != "ProfileProgramEvent" && type != "ProfileDeviceEvent")
-      fail("the event " + std::string(type) + " is unknown");
+      throw_bad_profile("the event " + std::string(type) + " is unknown");
   }
   void add_program(const PickleValue& event) {
-    Fields f(event);
+    EventFields f(event);
     auto p = std::make_unique<GpuProgram>();
     p->device = f.text("device"), p->name = f.text("name");
     if (auto lib = f.find("lib"); lib && lib->kind() == Pickle::Bytes) p->elf_bytes = lib->text();
@@ -152,59 +154,61 @@ class TraceReader {
     if (auto tag = f.find("tag")) p->program_tag = tag->int_value();
     has_tag_ |= event.find("tag").has_value();
     has_key_ |= event.find("profile_key").has_value();
-    if (p->program_tag) by_tag_[*p->program_tag] = p.get();
-    by_name_.emplace(p->name, p.get());
-    to_.programs.push_back(std::move(p));
+    if (p->program_tag) program_by_tag_[*p->program_tag] = p.get();
+    program_by_name_.emplace(p->name, p.get());
+    trace_.programs.push_back(std::move(p));
   }
   void add_device(const PickleValue& event) {
-    Fields f(event);
+    EventFields f(event);
     std::string device(f.text("device"));
     auto offset = f.find("tdiff");
     if (!offset) offset = f.find("comp_tdiff");
-    if (offset) offsets_[device] = decimal_of(*offset);
+    if (offset) clock_offsets_[device] = decimal_value(*offset);
     has_tdiff_ |= event.find("tdiff").has_value();
     auto props = f.find("props");
     if (!props) return;
     if (auto emulator = props->find("emulator"); emulator && emulator->kind() == Pickle::Text)
-      to_.emulator = emulator->text();
+      trace_.emulator = emulator->text();
     if (auto version = props->find("gfx_target_version"); version && version->int_value())
-      to_.archs[device] = arch_of(*version->int_value());
+      trace_.archs[device] = arch_of_version(*version->int_value());
     if (auto version = props->find("sm_version"); version && version->int_value())
       sm_versions_[device] = *version->int_value();
   }
 
   // The fields `kern` and `exec_tag` of an SQTT or PMC event identify the run.
-  size_t run_of(const PickleValue& event) {
-    Fields f(event);
-    PickleValue kern = f.get("kern");
+  size_t find_or_add_run(const PickleValue& event) {
+    EventFields f(event);
+    PickleValue kern = f.required_field("kern");
     std::string kernel_key, name;
     const GpuProgram* program = nullptr;
     if (auto tag = kern.int_value()) {
       kernel_key = std::to_string(*tag), name = kernel_key;
-      if (auto found = by_tag_.find(*tag); found != by_tag_.end()) program = found->second;
+      if (auto found = program_by_tag_.find(*tag); found != program_by_tag_.end()) program = found->second;
     } else if (kern.kind() == Pickle::Text) {
       name = kern.text(), kernel_key = "'" + name;
-      if (auto found = by_name_.find(kern.text()); found != by_name_.end()) program = found->second;
+      if (auto found = program_by_name_.find(kern.text()); found != program_by_name_.end()) program = found->second;
     } else {
-      fail("a kernel is no number and no name");
+      throw_bad_profile("a kernel is no number and no name");
     }
     if (program) name = program->name;
     budget_.spend_bytes(name.size());
     auto exec_tag = f.find("exec_tag");
     std::string tag = exec_tag && exec_tag->int_value() ? std::to_string(*exec_tag->int_value()) : "";
     const std::string_view device = f.text("device");  // may fail, so before the run is added
-    auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), to_.kernels.size());
+    auto [run, is_new] = runs_.emplace(std::pair(kernel_key, tag), trace_.kernels.size());
     if (!is_new) return run->second;
     size_t number = ++run_numbers_[kernel_key];
     KernelRun made{.kernel = ansistrip(name), .device = device, .program = program};
     made.name = made.kernel + (number > 1 ? " n" + std::to_string(number) : "");
-    if (auto arch = to_.archs.find(made.device); arch != to_.archs.end()) made.arch = arch->second;
-    to_.kernels.push_back(std::move(made));
+    if (auto arch = trace_.archs.find(made.device); arch != trace_.archs.end()) made.arch = arch->second;
+    trace_.kernels.push_back(std::move(made));
     return run->second;
   }
   void add_sqtt(const PickleValue& event) {
-    Fields f(event);
-    SqttEvent e{.kernel = run_of(event), .se = f.number("se"), .has_instruction_packets = f.get("itrace").is_true()};
+    EventFields f(event);
+    SqttEvent e{.kernel = find_or_add_run(event),
+                .se = f.number("se"),
+                .has_instruction_packets = f.required_field("itrace").is_true()};
     e.blob = f.bytes("blob");
     budget_.spend_bytes(e.blob.size());
     if (f.find("active_lanes")) {
@@ -213,127 +217,128 @@ class TraceReader {
       e.active_lanes.resize(sums.size() / 8);
       if (!sums.empty()) std::memcpy(e.active_lanes.data(), sums.data(), e.active_lanes.size() * 8);
     }
-    to_.kernels[e.kernel].sqtt.push_back(to_.sqtt.size());
-    to_.sqtt.push_back(std::move(e));
+    trace_.kernels[e.kernel].sqtt.push_back(trace_.sqtt.size());
+    trace_.sqtt.push_back(std::move(e));
   }
   void add_counters(const PickleValue& event) {
-    Fields f(event);
-    size_t kernel = run_of(event);
-    PickleValue sched = f.get("sched");
+    EventFields f(event);
+    size_t kernel = find_or_add_run(event);
+    PickleValue sched = f.required_field("sched");
     std::string_view blob = f.bytes("blob");
     size_t at = 0;
     for (size_t i = 0; i < sched.size(); i++) {
       spend_record(sched[i]);
-      Fields s(sched[i]);
+      EventFields s(sched[i]);
       CounterSample c{.kernel = kernel, .name = s.text("name"), .xcc = s.number("xcc"), .inst = s.number("inst"),
                       .se = s.number("se"), .sa = s.number("sa"), .wgp = s.number("wgp")};
       if (auto block = s.find("block")) c.block = block->text();
       uint64_t values = 1;
       for (int64_t n : {c.xcc, c.inst, c.se, c.sa, c.wgp}) {
-        if (n < 0 || uint64_t(n) > kMostValues) fail("a counter has an impossible number of instances");
+        if (n < 0 || uint64_t(n) > kMostValues) throw_bad_profile("a counter has an impossible number of instances");
         values *= uint64_t(n);
-        if (values > kMostValues) fail("a counter has an impossible number of instances");
+        if (values > kMostValues) throw_bad_profile("a counter has an impossible number of instances");
       }
-      if (values > (blob.size() - at) / 8) fail("the counters' values end early");
+      if (values > (blob.size() - at) / 8) throw_bad_profile("the counters' values end early");
       budget_.spend_bytes(values * 8);
       c.values.resize(values);
       if (values) std::memcpy(c.values.data(), blob.data() + at, values * 8);
       at += values * 8;
-      to_.counter_samples.push_back(std::move(c));
+      trace_.counter_samples.push_back(std::move(c));
     }
   }
   void add_pma(const PickleValue& event) {
-    Fields f(event);
+    EventFields f(event);
     PmaEvent e{.device = f.text("device"), .blob = f.bytes("blob"), .sm_version = 0x800};
     budget_.spend_bytes(e.blob.size());
-    PickleValue kern = f.get("kern");
+    PickleValue kern = f.required_field("kern");
     if (auto tag = kern.int_value()) {
-      auto found = by_tag_.find(*tag);
-      e.kernel = found == by_tag_.end() ? std::to_string(*tag) : std::string(found->second->name);
+      auto found = program_by_tag_.find(*tag);
+      e.kernel = found == program_by_tag_.end() ? std::to_string(*tag) : std::string(found->second->name);
     } else {
       e.kernel = kern.text();
     }
     budget_.spend_bytes(e.kernel.size());
     if (auto found = sm_versions_.find(e.device); found != sm_versions_.end()) e.sm_version = found->second;
-    to_.pma_events.push_back(std::move(e));
+    trace_.pma_events.push_back(std::move(e));
   }
 
-  double offset_of(std::string_view device) const {
-    auto found = offsets_.find(device);
-    return found == offsets_.end() ? 0 : found->second;
+  double clock_offset_of(std::string_view device) const {
+    auto found = clock_offsets_.find(device);
+    return found == clock_offsets_.end() ? 0 : found->second;
   }
-  static std::string name_of(const PickleValue& v) {
+  static std::string range_name(const PickleValue& v) {
     if (v.kind() == Pickle::Text) return ansistrip(v.text());
     auto display = v.find("display_name");
     return display ? ansistrip(display->text()) : "?";
   }
   void add_range(const PickleValue& event) {
-    Fields f(event);
-    PickleValue name = f.get("name");
-    RangeEvent e{.device = f.text("device"), .name = name_of(name)};
+    EventFields f(event);
+    PickleValue name = f.required_field("name");
+    RangeEvent e{.device = f.text("device"), .name = range_name(name)};
     budget_.spend_bytes(e.name.size());
-    double offset = offset_of(e.device);
-    e.begin = decimal_of(f.get("st")) + offset;
+    double offset = clock_offset_of(e.device);
+    e.begin = decimal_value(f.required_field("st")) + offset;
     auto end = f.find("en");
-    e.end = end ? decimal_of(*end) + offset : e.begin;
+    e.end = end ? decimal_value(*end) + offset : e.begin;
     if (auto ret = name.find("ret"); ret && ret->kind() == Pickle::Number) e.bytes = ret->float_value();
     // compilations have as keys the name of the kernel's function and the AST
     if (auto keys = name.find("keys"); keys && keys->size() > 1 && (*keys)[1].class_name() == "UOp")
-      to_.kernel_asts.emplace((*keys)[0].text(), (*keys)[1]);
+      trace_.kernel_asts.emplace((*keys)[0].text(), (*keys)[1]);
     auto is_copy = f.find("is_copy");  // only in tinygrad 0.12.0
     bool is_queue = e.device.find(":SDMA") != e.device.npos || e.device.find(":COPY") != e.device.npos;
     e.is_copy = e.bytes || is_queue || (is_copy && is_copy->is_true());
     has_key_ |= event.find("profile_key").has_value();
-    to_.range_events.push_back(std::move(e));
+    trace_.range_events.push_back(std::move(e));
   }
   void add_point(const PickleValue& event) {
-    Fields f(event);
-    PointEvent e{f.text("device"), f.text("name"), decimal_of(f.get("ts")), f.get("key"), f.get("arg")};
+    EventFields f(event);
+    PointEvent e{f.text("device"), f.text("name"), decimal_value(f.required_field("ts")), f.required_field("key"),
+                 f.required_field("arg")};
     // memory_use() stores a copy of the kernel's name for each buffer
     auto name = e.arg.find("name");
-    const size_t use = kRecord + (name ? name->text().size() : 0);
-    budget_.spend_bytes(kItem * e.arg.size());
+    const size_t use = kRecordBytes + (name ? name->text().size() : 0);
+    budget_.spend_bytes(kItemBytes * e.arg.size());
     for (std::string_view list : {"bufs", "inputs", "outputs"})
-      if (auto numbers = e.arg.find(list); numbers && numbers->size()) spend_times(numbers->size(), use);
-    to_.point_events.push_back(e);
+      if (auto numbers = e.arg.find(list); numbers && numbers->size()) spend_product(numbers->size(), use);
+    trace_.point_events.push_back(e);
   }
-  void spend_times(size_t count, size_t bytes) {
+  void spend_product(size_t count, size_t bytes) {
     if (bytes > SIZE_MAX / count) throw Failure(limit_error(Limit::InputBytes));
     budget_.spend_bytes(count * bytes);
   }
   void add_graph(const PickleValue& event) {
-    Fields f(event);
-    PickleValue entries = f.get("ents"), signals = f.get("sigs");
+    EventFields f(event);
+    PickleValue entries = f.required_field("ents"), signals = f.required_field("sigs");
     for (size_t i = 0; i < entries.size(); i++) {
       spend_record(entries[i]);
-      Fields entry(entries[i]);
-      RangeEvent e{.device = entry.text("device"), .name = name_of(entry.get("name")), .is_graph = true};
+      EventFields entry(entries[i]);
+      RangeEvent e{.device = entry.text("device"), .name = range_name(entry.required_field("name")), .is_graph = true};
       budget_.spend_bytes(e.name.size());
       auto time = [&](std::string_view which) {
         int64_t n = entry.number(which);
-        if (n < 0 || uint64_t(n) >= signals.size()) fail("a kernel of a graph has no time");
-        return decimal_of(signals[size_t(n)]) + offset_of(e.device);
+        if (n < 0 || uint64_t(n) >= signals.size()) throw_bad_profile("a kernel of a graph has no time");
+        return decimal_value(signals[size_t(n)]) + clock_offset_of(e.device);
       };
       e.begin = time("st_id"), e.end = time("en_id");
-      to_.range_events.push_back(std::move(e));
+      trace_.range_events.push_back(std::move(e));
     }
   }
   void guess_release() {
-    to_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
+    trace_.release = has_key_ ? "0.14.0" : has_tag_ || has_tdiff_ ? "0.13.0" : "0.12.0";
   }
 
-  static constexpr size_t kRecord = 112;  // bytes that are counted for an event, a counter or the use of a buffer
-  static constexpr size_t kItem = 16;
-  ProfileTrace& to_;
+  static constexpr size_t kRecordBytes = 112;  // bytes that are counted for an event, a counter or the use of a buffer
+  static constexpr size_t kItemBytes = 16;
+  ProfileTrace& trace_;
   PickleBudget budget_;
-  std::map<int64_t, const GpuProgram*> by_tag_;
-  std::map<std::string_view, const GpuProgram*> by_name_;
-  std::map<std::string, double, std::less<>> offsets_;
+  std::map<int64_t, const GpuProgram*> program_by_tag_;
+  std::map<std::string_view, const GpuProgram*> program_by_name_;
+  std::map<std::string, double, std::less<>> clock_offsets_;
   std::map<std::string, int64_t, std::less<>> sm_versions_;
   std::map<std::pair<std::string, std::string>, size_t> runs_;
   std::map<std::string, size_t> run_numbers_;
-  size_t known_ = 0, lost_ = 0;
-  std::optional<Diag> first_lost_;
+  size_t num_read_events_ = 0, num_lost_events_ = 0;
+  std::optional<Diag> first_event_error_;
   bool has_tag_ = false, has_key_ = false, has_tdiff_ = false;
 };
 

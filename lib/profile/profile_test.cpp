@@ -34,7 +34,7 @@ class Blob {
 
 uint64_t header(uint64_t layout) { return 0b0010001 | layout << 7; }
 struct Decoded {
-  Packet packet;
+  PacketId packet;
   int64_t time;
   bool operator==(const Decoded&) const = default;
 };
@@ -42,7 +42,7 @@ struct Decoded {
 std::vector<Decoded> packets(const std::vector<uint8_t>& blob) {
   std::vector<Decoded> out;
   decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });
-  while (!out.empty() && out.back().packet == Packet::NOP) out.pop_back();
+  while (!out.empty() && out.back().packet == PacketId::NOP) out.pop_back();
   return out;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("sqtt: times of layouts 3 and 4; a delta packet of 72 bits is read who
   auto with = [](uint64_t layout, uint32_t nibbles) {
     return Blob().add(header(layout), 16).add(0x21 | 5 << 8, nibbles).add(8 | 2 << 4, 2).add(3 | 3 << 3, 3).end();
   };
-  using P = Packet;
+  using P = PacketId;
   std::vector<Decoded> expected{
       {P::LAYOUT_HEADER, 0}, {P::TS_DELTA_S8_W3, 5}, {P::TS_DELTA_SHORT, 11}, {P::VALUINST, 14}};
   CHECK(packets(with(3, 16)) == expected);
@@ -78,7 +78,7 @@ TEST_CASE("sqtt: a marker has no delta, other packets of its type have a wide on
   uint64_t wide4 = 1 | uint64_t(0x1234567890abc) << 12;
   seen = packets(Blob().add(header(4), 16).add(wide4, 16).add(wide4 | 1 << 7, 16).end());
   REQUIRE(seen.size() == 3);
-  CHECK(seen[2] == Decoded{Packet::TS_DELTA_OR_MARK_RDNA4, 0x1234567890abc});
+  CHECK(seen[2] == Decoded{PacketId::TS_DELTA_OR_MARK_RDNA4, 0x1234567890abc});
 }
 
 TEST_CASE("sqtt: CDNA's absolute times count from the first; its own deltas count 4 cycles") {
@@ -87,11 +87,11 @@ TEST_CASE("sqtt: CDNA's absolute times count from the first; its own deltas coun
                   .add(0x6, 4).end();
   std::vector<Decoded> seen = packets(blob);
   REQUIRE(seen.size() >= 6);
-  CHECK(seen[1] == Decoded{Packet::CDNA_TIMESTAMP, 0});
-  CHECK(seen[2] == Decoded{Packet::CDNA_MISC, 12});
-  CHECK(seen[3] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
-  CHECK(seen[4] == Decoded{Packet::CDNA_TIMESTAMP, 96});  // a timestamp of another kind does not change the time
-  CHECK(seen[5] == Decoded{Packet::CDNA_WAVEEND, 96});
+  CHECK(seen[1] == Decoded{PacketId::CDNA_TIMESTAMP, 0});
+  CHECK(seen[2] == Decoded{PacketId::CDNA_MISC, 12});
+  CHECK(seen[3] == Decoded{PacketId::CDNA_TIMESTAMP, 96});  // 103 rounded down to a multiple of 4, less 4
+  CHECK(seen[4] == Decoded{PacketId::CDNA_TIMESTAMP, 96});  // a timestamp of another kind does not change the time
+  CHECK(seen[5] == Decoded{PacketId::CDNA_WAVEEND, 96});
 }
 
 TEST_CASE("sqtt: packets at the end of a trace, and traces of every length") {
@@ -106,12 +106,12 @@ TEST_CASE("sqtt: packets at the end of a trace, and traces of every length") {
 }
 
 TEST_CASE("sqtt: names of operations") {
-  CHECK(inst_op_name(Layout::Rdna3, 0x21) == "SGMEM_RD_1");
-  CHECK(inst_op_name(Layout::Rdna3, 0x5b) == "OTHER_VMEM_2");
-  CHECK(inst_op_name(Layout::Rdna4, 0x5b) == "0x5b");
-  CHECK(inst_op_name(Layout::Rdna4, 0xbc) == "OTHER_VMEM_1");
-  CHECK(inst_op_name(Layout::Cdna, 7) == "PC");
-  CHECK(inst_op_name(Layout::Cdna, 0x50) == "0x50");
+  CHECK(inst_op_name(SqttLayout::Rdna3, 0x21) == "SGMEM_RD_1");
+  CHECK(inst_op_name(SqttLayout::Rdna3, 0x5b) == "OTHER_VMEM_2");
+  CHECK(inst_op_name(SqttLayout::Rdna4, 0x5b) == "0x5b");
+  CHECK(inst_op_name(SqttLayout::Rdna4, 0xbc) == "OTHER_VMEM_1");
+  CHECK(inst_op_name(SqttLayout::Cdna, 7) == "PC");
+  CHECK(inst_op_name(SqttLayout::Cdna, 0x50) == "0x50");
 }
 
 TEST_CASE("kernel code: sizes of instructions") {

@@ -17,16 +17,16 @@ namespace tgc::profile {
 
 namespace {
 
-std::string rate_of(std::optional<double> amount, double seconds, const char* unit, bool at_most = false) {
+std::string rate_or_dash(std::optional<double> amount, double seconds, const char* unit, bool at_most = false) {
   return !amount || seconds <= 0 ? "-" : (at_most ? "<= " : "") + rate_text(*amount, seconds, unit);
 }
 
 // "TINY": tinygrad itself; "USER": the program's calls.
-bool is_host(std::string_view device) { return device == "USER" || device == "TINY"; }
+bool is_host_device(std::string_view device) { return device == "USER" || device == "TINY"; }
 
 std::string trimmed_time(double seconds) { return time_text(seconds, 0); }
 
-std::string hardware_runs(const Profile& p) {
+std::string hardware_runs_text(const Profile& p) {
   std::vector<std::vector<std::string>> rows{{"run", "device", "arch", "traces", "packets", "waves", "counters"}};
   for (size_t n = 0; n < p.trace.kernels.size(); n++) {
     if (!p.is_run_chosen[n]) continue;
@@ -71,23 +71,23 @@ std::string overview_text(const Profile& p, const std::string& file) {
   std::string out = file + ": " + (is_emulated ? "emulated by " + p.trace.emulator + ", in the form of tinygrad "
                                                : "written by tinygrad ") + p.trace.release + archs + "\n";
   if (is_emulated) out += std::string(kEmulatedCyclesNote) + "\n";
-  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible_text(what) + "\n";
   double device_seconds = 0, host_seconds = 0;
-  for (const EventTotal& t : totals) (is_host(t.device) ? host_seconds : device_seconds) += t.seconds;
+  for (const EventTotal& t : totals) (is_host_device(t.device) ? host_seconds : device_seconds) += t.seconds;
   std::vector<std::vector<std::string>> rows{
       {"total", "%", "count", "mean", "device", "kernel or copy", "FLOPS", "bytes/s", "bound by"}};
   for (const EventTotal& t : totals) {
-    if (is_host(t.device)) continue;
+    if (is_host_device(t.device)) continue;
     double mean = t.seconds / double(t.num_executions);
     double percent = device_seconds > 0 ? t.seconds / device_seconds * 100 : 0;
     rows.push_back({trimmed_time(t.seconds), formatted("%.1f", percent), std::to_string(t.num_executions),
-                    trimmed_time(mean), t.device, t.name, rate_of(t.flops, mean, "FLOPS", t.is_flops_upper_bound),
-                    rate_of(t.bytes, mean, "B/s"),
+                    trimmed_time(mean), t.device, t.name, rate_or_dash(t.flops, mean, "FLOPS", t.is_flops_upper_bound),
+                    rate_or_dash(t.bytes, mean, "B/s"),
                     t.is_copy ? "copy" : speed_limit_text(t.flops, t.bytes, mean, t.arch)});
   }
   out += rows.size() == 1 ? is_emulated ? "" : "no kernel ran\n" : table_text(rows, "rrrrllrr");
   if (host_seconds > 0) out += "host: " + trimmed_time(host_seconds) + " in tinygrad and the program's tensor calls\n";
-  return out + hardware_runs(p);
+  return out + hardware_runs_text(p);
 }
 
 namespace {
@@ -95,20 +95,20 @@ namespace {
 constexpr size_t kHottest = 5;
 constexpr size_t kMostSource = 90;
 
-struct Row {
+struct InstructionRow {
   uint64_t address = 0;
   InstructionTimes times;
   std::string reason, assembly;
 };
 
-std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* source) {
+std::vector<std::string> row_cells(const InstructionRow& r, uint64_t all, const CodeSource* source) {
   std::vector<std::string> out{std::to_string(r.times.num_executions), std::to_string(r.times.cycles),
                                formatted("%.1f", all ? double(r.times.cycles) / double(all) * 100 : 0),
                                std::to_string(r.times.stall_cycles), std::to_string(r.times.idle_cycles), r.reason,
                                formatted("%#x", unsigned(r.address)), r.assembly};
   if (!source) return out;
   uint32_t line = source->line_at_address(r.address);
-  std::string text = visible(source->text_of_line(line));
+  std::string text = visible_text(source->text_of_line(line));
   if (text.size() > kMostSource) text = text.substr(0, kMostSource - 3) + "...";
   const char* about = source->is_exact_at_address(r.address) ? "" : "~";
   std::string number = line ? about + std::to_string(line) : "";
@@ -117,10 +117,11 @@ std::vector<std::string> cells(const Row& r, uint64_t all, const CodeSource* sou
 }
 
 std::string source_text(const CodeSource& source) {
-  if (!source.missing_reason.empty()) return "no source lines: " + visible(source.missing_reason) + "\n";
+  if (!source.missing_reason.empty()) return "no source lines: " + visible_text(source.missing_reason) + "\n";
   return "source lines and UOps: " + source.input + ", compiled for " + source.target +
          (source.line_nodes.empty() ? "; its UOps are unknown, because tgc renders another source" : "") +
-         (source.difference_text.empty() ? "" : "; lines with ~ are approximate: " + visible(source.difference_text)) +
+         (source.difference_text.empty() ? ""
+                                         : "; lines with ~ are approximate: " + visible_text(source.difference_text)) +
          "\n";
 }
 
@@ -131,7 +132,7 @@ std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings)
   out += "\n";
   const bool is_modeled = !p.trace.emulator.empty();
   if (is_modeled) out += std::string(kModeledTimesNote) + "\n";
-  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible(what) + "\n";
+  for (const std::string& what : p.trace.damage_notes) out += "damaged: " + visible_text(what) + "\n";
   for (const std::string& what : check_traces(p, kernel, listings.find(kernel))) out += "inconsistent: " + what + "\n";
   size_t waves = 0, followed = 0;
   for (size_t i : run.sqtt) {
@@ -142,7 +143,7 @@ std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings)
       followed +=
           size_t(std::ranges::count_if(s.wave_spans, [](const WaveSpan& w) { return w.cu == 0 && w.simd == 0; }));
   }
-  std::vector<Row> rows;
+  std::vector<InstructionRow> rows;
   uint64_t all = 0;
   const ProgramListings::Listing& listing = listings.find(kernel);
   const StallReport stalls = stalls_of_kernel(p, kernel, listing);
@@ -155,7 +156,7 @@ std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings)
     if (!times[n].num_executions) continue;
     uint64_t address = p.code_of_kernel(kernel)->address_of(n);
     auto text = listing.find(address);
-    Row row{address, times[n], "", text == listing.end() ? "" : text->second};
+    InstructionRow row{address, times[n], "", text == listing.end() ? "" : text->second};
     if (n < stalls.instructions.size()) {
       const InstructionStalls& s = stalls.instructions[n];
       if (times[n].stall_cycles > times[n].num_executions)
@@ -179,13 +180,13 @@ std::string run_text(const Profile& p, size_t kernel, ProgramListings& listings)
     std::vector<std::string> header{"hits", "cycles", "%", "stall", "idle", "reason", "address", "instruction"};
     if (is_modeled) header[1] = "modeled cycles", header[3] = "modeled stall", header[4] = "modeled idle";
     if (source) header.insert(header.end(), {"line", "source", "UOp"});
-    std::vector<Row> hottest = rows;
-    std::ranges::stable_sort(hottest, std::greater(), [](const Row& r) { return r.times.cycles; });
+    std::vector<InstructionRow> hottest = rows;
+    std::ranges::stable_sort(hottest, std::greater(), [](const InstructionRow& r) { return r.times.cycles; });
     hottest.resize(std::min(hottest.size(), kHottest));
     std::vector<std::vector<std::string>> lines{{is_modeled ? "hottest by the model:" : "hottest:"}, header};
-    for (const Row& r : hottest) lines.push_back(cells(r, all, source));
+    for (const InstructionRow& r : hottest) lines.push_back(row_cells(r, all, source));
     lines.push_back({"in the order of the code:"});
-    for (const Row& r : rows) lines.push_back(cells(r, all, source));
+    for (const InstructionRow& r : rows) lines.push_back(row_cells(r, all, source));
     out += table_text(lines, "rrrrr r r");
   }
   return out;

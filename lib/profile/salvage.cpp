@@ -15,16 +15,16 @@ constexpr std::string_view kLine("FILSVgpP"), kTwoLines("ci"), kOneByte("Khq\x80
 constexpr std::string_view kClosers("tldeuio1\x90\x91");  // opcodes that take all values since the last MARK
 constexpr char kFrame = '\x95', kMark = '(', kBuild = 'b', kStop = '.';
 
-bool has(std::string_view list, char c) { return list.find(c) != list.npos; }
+bool contains_char(std::string_view list, char c) { return list.find(c) != list.npos; }
 
 // A pickle without FRAME opcodes, whose sizes are wrong in a truncated file, and where the items of its list end.
-struct Items {
+struct PickledItems {
   std::string bytes;
-  std::vector<size_t> ends, original;  // by item: its end in `bytes`, and in the file
+  std::vector<size_t> item_ends, ends_in_file;  // by item: its end in `bytes`, and in the file
 };
 
-Items items_of(std::string_view in) {
-  Items out;
+PickledItems find_pickled_items(std::string_view in) {
+  PickledItems out;
   size_t marks = 0;
   for (size_t at = 0; at < in.size();) {
     const char op = in[at];
@@ -33,7 +33,7 @@ Items items_of(std::string_view in) {
       const size_t end = in.find('\n', at + size);
       size = end == in.npos ? SIZE_MAX : end + 1 - at;
     };
-    auto counted = [&](size_t width) {
+    auto counted_size = [&](size_t width) {
       if (in.size() - at < 1 + width) return void(size = SIZE_MAX);
       uint64_t count = 0;
       std::memcpy(&count, in.data() + at + 1, width);
@@ -43,22 +43,22 @@ Items items_of(std::string_view in) {
       at += 9;
       continue;
     }
-    if (has(kLine, op)) line();
-    else if (has(kTwoLines, op)) line(), size == SIZE_MAX ? void() : line();
-    else if (has(kOneByte, op)) size = 2;
-    else if (has(kTwoBytes, op)) size = 3;
-    else if (has(kFourBytes, op)) size = 5;
-    else if (has(kEightBytes, op)) size = 9;
-    else if (has(kCount1, op)) counted(1);
-    else if (has(kCount4, op)) counted(4);
-    else if (has(kCount8, op)) counted(8);
-    else if (!has(kPlain, op)) break;
+    if (contains_char(kLine, op)) line();
+    else if (contains_char(kTwoLines, op)) line(), size == SIZE_MAX ? void() : line();
+    else if (contains_char(kOneByte, op)) size = 2;
+    else if (contains_char(kTwoBytes, op)) size = 3;
+    else if (contains_char(kFourBytes, op)) size = 5;
+    else if (contains_char(kEightBytes, op)) size = 9;
+    else if (contains_char(kCount1, op)) counted_size(1);
+    else if (contains_char(kCount4, op)) counted_size(4);
+    else if (contains_char(kCount8, op)) counted_size(8);
+    else if (!contains_char(kPlain, op)) break;
     if (size > in.size() - at || op == kStop) break;
     out.bytes.append(in.substr(at, size));
     at += size;
     if (op == kMark) marks++;
-    else if (has(kClosers, op) && marks-- == 0) break;
-    if (op == kBuild && marks == 1) out.ends.push_back(out.bytes.size()), out.original.push_back(at);
+    else if (contains_char(kClosers, op) && marks-- == 0) break;
+    if (op == kBuild && marks == 1) out.item_ends.push_back(out.bytes.size()), out.ends_in_file.push_back(at);
   }
   return out;
 }
@@ -67,21 +67,22 @@ Items items_of(std::string_view in) {
 
 std::optional<UndamagedList> read_undamaged_items(std::string_view bytes, Pickle::AllowedNameTest is_allowed,
                                                   const std::string& why) {
-  const Items items = items_of(bytes);
+  const PickledItems items = find_pickled_items(bytes);
   auto read = [&](size_t count) {
-    return Pickle::read(items.bytes.substr(0, items.ends[count - 1]) + "e.", is_allowed, "");
+    return Pickle::read(items.bytes.substr(0, items.item_ends[count - 1]) + "e.", is_allowed, "");
   };
-  size_t good = 0, bad = items.ends.size() + 1;  // the first `good` items can be read, the first `bad` cannot
+  size_t good = 0, bad = items.item_ends.size() + 1;  // the first `good` items can be read, the first `bad` cannot
   std::optional<Pickle> best;
   while (good + 1 < bad) {
-    const size_t middle = best || bad != items.ends.size() + 1 ? (good + bad) / 2 : bad - 1;
+    const size_t middle = best || bad != items.item_ends.size() + 1 ? (good + bad) / 2 : bad - 1;
     if (auto pickle = read(middle)) good = middle, best = std::move(*pickle);
     else bad = middle;
   }
   if (!best) return {};
-  return UndamagedList{std::move(*best),
-                  formatted("the file is damaged behind byte %zu of %zu (%s): %s before are read, the rest is lost",
-                            items.original[good - 1], bytes.size(), why.c_str(), counted(good, "event").c_str())};
+  return UndamagedList{
+      std::move(*best),
+      formatted("the file is damaged behind byte %zu of %zu (%s): %s before are read, the rest is lost",
+                items.ends_in_file[good - 1], bytes.size(), why.c_str(), count_text(good, "event").c_str())};
 }
 
 }  // namespace tgc::profile

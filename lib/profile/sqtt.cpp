@@ -10,32 +10,32 @@ constexpr uint8_t kLongDeltaNibbles = 18;  // of TS_DELTA_S8_W3 in layout 4
 #define TGC_FIELD(name, high, low) PacketField{#name, high, low}
 constexpr PacketType kPacketTypes[] = {
 #define X(name, bits, encoding, nibbles, low, count, ...) \
-  {Packet::name, #name, bits, encoding, nibbles, low, count, {__VA_ARGS__}},
+  {PacketId::name, #name, bits, encoding, nibbles, low, count, {__VA_ARGS__}},
     TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X) TGC_SQTT_RDNA4(X) TGC_SQTT_CDNA(X)
 #undef X
 };
-static_assert(std::size(kPacketTypes) == size_t(Packet::Count));
+static_assert(std::size(kPacketTypes) == size_t(PacketId::Count));
 
-constexpr Packet kRdna3[] = {
-#define X(name, ...) Packet::name,
+constexpr PacketId kRdna3[] = {
+#define X(name, ...) PacketId::name,
     TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X)};
 // TS_DELTA_S8_W3 has no variant in TGC_SQTT_RDNA4.
-constexpr Packet kRdna4[] = {TGC_SQTT_SHARED(X) Packet::TS_DELTA_S8_W3, TGC_SQTT_RDNA4(X)};
-constexpr Packet kCdna[] = {TGC_SQTT_CDNA(X) Packet::LAYOUT_HEADER};
+constexpr PacketId kRdna4[] = {TGC_SQTT_SHARED(X) PacketId::TS_DELTA_S8_W3, TGC_SQTT_RDNA4(X)};
+constexpr PacketId kCdna[] = {TGC_SQTT_CDNA(X) PacketId::LAYOUT_HEADER};
 #undef X
 
-Action action_of(Packet p) {
+PacketAction action_of(PacketId p) {
   switch (p) {
-    case Packet::LAYOUT_HEADER: return Action::Header;
-    case Packet::TS_DELTA_OR_MARK: case Packet::TS_DELTA_OR_MARK_RDNA4: return Action::Marker;
-    case Packet::CDNA_TIMESTAMP: return Action::Timestamp;
-    case Packet::SNAPSHOT: return Action::Snapshot;
-    case Packet::WAVESTART: case Packet::WAVESTART_RDNA4: case Packet::CDNA_WAVESTART: return Action::Start;
-    case Packet::WAVEEND: case Packet::WAVEEND_RDNA4: case Packet::CDNA_WAVEEND: return Action::End;
-    case Packet::VALUINST: case Packet::IMMEDIATE: case Packet::INST: case Packet::INST_RDNA4:
-      return Action::Instruction;
-    case Packet::IMMEDIATE_MASK: return Action::Mask;
-    default: return Action::None;
+    case PacketId::LAYOUT_HEADER: return PacketAction::Header;
+    case PacketId::TS_DELTA_OR_MARK: case PacketId::TS_DELTA_OR_MARK_RDNA4: return PacketAction::Marker;
+    case PacketId::CDNA_TIMESTAMP: return PacketAction::Timestamp;
+    case PacketId::SNAPSHOT: return PacketAction::Snapshot;
+    case PacketId::WAVESTART: case PacketId::WAVESTART_RDNA4: case PacketId::CDNA_WAVESTART: return PacketAction::Start;
+    case PacketId::WAVEEND: case PacketId::WAVEEND_RDNA4: case PacketId::CDNA_WAVEEND: return PacketAction::End;
+    case PacketId::VALUINST: case PacketId::IMMEDIATE: case PacketId::INST: case PacketId::INST_RDNA4:
+      return PacketAction::Instruction;
+    case PacketId::IMMEDIATE_MASK: return PacketAction::Mask;
+    default: return PacketAction::None;
   }
 }
 
@@ -45,17 +45,17 @@ const PacketField* find_field(const PacketType& type, std::string_view name) {
   return nullptr;
 }
 
-DecodeRow make_row(const PacketType& type, Layout layout) {
+DecodeRow make_decode_row(const PacketType& type, SqttLayout layout) {
   DecodeRow row;
   row.packet = type.id;
   row.action = action_of(type.id);
-  row.nibbles = type.id == Packet::TS_DELTA_S8_W3 && layout == Layout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
+  row.nibbles = type.id == PacketId::TS_DELTA_S8_W3 && layout == SqttLayout::Rdna4 ? kLongDeltaNibbles : type.nibbles;
   row.delta_low_bit = type.delta_low_bit;
   // decode_sqtt() adds the time difference of a marker, which has more bits
-  row.time_delta_mask = row.action == Action::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
-  if (type.id == Packet::TS_DELTA_SHORT) row.time_added = 4;
+  row.time_delta_mask = row.action == PacketAction::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
+  if (type.id == PacketId::TS_DELTA_SHORT) row.time_added = 4;
   // in units of 4 cycles
-  if (type.id == Packet::CDNA_MISC) row.delta_low_bit = 2, row.time_delta_mask = 0xff << 2;
+  if (type.id == PacketId::CDNA_MISC) row.delta_low_bit = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
     row.count_base = uint16_t(first_op_counter(layout));
@@ -66,17 +66,18 @@ DecodeRow make_row(const PacketType& type, Layout layout) {
 }
 
 // If several encodings match a byte, the one with the most bits is taken; if none does, NOP.
-PacketDecodeTable make_table(std::span<const Packet> packets, Layout layout) {
+PacketDecodeTable make_decode_table(std::span<const PacketId> packets, SqttLayout layout) {
   PacketDecodeTable table;
   table.layout = layout;
   for (uint32_t byte = 0; byte < 256; byte++) {
-    const PacketType* best = &packet_type(Packet::NOP);
-    for (Packet p : packets) {
+    const PacketType* best = &packet_type(PacketId::NOP);
+    for (PacketId p : packets) {
       const PacketType& type = packet_type(p);
       bool matches = (byte & ((1u << type.mask_bits) - 1)) == type.encoding;
-      if (matches && p != Packet::NOP && (best->id == Packet::NOP || type.mask_bits > best->mask_bits)) best = &type;
+      if (matches && p != PacketId::NOP && (best->id == PacketId::NOP || type.mask_bits > best->mask_bits))
+        best = &type;
     }
-    table.rows[byte] = make_row(*best, layout);
+    table.rows[byte] = make_decode_row(*best, layout);
     table.nibbles[byte] = table.rows[byte].nibbles;
   }
   return table;
@@ -92,13 +93,14 @@ constexpr NamedOp kOpsRdna4[] = {TGC_INST_OPS_RDNA4(X)};
 constexpr NamedOp kOpsCdna[] = {TGC_INST_OPS_CDNA(X)};
 #undef X
 
-// Operations of other SIMDs: number `first` is named OTHER_NAME_n with n = `cycles`, the next ones n + 1, n + 2, ...
-struct OtherOps {
+// Operations of other SIMDs: number `first_number` is named OTHER_NAME_n with n = `cycles`, the next ones n + 1, n + 2,
+// ...
+struct OtherSimdOps {
   std::string_view name;
-  uint32_t first, last, cycles;
+  uint32_t first_number, last_number, cycles;
 };
-constexpr OtherOps kOtherRdna3[] = {{"LDS", 0x50, 0x54, 1}, {"FLAT", 0x55, 0x59, 2}, {"VMEM", 0x5a, 0x66, 1}};
-constexpr OtherOps kOtherRdna4[] = {{"LDS", 0x50, 0x54, 1}, {"FLAT", 0x55, 0x59, 2}, {"VMEM", 0xbc, 0xdd, 1}};
+constexpr OtherSimdOps kOtherRdna3[] = {{"LDS", 0x50, 0x54, 1}, {"FLAT", 0x55, 0x59, 2}, {"VMEM", 0x5a, 0x66, 1}};
+constexpr OtherSimdOps kOtherRdna4[] = {{"LDS", 0x50, 0x54, 1}, {"FLAT", 0x55, 0x59, 2}, {"VMEM", 0xbc, 0xdd, 1}};
 
 template <class Ops>
 std::string_view find_op(const Ops& ops, uint32_t number) {
@@ -109,28 +111,29 @@ std::string_view find_op(const Ops& ops, uint32_t number) {
 
 }  // namespace
 
-const PacketType& packet_type(Packet id) { return kPacketTypes[size_t(id)]; }
+const PacketType& packet_type(PacketId id) { return kPacketTypes[size_t(id)]; }
 
 uint64_t PacketType::field(uint64_t bits, std::string_view field_name) const {
   const PacketField* f = find_field(*this, field_name);
   return f ? bits >> f->low & ((uint64_t(2) << (f->high - f->low)) - 1) : 0;
 }
 
-const PacketDecodeTable& packet_decode_table(Layout layout) {
-  static const PacketDecodeTable rdna3 = make_table(kRdna3, Layout::Rdna3), rdna4 = make_table(kRdna4, Layout::Rdna4),
-                           cdna = make_table(kCdna, Layout::Cdna);
-  return layout == Layout::Rdna3 ? rdna3 : layout == Layout::Rdna4 ? rdna4 : cdna;
+const PacketDecodeTable& packet_decode_table(SqttLayout layout) {
+  static const PacketDecodeTable rdna3 = make_decode_table(kRdna3, SqttLayout::Rdna3),
+                                 rdna4 = make_decode_table(kRdna4, SqttLayout::Rdna4),
+                                 cdna = make_decode_table(kCdna, SqttLayout::Cdna);
+  return layout == SqttLayout::Rdna3 ? rdna3 : layout == SqttLayout::Rdna4 ? rdna4 : cdna;
 }
 
-std::string inst_op_name(Layout layout, uint32_t op) {
-  std::string_view name = layout == Layout::Rdna3   ? find_op(kOpsRdna3, op)
-                          : layout == Layout::Rdna4 ? find_op(kOpsRdna4, op)
+std::string inst_op_name(SqttLayout layout, uint32_t op) {
+  std::string_view name = layout == SqttLayout::Rdna3   ? find_op(kOpsRdna3, op)
+                          : layout == SqttLayout::Rdna4 ? find_op(kOpsRdna4, op)
                                                     : find_op(kOpsCdna, op);
   if (!name.empty()) return std::string(name);
-  if (layout != Layout::Cdna)
-    for (const OtherOps& other : layout == Layout::Rdna3 ? kOtherRdna3 : kOtherRdna4)
-      if (op >= other.first && op <= other.last)
-        return "OTHER_" + std::string(other.name) + "_" + std::to_string(op - other.first + other.cycles);
+  if (layout != SqttLayout::Cdna)
+    for (const OtherSimdOps& other : layout == SqttLayout::Rdna3 ? kOtherRdna3 : kOtherRdna4)
+      if (op >= other.first_number && op <= other.last_number)
+        return "OTHER_" + std::string(other.name) + "_" + std::to_string(op - other.first_number + other.cycles);
   constexpr char kHex[] = "0123456789abcdef";
   return std::string("0x") + kHex[op >> 4 & 15] + kHex[op & 15];
 }

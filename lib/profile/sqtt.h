@@ -16,7 +16,7 @@ struct PacketField {
 };
 
 #include "lib/profile/sqtt_packets.def"
-enum class Packet : uint8_t {
+enum class PacketId : uint8_t {
 #define X(name, ...) name,
   TGC_SQTT_SHARED(X) TGC_SQTT_RDNA3(X) TGC_SQTT_RDNA4(X) TGC_SQTT_CDNA(X)
 #undef X
@@ -24,7 +24,7 @@ enum class Packet : uint8_t {
 };
 
 struct PacketType {
-  Packet id;
+  PacketId id;
   std::string_view name;
   uint8_t mask_bits, encoding, nibbles, delta_low_bit, delta_bits;
   std::array<PacketField, 12> fields;
@@ -32,23 +32,23 @@ struct PacketType {
   // Returns 0 if the packet has no such field.
   uint64_t field(uint64_t bits, std::string_view field_name) const;
 };
-const PacketType& packet_type(Packet id);
+const PacketType& packet_type(PacketId id);
 
-enum class Layout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
+enum class SqttLayout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 
 // Returns tinygrad's name of an operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
-std::string inst_op_name(Layout layout, uint32_t op);
+std::string inst_op_name(SqttLayout layout, uint32_t op);
 
 // Mask: instructions of a mask of waves. Snapshot: written by all shader engines at the same time.
-enum class Action : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
+enum class PacketAction : uint8_t { None, Instruction, Mask, Start, End, Snapshot, Header, Marker, Timestamp };
 
 struct alignas(16) DecodeRow {
   uint8_t nibbles = 1;
   // lowest bit of the time difference; what is added to it
   uint8_t delta_low_bit = 0, time_added = 0;
-  Action action = Action::None;
+  PacketAction action = PacketAction::None;
   uint16_t time_delta_mask = 0;
-  Packet packet = Packet::NOP;
+  PacketId packet = PacketId::NOP;
   uint8_t count_low_bit = 0;    // lowest bit of an instruction's operation
   uint16_t count_mask = 0;      // 0: the packet has no operation
   uint16_t count_base = 0;      // first counter (SqttSummary::counter_values) of this packet
@@ -57,22 +57,24 @@ struct alignas(16) DecodeRow {
 struct PacketDecodeTable {
   std::array<DecodeRow, 256> rows;
   std::array<uint8_t, 256> nibbles;  // DecodeRow::nibbles, but faster to look up
-  Layout layout;
+  SqttLayout layout;
 };
-const PacketDecodeTable& packet_decode_table(Layout layout);
+const PacketDecodeTable& packet_decode_table(SqttLayout layout);
 
 // Counters: one for each packet type without an operation, and in each layout one for each operation.
 inline constexpr uint32_t kNumOpCounters = 256;
-inline constexpr uint32_t kNumCounters = uint32_t(Packet::Count) + 3 * kNumOpCounters;
-constexpr uint32_t first_op_counter(Layout layout) {
-  return uint32_t(Packet::Count) + kNumOpCounters * (layout == Layout::Rdna3 ? 0 : layout == Layout::Rdna4 ? 1 : 2);
+inline constexpr uint32_t kNumCounters = uint32_t(PacketId::Count) + 3 * kNumOpCounters;
+constexpr uint32_t first_op_counter(SqttLayout layout) {
+  return uint32_t(PacketId::Count) + kNumOpCounters * (layout == SqttLayout::Rdna3   ? 0
+                                                       : layout == SqttLayout::Rdna4 ? 1
+                                                                                     : 2);
 }
 
 struct PacketView {
   uint64_t bits = 0;   // low 64 bits; a shorter packet is followed by bits of the next ones
   int64_t time = 0;    // cycles since the beginning of the trace
   const DecodeRow* row = nullptr;
-  Layout layout = Layout::Rdna3;
+  SqttLayout layout = SqttLayout::Rdna3;
 };
 
 // Calls visit(const PacketView&) for each packet, but for those that begin in the last 15 nibbles.
@@ -81,7 +83,7 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
   const uint64_t size = 2 * uint64_t(blob.size());
   if (size < 16) return;
   const uint8_t* bytes = blob.data();
-  const PacketDecodeTable* table = &packet_decode_table(Layout::Rdna3);
+  const PacketDecodeTable* table = &packet_decode_table(SqttLayout::Rdna3);
   const DecodeRow* rows = table->rows.data();
   const uint8_t* nibbles = table->nibbles.data();
   bool has_offset = false;
@@ -97,12 +99,12 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     uint64_t size_of_packet = nibbles[bits & 0xff];
     p.bits = bits;
     p.time += int64_t(((bits >> row->delta_low_bit) & row->time_delta_mask) + row->time_added);
-    if (row->action < Action::Header) [[likely]] {
-    } else if (row->action == Action::Marker) {
-      bool is_rdna4 = table->layout == Layout::Rdna4;
+    if (row->action < PacketAction::Header) [[likely]] {
+    } else if (row->action == PacketAction::Marker) {
+      bool is_rdna4 = table->layout == SqttLayout::Rdna4;
       bool rt = bits >> (is_rdna4 ? 7 : 9) & 1, pl = bits >> 8 & 1;
       if (!rt || pl) p.time += int64_t(is_rdna4 ? bits >> 12 : bits >> 12 & ((uint64_t(1) << 36) - 1));
-    } else if (row->action == Action::Timestamp) {
+    } else if (row->action == PacketAction::Timestamp) {
       int64_t stamp = int64_t(bits >> 16);
       if (!(bits >> 4 & 0xfff)) {
         if (has_offset) p.time = ((stamp - offset) & ~int64_t(3)) - 4;
@@ -111,12 +113,12 @@ inline void decode_sqtt(std::span<const uint8_t> blob, Visit&& visit) {
     } else {
       uint64_t layout = bits >> 7 & 63;
       if (layout == 4) {
-        table = &packet_decode_table(Layout::Rdna4);
+        table = &packet_decode_table(SqttLayout::Rdna4);
       } else if (layout != 3) {
         // the trace is of CDNA, whose table decodes this packet again
-        table = &packet_decode_table(Layout::Cdna);
+        table = &packet_decode_table(SqttLayout::Cdna);
         row = &table->rows[bits & 0xff];
-        if (row->action == Action::Timestamp && !(bits >> 4 & 0xfff))
+        if (row->action == PacketAction::Timestamp && !(bits >> 4 & 0xfff))
           has_offset = true, offset = int64_t(bits >> 16) - p.time;
       }
       rows = table->rows.data(), nibbles = table->nibbles.data();

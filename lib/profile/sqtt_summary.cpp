@@ -6,14 +6,14 @@ namespace tgc::profile {
 namespace {
 
 // Other: of another SIMD, so not mapped to instructions.
-enum Mapping : uint8_t { Plain, Other };
+enum OpMapping : uint8_t { Plain, Other };
 
 struct MappingTable {
-  std::array<Mapping, kNumCounters> of{};
+  std::array<OpMapping, kNumCounters> by_counter{};
   MappingTable() {
-    for (Layout layout : {Layout::Rdna3, Layout::Rdna4})
+    for (SqttLayout layout : {SqttLayout::Rdna3, SqttLayout::Rdna4})
       for (uint32_t op = 0; op < kNumOpCounters; op++)
-        if (inst_op_name(layout, op).starts_with("OTHER_")) of[first_op_counter(layout) + op] = Other;
+        if (inst_op_name(layout, op).starts_with("OTHER_")) by_counter[first_op_counter(layout) + op] = Other;
   }
 };
 
@@ -21,19 +21,19 @@ struct WaveFields {
   uint8_t wave_low_bit, wave_bits, simd_low, cu_low, cu_bits, sa_low, sa_shift;
 };
 constexpr WaveFields kStartRdna3{13, 5, 8, 10, 3, 7, 3}, kStartRdna4{15, 5, 8, 10, 4, 7, 4},
-    kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kBothCdna{10, 4, 14, 6, 4, 0, 0};
+    kEndRdna3{15, 5, 9, 11, 3, 8, 3}, kEndRdna4{15, 5, 9, 11, 4, 8, 4}, kStartAndEndCdna{10, 4, 14, 6, 4, 0, 0};
 
-const WaveFields& wave_fields(Packet p) {
+const WaveFields& wave_fields(PacketId p) {
   switch (p) {
-    case Packet::WAVESTART: return kStartRdna3;
-    case Packet::WAVESTART_RDNA4: return kStartRdna4;
-    case Packet::WAVEEND: return kEndRdna3;
-    case Packet::WAVEEND_RDNA4: return kEndRdna4;
-    default: return kBothCdna;
+    case PacketId::WAVESTART: return kStartRdna3;
+    case PacketId::WAVESTART_RDNA4: return kStartRdna4;
+    case PacketId::WAVEEND: return kEndRdna3;
+    case PacketId::WAVEEND_RDNA4: return kEndRdna4;
+    default: return kStartAndEndCdna;
   }
 }
 
-WaveSpan wave_of(const PacketView& p) {
+WaveSpan wave_of_packet(const PacketView& p) {
   const WaveFields& f = wave_fields(p.row->packet);
   auto bits = [&](uint8_t low, uint8_t count) { return uint32_t(p.bits >> low & ((1u << count) - 1)); };
   WaveSpan out{.cu = bits(f.cu_low, f.cu_bits), .simd = bits(f.simd_low, 2), .wave = bits(f.wave_low_bit, f.wave_bits)};
@@ -41,15 +41,15 @@ WaveSpan wave_of(const PacketView& p) {
   return out;
 }
 
-class WaveList {
+class WaveSpanBuilder {
  public:
-  explicit WaveList(std::vector<WaveSpan>& waves) : waves_(waves) { open_.fill(kNone); }
-  void start(WaveSpan wave, int64_t time) {
+  explicit WaveSpanBuilder(std::vector<WaveSpan>& waves) : waves_(waves) { open_.fill(kNone); }
+  void start_wave(WaveSpan wave, int64_t time) {
     wave.begin = time;
     open_[slot(wave)] = uint32_t(waves_.size());
     waves_.push_back(wave);
   }
-  void end(WaveSpan wave, int64_t time) {
+  void end_wave(WaveSpan wave, int64_t time) {
     uint32_t& open = open_[slot(wave)];
     if (open != kNone) {
       waves_[open].end = time;
@@ -69,11 +69,11 @@ class WaveList {
 
 // The hardware writes the packet of an instruction when it is issued, and that of a wait when the wait ends. So the
 // time between two packets of a wave counts for the instruction of the second.
-class Clock {
+class IssueClock {
  public:
-  explicit Clock(std::vector<InstructionTimes>& times) : times_(times) {}
+  explicit IssueClock(std::vector<InstructionTimes>& times) : times_(times) {}
 
-  void start(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
+  void start_wave(uint32_t wave, int64_t time) { waves_[wave] = {time, busy_}; }
   InstructionIssue dispatch(uint32_t wave, uint32_t instruction, int64_t time) {
     busy_ += time != now_, now_ = time;  // no `if`, which would often be mispredicted
     Wave& w = waves_[wave];
@@ -98,16 +98,16 @@ class Clock {
 constexpr uint32_t kSnapshotLow = 10;  // of the field `snap`, in both RDNA layouts
 
 struct NoObserver {
-  void start(uint32_t) {}
+  void start_wave(uint32_t) {}
   void issue(const InstructionIssue&) {}
 };
 
 template <bool kMaps, class Observer>
 void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummary& out, Observer& observer) {
   static const MappingTable mapping;
-  WaveList waves(out.wave_spans);
+  WaveSpanBuilder waves(out.wave_spans);
   [[maybe_unused]] InstructionMap map(code);
-  [[maybe_unused]] Clock clock(out.instructions);
+  [[maybe_unused]] IssueClock clock(out.instructions);
   [[maybe_unused]] auto hit = [&](uint32_t wave, uint32_t n, int64_t time) {
     if (n != InstructionMap::kNone) observer.issue(clock.dispatch(wave, n, time));
   };
@@ -123,36 +123,36 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
     uint32_t counter = p.row->count_base + op;
     counts[counter]++;
     switch (p.row->action) {
-      case Action::Start: {
-        WaveSpan wave = wave_of(p);
-        waves.start(wave, p.time);
+      case PacketAction::Start: {
+        WaveSpan wave = wave_of_packet(p);
+        waves.start_wave(wave, p.time);
         if (kMaps && wave.cu == 0 && wave.simd == 0)
-          map.start(wave.wave), clock.start(wave.wave, p.time), observer.start(wave.wave);
+          map.start_wave(wave.wave), clock.start_wave(wave.wave, p.time), observer.start_wave(wave.wave);
         break;
       }
-      case Action::End: {
-        WaveSpan wave = wave_of(p);
-        waves.end(wave, p.time);
-        if (kMaps && wave.cu == 0 && wave.simd == 0) hit(wave.wave, map.end(wave.wave), p.time);
+      case PacketAction::End: {
+        WaveSpan wave = wave_of_packet(p);
+        waves.end_wave(wave, p.time);
+        if (kMaps && wave.cu == 0 && wave.simd == 0) hit(wave.wave, map.end_wave(wave.wave), p.time);
         break;
       }
-      case Action::Instruction:
-        if (kMaps && mapping.of[counter] == Plain) {
+      case PacketAction::Instruction:
+        if (kMaps && mapping.by_counter[counter] == Plain) {
           uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & 31;
-          hit(wave, map.instruction(wave, p.row->count_mask != 0, op), p.time);
+          hit(wave, map.issue_instruction(wave, p.row->count_mask != 0, op), p.time);
         }
         break;
-      case Action::Mask:
+      case PacketAction::Mask:
         if (kMaps)
           for (uint32_t mask = uint32_t(p.bits >> 8) & 0xffff; mask; mask &= mask - 1) {
             uint32_t wave = uint32_t(__builtin_ctz(mask));
-            hit(wave, map.immediate(wave), p.time);
+            hit(wave, map.issue_immediate(wave), p.time);
           }
         break;
-      case Action::Snapshot:
+      case PacketAction::Snapshot:
         if (out.wave_spans.empty()) out.clock_mark = {p.bits >> kSnapshotLow, p.time};
         break;
-      case Action::Timestamp:  // of CDNA: equal for the engines of a die
+      case PacketAction::Timestamp:  // of CDNA: equal for the engines of a die
         if (out.wave_spans.empty() && !out.clock_mark && !(p.bits >> 4 & 0xfff))
           out.clock_mark = {p.bits >> 16, p.time};
         break;
@@ -168,9 +168,9 @@ void summarize(std::span<const uint8_t> blob, const KernelCode* code, SqttSummar
 template <class Observer>
 void summarize_cdna(std::span<const uint8_t> blob, const KernelCode& code, SqttSummary& out, Observer& observer) {
   out.instructions.resize(code.instructions().size());
-  Clock clock(out.instructions);
+  IssueClock clock(out.instructions);
   out.error = follow_cdna_waves(
-      blob, code, [&](uint32_t wave, int64_t time) { clock.start(wave, time), observer.start(wave); },
+      blob, code, [&](uint32_t wave, int64_t time) { clock.start_wave(wave, time), observer.start_wave(wave); },
       [&](uint32_t wave, uint32_t n, int64_t time) { observer.issue(clock.dispatch(wave, n, time)); });
   if (!out.error.empty()) out.instructions.clear();
 }
@@ -179,20 +179,21 @@ void summarize_cdna(std::span<const uint8_t> blob, const KernelCode& code, SqttS
 
 SqttSummary::NamedCounts SqttSummary::named_counts() const {
   NamedCounts out;
-  std::array<uint64_t, size_t(Packet::Count)> packets_of{};
+  std::array<uint64_t, size_t(PacketId::Count)> packets_of{};
   for (auto [counter, count] : counter_values) {
     if (counter < packets_of.size()) {
       packets_of[counter] += count;
       continue;
     }
-    constexpr std::pair<Layout, Packet> kWithOps[] = {
-        {Layout::Rdna3, Packet::INST}, {Layout::Rdna4, Packet::INST_RDNA4}, {Layout::Cdna, Packet::CDNA_INST}};
+    constexpr std::pair<SqttLayout, PacketId> kWithOps[] = {{SqttLayout::Rdna3, PacketId::INST},
+                                                            {SqttLayout::Rdna4, PacketId::INST_RDNA4},
+                                                            {SqttLayout::Cdna, PacketId::CDNA_INST}};
     auto [l, packet] = kWithOps[(counter - packets_of.size()) / kNumOpCounters];
     packets_of[size_t(packet)] += count;
     out.operations.emplace_back(inst_op_name(l, counter - first_op_counter(l)), count);
   }
   for (size_t p = 0; p < packets_of.size(); p++)
-    if (packets_of[p]) out.num_packets.emplace_back(packet_type(Packet(p)).name, packets_of[p]);
+    if (packets_of[p]) out.num_packets.emplace_back(packet_type(PacketId(p)).name, packets_of[p]);
   return out;
 }
 
@@ -206,7 +207,7 @@ SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code
     return out;
   }
   summarize<false>(blob, nullptr, out, none);
-  const bool has_issues = std::ranges::find(out.counter_values, uint16_t(Packet::CDNA_ISSUE),
+  const bool has_issues = std::ranges::find(out.counter_values, uint16_t(PacketId::CDNA_ISSUE),
                                             &std::pair<uint16_t, uint64_t>::first) != out.counter_values.end();
   if (is_cdna && has_issues) summarize_cdna(blob, *code, out, none);
   return out;

@@ -34,7 +34,7 @@ struct InstructionTimes {
 };
 
 struct SqttSummary {
-  Layout layout = Layout::Rdna3;
+  SqttLayout layout = SqttLayout::Rdna3;
   uint64_t num_packets = 0;
   int64_t first_time = 0, last_time = 0;
   // number and value of each counter that is not 0 (count_base)
@@ -63,7 +63,7 @@ struct InstructionIssue {
 class WaveObserver {
  public:
   virtual ~WaveObserver() = default;
-  virtual void start(uint32_t wave) = 0;
+  virtual void start_wave(uint32_t wave) = 0;
   virtual void issue(const InstructionIssue& issue) = 0;
 };
 // Decodes a trace again, and calls the observer for the starts and issues of the followed waves, in order.
@@ -83,21 +83,21 @@ class InstructionMap {
 
   // One function for each kind of packet. Those with a result return the number of the packet's instruction; kNone on
   // an error.
-  void start(uint32_t wave) {
+  void start_wave(uint32_t wave) {
     if (next_instruction_[wave] != kNone) return set_error("a wave starts twice");
     next_instruction_[wave] = kernel_code_->instructions().empty() ? kOutsideCode : 0;
   }
-  uint32_t end(uint32_t wave) {
+  uint32_t end_wave(uint32_t wave) {
     uint32_t n = known_instruction(wave);
     next_instruction_[wave] = kNone;
     return n;
   }
-  uint32_t immediate(uint32_t wave) {
+  uint32_t issue_immediate(uint32_t wave) {
     uint32_t n = known_instruction(wave);
     if (n != kNone) next_instruction_[wave] = packet_instruction(kernel_code_->instructions()[n].next_instruction);
     return n;
   }
-  uint32_t instruction(uint32_t wave, bool is_inst, uint32_t op) {
+  uint32_t issue_instruction(uint32_t wave, bool is_inst, uint32_t op) {
     uint32_t n = known_instruction(wave);
     if (n == kNone) return n;
     n = kernel_code_->instructions()[n].packet_instruction;

@@ -16,7 +16,7 @@ constexpr uint32_t kCacheLineBytes = 64;     // of a line of RDNA's instruction 
 constexpr size_t kMostNamed = 4, kMostWaitedFor = 5, kMostText = 80;
 constexpr double kLeastShare = 0.001;
 
-StallReason reason_of(InstructionUnit unit) {
+StallReason reason_of_unit(InstructionUnit unit) {
   switch (unit) {
     case InstructionUnit::Memory: return StallReason::Memory;
     case InstructionUnit::Lds: return StallReason::Lds;
@@ -32,11 +32,11 @@ class StallCounter final : public WaveObserver {
   StallCounter(const KernelCode& code, const std::vector<InstructionRole>& roles, size_t event, StallReport& out)
       : code_(code), roles_(roles), event_(event), out_(out) {}
 
-  void start(uint32_t wave) override {
+  void start_wave(uint32_t wave) override {
     Wave& w = waves_[wave % waves_.size()];
     w = {};
     w.index = out_.followed_waves.size();
-    out_.followed_waves.push_back({.event = event_, .number = started_++, .wave = wave});
+    out_.followed_waves.push_back({.event = event_, .number = num_started_++, .wave = wave});
   }
 
   void issue(const InstructionIssue& i) override {
@@ -53,39 +53,41 @@ class StallCounter final : public WaveObserver {
       out_.total_cycles += i.cycles;
     }
     if (!w.has_issued) {
-      add(at, StallReason::StartUp, all);
+      add_stall(at, StallReason::StartUp, all);
     } else if (role.unit == InstructionUnit::Wait || role.is_program_end_op) {
       add_wait(w, i.instruction, role, at, all);
-    } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last, i.instruction)) {
-      add(at, StallReason::Barrier, all);
+    } else if (role.unit == InstructionUnit::Barrier || passes_barrier(w.last_instruction, i.instruction)) {
+      add_stall(at, StallReason::Barrier, all);
     } else {
       const uint64_t own = out_.is_modeled ? busy_cycles_of(i.instruction) - 1 : 0;
-      if (depends(w, i.instruction))
-        take(at, StallReason::Dependency, all, std::min(kLongestDependency, all.cycles - std::min(all.cycles, own)));
-      if (StallReason reason = reason_of(role.unit); reason != StallReason::Arbiter) {
-        add(at, reason, all);
+      if (depends_on_recent(w, i.instruction))
+        move_stall_cycles(at, StallReason::Dependency, all,
+                          std::min(kLongestDependency, all.cycles - std::min(all.cycles, own)));
+      if (StallReason reason = reason_of_unit(role.unit); reason != StallReason::Arbiter) {
+        add_stall(at, reason, all);
       } else {
-        if (is_fetched(w.last, i.instruction)) take(at, StallReason::Fetch, all, all.idle_cycles);
-        add(at, StallReason::Arbiter, all);
+        if (needs_fetch(w.last_instruction, i.instruction))
+          move_stall_cycles(at, StallReason::Fetch, all, all.idle_cycles);
+        add_stall(at, StallReason::Arbiter, all);
       }
     }
     for (WaitCounter counter : role.raised_counters) w.pending[size_t(counter)].push_back(i.instruction);
-    w.ends[i.instruction] = w.time + latency_of(role);
-    w.has_issued = true, w.last = i.instruction;
-    w.recent[w.count++ % kNearIssues] = i.instruction;
+    w.end_times[i.instruction] = w.time + latency_of(role);
+    w.has_issued = true, w.last_instruction = i.instruction;
+    w.recent_instructions[w.num_issued++ % kNearIssues] = i.instruction;
   }
 
  private:
   struct Wave {
     std::array<std::vector<uint32_t>, kNumWaitCounters> pending;
     bool has_issued = false;
-    uint32_t last = 0;
-    std::array<uint32_t, kNearIssues> recent{};
-    size_t count = 0;
+    uint32_t last_instruction = 0;
+    std::array<uint32_t, kNearIssues> recent_instructions{};
+    size_t num_issued = 0;
     size_t index = SIZE_MAX;  // in StallReport::followed_waves
     // if modeled: the wave's time, and when the last execution of each instruction ends
     uint64_t time = 0;
-    std::unordered_map<uint32_t, uint64_t> ends;
+    std::unordered_map<uint32_t, uint64_t> end_times;
   };
 
   // In cycles, typical of RDNA.
@@ -104,26 +106,27 @@ class StallCounter final : public WaveObserver {
   uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
     uint64_t ready = w.time;
     auto wait_for = [&](uint32_t earlier) {
-      if (auto end = w.ends.find(earlier); end != w.ends.end()) ready = std::max(ready, end->second);
+      if (auto end = w.end_times.find(earlier); end != w.end_times.end()) ready = std::max(ready, end->second);
     };
     for (const InstructionRole::Wait& wait : role.waits) {
       const auto& list = w.pending[size_t(wait.counter)];
       for (size_t k = 0; k + wait.max_outstanding < list.size(); k++) wait_for(list[k]);
     }
-    for (size_t k = 0; k < std::min(w.count, kNearIssues); k++)
-      if (const uint32_t earlier = w.recent[k]; roles_[earlier].raised_counters.empty() && depends_on(n, earlier))
+    for (size_t k = 0; k < std::min(w.num_issued, kNearIssues); k++)
+      if (const uint32_t earlier = w.recent_instructions[k];
+          roles_[earlier].raised_counters.empty() && depends_on(n, earlier))
         wait_for(earlier);
     return ready - w.time;
   }
 
-  void add(InstructionStalls& at, StallReason reason, StallTime t) {
+  void add_stall(InstructionStalls& at, StallReason reason, StallTime t) {
     at.times_by_reason[size_t(reason)] += t, out_.times_by_reason[size_t(reason)] += t;
   }
   // Moves at most `most` cycles from `rest` to a reason, idle cycles first.
-  void take(InstructionStalls& at, StallReason reason, StallTime& rest, uint64_t most) {
+  void move_stall_cycles(InstructionStalls& at, StallReason reason, StallTime& rest, uint64_t most) {
     StallTime part{std::min(rest.cycles, most), std::min(rest.idle_cycles, most)};
     rest.cycles -= part.cycles, rest.idle_cycles -= part.idle_cycles;
-    add(at, reason, part);
+    add_stall(at, reason, part);
   }
 
   void add_wait(Wave& w, uint32_t n, const InstructionRole& role, InstructionStalls& at, StallTime all) {
@@ -136,7 +139,7 @@ class StallCounter final : public WaveObserver {
     };
     for (const InstructionRole::Wait& wait : role.waits) end(wait.counter, wait.max_outstanding);
     if (role.is_program_end_op) end(WaitCounter::Store, 0);  // s_endpgm waits for the wave's stores
-    if (ended.empty()) return add(at, role.is_program_end_op ? StallReason::StartUp : StallReason::Arbiter, all);
+    if (ended.empty()) return add_stall(at, role.is_program_end_op ? StallReason::StartUp : StallReason::Arbiter, all);
     std::ranges::sort(ended);
     ended.erase(std::ranges::unique(ended).begin(), ended.end());
     for (size_t k = 0; k < ended.size(); k++) {
@@ -144,18 +147,18 @@ class StallCounter final : public WaveObserver {
       const StallTime part{share(all.cycles), share(all.idle_cycles)};
       out_.instructions[ended[k]].waits_for_result += part;
       out_.instructions[n].waits_by_instruction[ended[k]] += part;
-      add(at, reason_of(roles_[ended[k]].unit), part);
+      add_stall(at, reason_of_unit(roles_[ended[k]].unit), part);
     }
   }
 
-  bool depends(const Wave& w, uint32_t n) {
-    for (size_t k = 0; k < std::min(w.count, kNearIssues); k++) {
-      if (depends_on(n, w.recent[k])) return true;
+  bool depends_on_recent(const Wave& w, uint32_t n) {
+    for (size_t k = 0; k < std::min(w.num_issued, kNearIssues); k++) {
+      if (depends_on(n, w.recent_instructions[k])) return true;
     }
     return false;
   }
   bool depends_on(uint32_t n, uint32_t earlier) {
-    auto [known, is_new] = depends_.try_emplace(uint64_t(n) << 32 | earlier, false);
+    auto [known, is_new] = known_dependencies_.try_emplace(uint64_t(n) << 32 | earlier, false);
     if (is_new) known->second = roles_[n].depends_on(roles_[earlier]);
     return known->second;
   }
@@ -167,7 +170,7 @@ class StallCounter final : public WaveObserver {
       if (roles_[between].unit == InstructionUnit::Barrier && code_.instructions()[between].has_no_packet) return true;
     return false;
   }
-  bool is_fetched(uint32_t last, uint32_t n) const {
+  bool needs_fetch(uint32_t last, uint32_t n) const {
     auto line = [&](uint64_t address) { return address / kCacheLineBytes; };
     const uint64_t begin = code_.address_of(n), end = begin + code_.instructions()[n].size_bytes - 1;
     return n != code_.instructions()[last].next_instruction || line(end) != line(code_.address_of(last));
@@ -175,20 +178,20 @@ class StallCounter final : public WaveObserver {
 
   const KernelCode& code_;
   const std::vector<InstructionRole>& roles_;
-  size_t event_, started_ = 0;
+  size_t event_, num_started_ = 0;
   StallReport& out_;
   std::array<Wave, 32> waves_;
-  std::unordered_map<uint64_t, bool> depends_;
+  std::unordered_map<uint64_t, bool> known_dependencies_;
 };
 
 // "0x1778 (line 16, 35 LOAD float)"
-std::string place_text(const Profile& p, size_t kernel, uint32_t instruction) {
+std::string location_text(const Profile& p, size_t kernel, uint32_t instruction) {
   const std::string out = instruction_location(p, kernel, instruction);
   const size_t comma = out.find(", ");
   return comma == out.npos ? out : out.substr(0, comma) + " (" + out.substr(comma + 2) + ")";
 }
 
-uint32_t most_waves(const Profile& p, size_t kernel) {
+uint32_t max_waves_of_simd(const Profile& p, size_t kernel) {
   uint32_t out = 0;
   for (size_t i : p.trace.kernels[kernel].sqtt) {
     std::vector<std::pair<int64_t, int>> changes;
@@ -268,7 +271,7 @@ StallReport stalls_of_kernel(const Profile& p, size_t kernel, const ProgramListi
   const std::vector<InstructionRole>& roles = out.roles;
   out.instructions.resize(roles.size());
   if (out.is_modeled) out.busy_cycles = busy_cycles_of(p, kernel, roles);
-  out.num_resident_waves = out.is_modeled ? modeled_waves(p, kernel) : most_waves(p, kernel);
+  out.num_resident_waves = out.is_modeled ? modeled_waves(p, kernel) : max_waves_of_simd(p, kernel);
   bool is_mapped = false;
   for (size_t i : run.sqtt) {
     if (p.sqtt_summaries[i].instructions.empty()) continue;
@@ -283,12 +286,12 @@ StallReport stalls_of_kernel(const Profile& p, size_t kernel, const ProgramListi
 std::vector<uint64_t> issues_of_wave(const Profile& p, size_t kernel, const FollowedWave& wave) {
   struct Counter final : WaveObserver {
     explicit Counter(size_t wanted) : wanted_(wanted) {}
-    void start(uint32_t wave) override { is_wanted_[wave % is_wanted_.size()] = started_++ == wanted_; }
+    void start_wave(uint32_t wave) override { is_wanted_[wave % is_wanted_.size()] = num_started_++ == wanted_; }
     void issue(const InstructionIssue& i) override { issues[i.instruction] += is_wanted_[i.wave % is_wanted_.size()]; }
     std::vector<uint64_t> issues;
 
    private:
-    size_t wanted_, started_ = 0;
+    size_t wanted_, num_started_ = 0;
     std::array<bool, 32> is_wanted_{};
   } counter(wave.number);
   const KernelCode& code = *p.code_of_kernel(kernel);
@@ -311,7 +314,7 @@ std::vector<InstructionTimes> times_of_kernel(const Profile& p, size_t kernel, c
 std::string instruction_text(const Profile& p, size_t kernel, uint32_t instruction,
                              const ProgramListings::Listing& listing) {
   auto text = listing.find(p.code_of_kernel(kernel)->address_of(instruction));
-  return text == listing.end() ? "" : visible(text->second).substr(0, kMostText);
+  return text == listing.end() ? "" : visible_text(text->second).substr(0, kMostText);
 }
 
 std::string instruction_location(const Profile& p, size_t kernel, uint32_t instruction) {
@@ -331,7 +334,7 @@ std::string waits_text(const Profile& p, size_t kernel, const StallReport& stall
   std::ranges::stable_sort(list, std::greater(), &std::pair<uint64_t, uint32_t>::first);
   std::string out;
   for (size_t k = 0; k < std::min(list.size(), kMostNamed); k++)
-    out += (k ? ", " : "") + place_text(p, kernel, list[k].second);
+    out += (k ? ", " : "") + location_text(p, kernel, list[k].second);
   return out + (list.size() > kMostNamed ? ", ..." : "");
 }
 
@@ -360,7 +363,7 @@ std::string stalls_text(const Profile& p, size_t kernel, const StallReport& stal
   for (auto [cycles, n] : loads) {
     std::string name = instruction_text(p, kernel, n, listing);
     if (!name.empty()) name += "  ";
-    rows.push_back({std::to_string(cycles), percent(cycles), name + place_text(p, kernel, n)});
+    rows.push_back({std::to_string(cycles), percent(cycles), name + location_text(p, kernel, n)});
   }
   return loads.empty() ? out : out + table_text(rows, "rr");
 }

@@ -10,13 +10,13 @@ namespace tgc::profile {
 namespace {
 
 // True if an instruction of this unit can have a packet with this operation, or if that is unknown.
-bool fits(std::string_view op, InstructionUnit unit) {
+bool op_fits_unit(std::string_view op, InstructionUnit unit) {
   using Unit = InstructionUnit;
-  struct Row {
+  struct OpUnits {
     std::string_view prefix;
     std::initializer_list<Unit> units;
   };
-  static const Row rows[] = {
+  static const OpUnits rows[] = {
       {"SALU", {Unit::Scalar}},        {"SMEM", {Unit::ScalarMemory}}, {"JUMP", {Unit::Branch}},
       {"CALL", {Unit::Branch}},        {"LDS_", {Unit::Lds}},          {"SGMEM_", {Unit::Memory}},
       {"VMEM_", {Unit::Memory}},       {"FLAT_", {Unit::Memory}},      {"BUF_", {Unit::Memory}},
@@ -24,7 +24,7 @@ bool fits(std::string_view op, InstructionUnit unit) {
       {"BARRIER", {Unit::Barrier}},    {"MESSAGE", {Unit::Other}},
       {"IMMEDIATE", {Unit::Wait, Unit::Other, Unit::Barrier}},
   };
-  for (const Row& row : rows)
+  for (const OpUnits& row : rows)
     if (op.starts_with(row.prefix)) return std::ranges::find(row.units, unit) != row.units.end();
   return true;
 }
@@ -35,56 +35,58 @@ class TraceChecker {
       : code_(code), roles_(roles), map_(code) {}
 
   void packet(const PacketView& p) {
-    if (p.time < time_) backwards_++;
-    time_ = p.time;
+    if (p.time < last_time_) num_backward_steps_++;
+    last_time_ = p.time;
     if (!code_ || map_.error()) return;
     const PacketType& type = packet_type(p.row->packet);
     const uint32_t wave = uint32_t(type.field(p.bits, "wave"));
     switch (p.row->action) {
-      case Action::Start: case Action::End: {
+      case PacketAction::Start: case PacketAction::End: {
         if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) break;
-        if (p.row->action == Action::Start) map_.start(wave);
-        else if (uint32_t n = map_.end(wave); n != InstructionMap::kNone && !roles_[n].is_program_end_op) other_ends_++;
+        if (p.row->action == PacketAction::Start) map_.start_wave(wave);
+        else if (uint32_t n = map_.end_wave(wave); n != InstructionMap::kNone && !roles_[n].is_program_end_op)
+          num_ends_elsewhere_++;
         break;
       }
-      case Action::Instruction: {
+      case PacketAction::Instruction: {
         const bool is_inst = p.row->count_mask != 0;
         const uint32_t op = uint32_t(type.field(p.bits, "op"));
         const std::string name = is_inst ? inst_op_name(p.layout, op) : type.name == "VALUINST" ? "VALU" : "IMMEDIATE";
-        if (!name.starts_with("OTHER_")) check(map_.instruction(wave, is_inst, op), name);
+        if (!name.starts_with("OTHER_")) check_unit(map_.issue_instruction(wave, is_inst, op), name);
         break;
       }
-      case Action::Mask:
+      case PacketAction::Mask:
         for (uint32_t n = 0; n < 16; n++)
-          if (type.field(p.bits, "mask") >> n & 1) check(map_.immediate(n), "IMMEDIATE");
+          if (type.field(p.bits, "mask") >> n & 1) check_unit(map_.issue_immediate(n), "IMMEDIATE");
         break;
       default: break;
     }
   }
 
   void report(const std::string& where, const ProgramListings::Listing& listing, std::vector<std::string>& out) const {
-    if (backwards_) out.push_back(where + "the time goes back " + times(backwards_));
-    if (other_ends_) out.push_back(where + counted(other_ends_, "wave") + " end elsewhere than at s_endpgm");
-    if (!misfits_) return;
+    if (num_backward_steps_) out.push_back(where + "the time goes back " + times_text(num_backward_steps_));
+    if (num_ends_elsewhere_)
+      out.push_back(where + count_text(num_ends_elsewhere_, "wave") + " end elsewhere than at s_endpgm");
+    if (!num_misfits_) return;
     const uint64_t address = code_->address_of(first_misfit_);
     auto text = listing.find(address);
     out.push_back(where + formatted("%s of another unit than their instruction's, the first at %#x (%s for '%s')",
-                                    counted(misfits_, "packet").c_str(), unsigned(address), first_op_.c_str(),
-                                    text == listing.end() ? "" : visible(text->second).c_str()));
+                                    count_text(num_misfits_, "packet").c_str(), unsigned(address), first_op_.c_str(),
+                                    text == listing.end() ? "" : visible_text(text->second).c_str()));
   }
 
  private:
-  static std::string times(uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
-  void check(uint32_t n, const std::string& op) {
-    if (n == InstructionMap::kNone || fits(op, roles_[n].unit)) return;
-    if (misfits_++ == 0) first_misfit_ = n, first_op_ = op;
+  static std::string times_text(uint64_t n) { return n == 1 ? "once" : std::to_string(n) + " times"; }
+  void check_unit(uint32_t n, const std::string& op) {
+    if (n == InstructionMap::kNone || op_fits_unit(op, roles_[n].unit)) return;
+    if (num_misfits_++ == 0) first_misfit_ = n, first_op_ = op;
   }
 
   const KernelCode* code_;
   const std::vector<InstructionRole>& roles_;
   InstructionMap map_;
-  int64_t time_ = INT64_MIN;
-  uint64_t backwards_ = 0, other_ends_ = 0, misfits_ = 0;
+  int64_t last_time_ = INT64_MIN;
+  uint64_t num_backward_steps_ = 0, num_ends_elsewhere_ = 0, num_misfits_ = 0;
   uint32_t first_misfit_ = 0;
   std::string first_op_;
 };
@@ -95,8 +97,8 @@ void check_waves(const SqttSummary& s, const std::string& where, std::vector<std
     no_end += w.end == WaveSpan::kUnknownTime;
     no_begin += w.begin == WaveSpan::kUnknownTime;
   }
-  if (no_end) out.push_back(where + counted(no_end, "wave") + " without an end");
-  if (no_begin) out.push_back(where + counted(no_begin, "wave") + " without a begin");
+  if (no_end) out.push_back(where + count_text(no_end, "wave") + " without an end");
+  if (no_begin) out.push_back(where + count_text(no_begin, "wave") + " without a begin");
 }
 
 }  // namespace

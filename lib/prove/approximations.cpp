@@ -29,7 +29,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr OpSet kArithmetic = (ops::ALU - OpSet{Op::THREEFRY}) | OpSet{Op::CONST, Op::CAST, Op::BITCAST};
 
 // Hashes ops and dtypes by their names, so that the hash is the same in each build.
-std::string key_of(UOp function, UOp expansion) {
+std::string cache_key_of(UOp function, UOp expansion) {
   std::string text;
   for (UOp root : {function, expansion}) {
     std::unordered_map<UOp, size_t> numbers;
@@ -47,7 +47,7 @@ std::string key_of(UOp function, UOp expansion) {
 
 // Returns a kernel whose output data0[i] is the expansion's value, as float32, for the operand with the bits first *
 // count + i * stride. `first` is a variable of the kernel.
-UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
+UOp expansion_kernel(const Approximation& a, int64_t count, int64_t stride) {
   Graph& g = a.operand.graph();
   const DType d = a.operand.dtype(), bits = d.itemsize() == 4 ? dtypes::uint32 : dtypes::uint16;
   auto number = [&](int64_t n) { return g.constant(dtypes::uint32, Const(n)); };
@@ -63,7 +63,7 @@ UOp kernel_of(const Approximation& a, int64_t count, int64_t stride) {
 }
 
 // Replaces ops that LLVM code is not rendered for, such as NEG by x * -1.
-UOp with_plain_ops(UOp root) {
+UOp replace_unrendered_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {
     std::vector<UOp> src;
@@ -80,12 +80,12 @@ UOp with_plain_ops(UOp root) {
   return made.at(root);
 }
 
-// Machine code of a kernel of kernel_of(), which rounds the result of each op, as REF does.
+// Machine code of a kernel of expansion_kernel(), which rounds the result of each op, as REF does.
 class NativeKernel {
  public:
   explicit NativeKernel(UOp sink) {
     const Target target = std::move(parse_target("CPU:LLVM", sink.graph().settings()).value_or_throw());
-    const std::vector<UOp> list = toposort(with_plain_ops(sink));
+    const std::vector<UOp> list = toposort(replace_unrendered_ops(sink));
     CompileJob job{.language = Language::LlvmIr, .source = render_source(target, list).value_or_throw()};
     // the rendered code lets LLVM compute with other roundings, compares NaNs otherwise, and has undefined overflows
     constexpr std::pair<std::string_view, std::string_view> kExact[] = {
@@ -94,25 +94,25 @@ class NativeKernel {
       for (size_t at; (at = job.source.find(from)) != job.source.npos;) job.source.replace(at, from.size(), to);
     const size_t end = job.source.find('('), begin = job.source.rfind('@', end) + 1;
     const std::string name = job.source.substr(begin, end - begin);
-    code_ = load_object(compile(job, Artifact::Binary).value_or_throw()).value_or_throw();
-    run_ = reinterpret_cast<void (*)(float*, int32_t)>(code_->symbol(name));
-    if (!run_) throw Failure("the compiled approximation has no function '" + name + "'");
+    loaded_code_ = load_object(compile(job, Artifact::Binary).value_or_throw()).value_or_throw();
+    kernel_function_ = reinterpret_cast<void (*)(float*, int32_t)>(loaded_code_->symbol(name));
+    if (!kernel_function_) throw Failure("the compiled approximation has no function '" + name + "'");
   }
-  void run(std::span<float> to, int32_t first) const { run_(to.data(), first); }
+  void run(std::span<float> to, int32_t first) const { kernel_function_(to.data(), first); }
 
  private:
-  std::shared_ptr<const LoadedCode> code_;
-  void (*run_)(float*, int32_t) = nullptr;
+  std::shared_ptr<const LoadedCode> loaded_code_;
+  void (*kernel_function_)(float*, int32_t) = nullptr;
 };
 
-// Runs a kernel of kernel_of() in REF with first = 0.
+// Runs a kernel of expansion_kernel() in REF with first = 0.
 void run_in_ref(UOp sink, std::span<float> to) {
   const RefProgram program = RefProgram::make_from_graph(sink).value_or_throw();
   const RefBuffer buffer{0, to.data(), to.size_bytes()};
   program.run({&buffer, 1}, {{"first", 0}}).value_or_throw();
 }
 
-float float_of(uint32_t bits, DType d) {
+float float_of_bits(uint32_t bits, DType d) {
   if (d == dtypes::bfloat16) bits <<= 16;
   if (d == dtypes::float16) return float(std::bit_cast<_Float16>(uint16_t(bits)));
   return std::bit_cast<float>(bits);
@@ -122,39 +122,41 @@ double exact_value(Op function, double x) {
   return function == Op::LOG2 ? std::log2(x) : function == Op::EXP2 ? std::exp2(x) : std::sin(x);
 }
 
-class Ulp {
+class UlpMetric {
  public:
-  Ulp(DType d, Op function)
-      : is_of_one_(function == Op::SIN), digits_(dtypes::finfo(d).mantissa_bits),
-        least_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
-        limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
+  UlpMetric(DType d, Op function)
+      : is_unit_of_one_(function == Op::SIN), mantissa_bits_(dtypes::finfo(d).mantissa_bits),
+        min_exponent_(2 - (1 << (dtypes::finfo(d).exponent_bits - 1))),
+        overflow_limit_(std::ldexp(1.0, 1 << (dtypes::finfo(d).exponent_bits - 1))) {}
 
   // Returns the difference in units in the last place of `exact` (of 1 for a sine); infinity if only one of the two is
   // NaN or, except for a sine, if only `exact` is 0. Counts numbers beyond the dtype as the smallest of these numbers.
   double error(double value, double exact) const {
     if (std::isnan(value) || std::isnan(exact)) return std::isnan(value) == std::isnan(exact) ? 0 : kInfinity;
-    value = std::clamp(value, -limit_, limit_), exact = std::clamp(exact, -limit_, limit_);
+    value = std::clamp(value, -overflow_limit_, overflow_limit_),
+    exact = std::clamp(exact, -overflow_limit_, overflow_limit_);
     if (value == exact) return 0;
-    if (exact == 0 && !is_of_one_) return kInfinity;
-    const int exponent = is_of_one_ ? 0 : std::max(std::ilogb(std::min(std::abs(exact), limit_ / 2)), least_);
-    const double unit = std::ldexp(1.0, exponent - digits_);
+    if (exact == 0 && !is_unit_of_one_) return kInfinity;
+    const int exponent =
+        is_unit_of_one_ ? 0 : std::max(std::ilogb(std::min(std::abs(exact), overflow_limit_ / 2)), min_exponent_);
+    const double unit = std::ldexp(1.0, exponent - mantissa_bits_);
     return std::abs(value - exact) / unit;
   }
 
  private:
-  bool is_of_one_;  // errors are in units of the last place of 1 (SIN)
-  int digits_, least_;
-  double limit_;
+  bool is_unit_of_one_;  // errors are in units of the last place of 1 (SIN)
+  int mantissa_bits_, min_exponent_;
+  double overflow_limit_;
 };
 
 // `values` are for the operands with the bits `first`, `first` + 1, and so on.
 void add_errors(const Approximation& a, std::span<const float> values, uint32_t first, ApproximationError& sum) {
   const Op function = a.function.op();
   const DType d = a.operand.dtype();
-  const Ulp ulp(d, function);
+  const UlpMetric ulp(d, function);
   const bool is_float = d == dtypes::float32;
   for (size_t i = 0; i < values.size(); i++) {
-    const double operand = double(float_of(first + uint32_t(i), d)), exact = exact_value(function, operand);
+    const double operand = double(float_of_bits(first + uint32_t(i), d)), exact = exact_value(function, operand);
     if (is_float && float(exact) == values[i]) {
       sum.max_ulp = std::max(sum.max_ulp, 0.5);
       continue;
@@ -168,7 +170,7 @@ void add_errors(const Approximation& a, std::span<const float> values, uint32_t 
 
 ApproximationError error_of_16_bits(const Approximation& a) {
   std::vector<float> values(1 << 16);
-  run_in_ref(kernel_of(a, 1 << 16, 1), values);
+  run_in_ref(expansion_kernel(a, 1 << 16, 1), values);
   ApproximationError out;
   add_errors(a, values, 0, out);
   return out;
@@ -182,14 +184,14 @@ ApproximationError error_of_32_bits(const Approximation& a) {
     throw Failure("the error of this approximation is not known; --timeout=1000 tries all operands");
   constexpr int64_t kSample = 1 << 16, kStride = 65521;
   std::vector<float> compiled(kSample), interpreted(kSample);
-  NativeKernel(kernel_of(a, kSample, kStride)).run(compiled, 0);
-  run_in_ref(kernel_of(a, kSample, kStride), interpreted);
+  NativeKernel(expansion_kernel(a, kSample, kStride)).run(compiled, 0);
+  run_in_ref(expansion_kernel(a, kSample, kStride), interpreted);
   for (size_t i = 0; i < compiled.size(); i++)
     if (std::memcmp(&compiled[i], &interpreted[i], sizeof(float)) != 0 &&
         !(std::isnan(compiled[i]) && std::isnan(interpreted[i])))
       throw Failure("the compiled approximation gives another value than REF");
   constexpr int64_t kCount = 1 << 20, kParts = (int64_t(1) << 32) / kCount;
-  const NativeKernel kernel(kernel_of(a, kCount, 1));
+  const NativeKernel kernel(expansion_kernel(a, kCount, 1));
   std::vector<float> values(kCount);
   ApproximationError out;
   const auto begin = Clock::now();
@@ -222,7 +224,7 @@ std::optional<Approximation> find_approximation(UOp function, UOp expansion, UOp
     if (u != leaf && (!u.in(kArithmetic) || u.dtype().count() != 1)) return {};
   }
   if (!has_operand || out.expansion == out.function) return {};
-  out.key = key_of(out.function, out.expansion);
+  out.key = cache_key_of(out.function, out.expansion);
   return out;
 }
 

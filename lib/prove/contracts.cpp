@@ -16,12 +16,12 @@
 namespace tgc {
 namespace {
 
-UOp behind_after(UOp u) {
+UOp strip_afters(UOp u) {
   while (u.is(Op::AFTER)) u = u.src(0);
   return u;
 }
 
-std::unordered_set<UOp> set_of(std::span<const UOp> nodes) { return {nodes.begin(), nodes.end()}; }
+std::unordered_set<UOp> node_set_of(std::span<const UOp> nodes) { return {nodes.begin(), nodes.end()}; }
 
 }  // namespace
 
@@ -37,7 +37,7 @@ bool is_same_memory(UOp before, UOp after) {
 namespace {
 
 // Returns true if `operands` have the same forms (lanes.h) as the terms of the REDUCE, in any order.
-bool are_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
+bool are_reduce_terms(UOp reduce, std::span<const UOp> operands, LaneForms& lanes) {
   const bool is_scalar = reduce.src(0).dtype().count() == 1 && reduce.num_src() > 1;
   for (int lane = 0; lane < reduce.dtype().count(); lane++) {
     std::vector<LaneForms::Form> expected, actual;
@@ -62,8 +62,8 @@ class RegisterElement {
  public:
   RegisterElement(UOp reg, int64_t element) : reg_(reg), element_(element) {}
 
-  bool is_place(UOp u) const {
-    return u.is(Op::INDEX) && u.num_src() == 2 && behind_after(u.src(0)) == reg_ &&
+  bool is_element_index(UOp u) const {
+    return u.is(Op::INDEX) && u.num_src() == 2 && strip_afters(u.src(0)) == reg_ &&
            constant_integer(u.src(1)) == element_;
   }
   // Returns the only store to this element below `root`; null if there is not exactly one, if it has a gate, or if a
@@ -73,7 +73,7 @@ class RegisterElement {
     for (UOp u : toposort(root)) {
       if (!u.is(Op::STORE) || !in_backward_slice_with_self(u.src(0), reg_)) continue;
       const UOp place = u.src(0);
-      const bool is_element = place.is(Op::INDEX) && place.num_src() == 2 && behind_after(place.src(0)) == reg_;
+      const bool is_element = place.is(Op::INDEX) && place.num_src() == 2 && strip_afters(place.src(0)) == reg_;
       const auto element = is_element ? constant_integer(place.src(1)) : std::nullopt;
       if (!element) return {};
       if (*element != element_) continue;
@@ -91,7 +91,7 @@ class RegisterElement {
 // Returns true if the store `first`, which sets the register, is in none of the REDUCE's `loops`, and is in all loops
 // around the REDUCE and around `end`, the END of the loops that add the terms. Then the register is set exactly once
 // before the terms are added.
-bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
+bool initializes_once(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& loops) {
   if (std::ranges::any_of(toposort(first), [&](UOp u) { return loops.contains(u); })) return false;
   auto is_around = [&](UOp r) { return is_inside_range(first, r); };
   return std::ranges::all_of(reduce.ranges(), is_around) && std::ranges::all_of(end.ranges(), is_around);
@@ -101,11 +101,11 @@ bool is_once_for(UOp first, UOp reduce, UOp end, const std::unordered_set<UOp>& 
 
 bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   if (before.is(Op::REDUCE) && before.num_src() == 1 && after.is(before.arg().op())) {
-    return are_terms(before, split_uop(after, before.arg().op()), lanes);
+    return are_reduce_terms(before, split_uop(after, before.arg().op()), lanes);
   }
   if (!before.is(Op::REDUCE) || !after.is(Op::INDEX) || !after.src(0).is(Op::AFTER)) return false;
   const Op op = before.arg().op();
-  const UOp reg = behind_after(after.src(0)), end = after.src(0).src(1);
+  const UOp reg = strip_afters(after.src(0)), end = after.src(0).src(1);
   const auto number = after.num_src() == 2 ? constant_integer(after.src(1)) : std::nullopt;
   if (!reg.is(Op::DEFINE_REG) || after.src(0).num_src() != 2 || !end.is(Op::END) || !number) return false;
   if (after.src(0).src(0) != reg || in_backward_slice_with_self(before, reg)) return false;
@@ -114,16 +114,16 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   for (UOp s : before.src().subspan(1))
     if (s.is(Op::RANGE)) loops.insert(s);
     else return false;
-  if (set_of(end.src().subspan(1)) != loops) return false;
+  if (node_set_of(end.src().subspan(1)) != loops) return false;
   UOp store;
   const UOp stores = end.src(0);
   for (UOp x : stores.is(Op::GROUP) ? stores.src() : std::span<const UOp>(&stores, 1)) {
     if (!x.is(Op::STORE) || !x.src(0).is(Op::INDEX)) return false;
-    if (behind_after(x.src(0).src(0)) != reg) continue;
+    if (strip_afters(x.src(0).src(0)) != reg) continue;
     const auto at = constant_integer(x.src(0).src(1));
     if (!at) return false;
     if (*at != *number) continue;
-    if (store || x.num_src() != 2 || !element.is_place(x.src(0))) return false;
+    if (store || x.num_src() != 2 || !element.is_element_index(x.src(0))) return false;
     store = x;
   }
   if (!store) return false;
@@ -132,19 +132,19 @@ bool is_accumulator_of(UOp before, UOp after, LaneForms& lanes) try {
   UOp register_read;
   std::vector<UOp> rest;
   for (UOp u : operands) {
-    const bool reads = u.is(Op::INDEX) && behind_after(u.src(0)) == reg;
-    if (reads && (register_read || !element.is_place(u))) return false;
+    const bool reads = u.is(Op::INDEX) && strip_afters(u.src(0)) == reg;
+    if (reads && (register_read || !element.is_element_index(u))) return false;
     if (reads) register_read = u;
     else rest.push_back(u);
   }
   if (!register_read || !register_read.src(0).is(Op::AFTER)) return false;
   // the register must be read once for each iteration of the loops, after the only store that sets it
   const UOp start = register_read.src(0), first = element.only_store_below(start);
-  std::unordered_set<UOp> needs = set_of(start.src().subspan(1));
+  std::unordered_set<UOp> needs = node_set_of(start.src().subspan(1));
   if (!std::ranges::all_of(loops, [&](UOp r) { return needs.contains(r); })) return false;
-  if (!first || !first.src(1).is_const() || !is_once_for(first, before, end, loops)) return false;
+  if (!first || !first.src(1).is_const() || !initializes_once(first, before, end, loops)) return false;
   const Const identity = identity_element(op, before.dtype().scalar());
-  return py_equal(first.src(1).arg().to_const(), identity) && are_terms(before, rest, lanes);
+  return py_equal(first.src(1).arg().to_const(), identity) && are_reduce_terms(before, rest, lanes);
 } catch (const LaneForms::TooManyPositions&) { return false; }
 
 bool is_loop_split_into_parts(UOp before, UOp after) {
@@ -190,7 +190,7 @@ UOp remove_ends(UOp u) {
 }
 
 // Returns each RANGE of the REDUCE once. A merged loop is an expression of several RANGEs.
-static std::vector<UOp> loops_of(UOp reduce) {
+static std::vector<UOp> reduce_ranges_of(UOp reduce) {
   std::vector<UOp> out;
   for (UOp s : reduce.src().subspan(1))
     for (UOp x : toposort(s))
@@ -206,11 +206,13 @@ std::optional<std::pair<UOp, UOp>> terms_over_same_loops(UOp before, UOp after) 
       return std::ranges::any_of(toposort(s), [](UOp x) { return x.is(Op::UNROLL); });
     });
   };
-  if (!std::ranges::is_permutation(loops_of(before), loops_of(after)) || has_axes(before) || has_axes(after)) return {};
+  if (!std::ranges::is_permutation(reduce_ranges_of(before), reduce_ranges_of(after)) || has_axes(before) ||
+      has_axes(after))
+    return {};
   return std::pair(before.src(0), after.src(0));
 }
 
-bool have_same_loop_order(UOp reduce, UOp other) { return loops_of(reduce) == loops_of(other); }
+bool have_same_loop_order(UOp reduce, UOp other) { return reduce_ranges_of(reduce) == reduce_ranges_of(other); }
 
 bool are_ends_of_same_loops(UOp before, UOp after) {
   // loops with the same args and sizes are the same, even if their indices have other dtypes

@@ -20,27 +20,27 @@ using PointInput = SideEvaluator::PointInput;
 
 constexpr size_t kMostPoints = 2048, kFewPoints = 512;
 
-std::vector<Const> integers_of(const PointInput& in) {
+std::vector<Const> sample_integers(const PointInput& in) {
   std::vector<Int> all;
   for (int v : {0, 1,  -1, 2,  -2, 3,   -3, 4,  -4, 5,  -5, 6,   7,   -7,
                 8, -8, 9,  10, 15, 16, -16, 31, 32, 33, 63, 64, 100, -100})
     all.push_back(v);
-  for (const Int& end : {in.least, in.most})
+  for (const Int& end : {in.min_value, in.max_value})
     for (int by : {0, 1, -1, 2, -2}) all.push_back(end + by);
-  all.push_back((in.least + in.most) >> 1);
+  all.push_back((in.min_value + in.max_value) >> 1);
   for (uint32_t bits : {7, 8, 15, 16, 31, 32})
     for (int by : {0, -1}) all.push_back(Int::pow2(bits) + by), all.push_back(-Int::pow2(bits) + by);
   std::vector<Const> out;
   for (const Int& v : all) {
     const bool is_there = std::ranges::any_of(out, [&](Const c) { return c.as_int() == v; });
-    if (v >= in.least && v <= in.most && !is_there) out.push_back(v);
+    if (v >= in.min_value && v <= in.max_value && !is_there) out.push_back(v);
   }
   return out;
 }
 
 std::vector<Const> usual_values(const PointInput& in) {
   if (dtypes::is_bool(in.dtype)) return {Const(false), Const(true)};
-  if (dtypes::is_int(in.dtype)) return integers_of(in);
+  if (dtypes::is_int(in.dtype)) return sample_integers(in);
   std::vector<Const> out;
   for (double v : {1.0, 2.0,  0.0, -1.0, 0.5, 3.0,  -2.0, -0.5, 1.5,  4.0,   -3.0, 0.25,
                    -1.5, 8.0, -4.0, 5.0, 7.0, 0.75, 10.0, -8.0, 16.0, 100.0, -100.0})
@@ -49,7 +49,7 @@ std::vector<Const> usual_values(const PointInput& in) {
 }
 
 // Returns the smallest and the largest positive number of a float dtype of at least 16 bits.
-std::pair<double, double> ends_of(DType d) {
+std::pair<double, double> positive_float_range(DType d) {
   return d.is(Scalar::Float16)    ? std::pair(0x1p-24, 65504.0)
          : d.is(Scalar::Float64)  ? std::pair(0x1p-1074, std::numeric_limits<double>::max())
          : d.is(Scalar::BFloat16) ? std::pair(0x1p-133, 0x1.fep127)
@@ -63,7 +63,7 @@ std::vector<Const> special_values(const PointInput& in) {
     return out;
   }
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-  auto [least, most] = ends_of(in.dtype);
+  auto [least, most] = positive_float_range(in.dtype);
   // 16.0 to -1074.0 are exponents near the limits of dtypes
   return {-0.0,         0.0,  kInf,  -kInf, kNan,  1.0,    -1.0,   most,   -most,  least,   -least, 0.5, 2.0,
           std::sqrt(most) * 2, least * 1024, 16.0, -24.0, 127.0, 128.0, -126.0, -149.0, 1023.0, 1024.0, -1022.0,
@@ -72,7 +72,7 @@ std::vector<Const> special_values(const PointInput& in) {
 
 // Returns combinations of one value of values[k] for each input k: all, ordered by the sum of the indices of their
 // values, or `most_points` if they are many: those of the first few values of each input, and random ones.
-std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size_t most_points) {
+std::vector<Point> sample_combinations(const std::vector<std::vector<Const>>& values, size_t most_points) {
   std::vector<Point> out;
   if (values.empty()) return {Point()};
   const size_t n = values.size();
@@ -112,7 +112,7 @@ std::vector<Point> points_of(const std::vector<std::vector<Const>>& values, size
 }
 
 // Adds `count` points of random numbers.
-void add_random(std::vector<Point>& points, std::span<const PointInput> inputs, size_t count) {
+void add_random_points(std::vector<Point>& points, std::span<const PointInput> inputs, size_t count) {
   std::mt19937_64 random(2);
   for (size_t i = 0; i < count; i++) {
     Point p;
@@ -123,7 +123,7 @@ void add_random(std::vector<Point>& points, std::span<const PointInput> inputs, 
       else {
         Int v = Int(int64_t(random() >> (1 + r % 63)));
         if (r & 1ull << 40) v = -v;
-        p.push_back(std::clamp(v, in.least, in.most));
+        p.push_back(std::clamp(v, in.min_value, in.max_value));
       }
     }
     points.push_back(std::move(p));
@@ -132,7 +132,8 @@ void add_random(std::vector<Point>& points, std::span<const PointInput> inputs, 
 
 // Adds points in which one integer is next to or equal to a constant of the sides or its negative, and all other values
 // are those of an earlier point.
-void add_near_constants(std::vector<Point>& points, std::span<const PointInput> inputs, const ComparedValues& values) {
+void add_points_near_constants(std::vector<Point>& points, std::span<const PointInput> inputs,
+                               const ComparedValues& values) {
   if (points.empty()) return;
   constexpr size_t kMostNear = 192;
   std::set<Int> near;
@@ -149,7 +150,7 @@ void add_near_constants(std::vector<Point>& points, std::span<const PointInput> 
   for (size_t i = 0; i < inputs.size(); i++) {
     if (!dtypes::is_int(inputs[i].dtype)) continue;
     for (const Int& v : near) {
-      if (v < inputs[i].least || v > inputs[i].most) continue;
+      if (v < inputs[i].min_value || v > inputs[i].max_value) continue;
       points.push_back(points[points.size() * 7919 % earlier]);
       points.back()[i] = v;
     }
@@ -157,7 +158,7 @@ void add_near_constants(std::vector<Point>& points, std::span<const PointInput> 
 }
 
 // Adds points in which one float has any exponent or is an edge case, and all others are values of an earlier point.
-void add_all_exponents(std::vector<Point>& points, std::span<const PointInput> inputs) {
+void add_points_of_all_exponents(std::vector<Point>& points, std::span<const PointInput> inputs) {
   if (points.empty()) return;
   const size_t earlier = points.size();
   for (size_t i = 0; i < inputs.size(); i++) {
@@ -181,8 +182,8 @@ void add_all_exponents(std::vector<Point>& points, std::span<const PointInput> i
   }
 }
 
-std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point> points,
-                                     std::optional<Counterexample::Kind> kind) {
+std::optional<Counterexample> search_points(SideEvaluator& sides, std::span<const Point> points,
+                                            std::optional<Counterexample::Kind> kind) {
   for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
     auto part = points.subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
     if (auto found = sides.first_difference(part, kind)) return found;
@@ -191,10 +192,10 @@ std::optional<Counterexample> search(SideEvaluator& sides, std::span<const Point
 }
 
 template <class Values>
-std::vector<Point> points_for(const SideEvaluator& sides, Values values, size_t most = kMostPoints) {
+std::vector<Point> points_of_inputs(const SideEvaluator& sides, Values values, size_t most = kMostPoints) {
   std::vector<std::vector<Const>> all;
   for (const PointInput& in : sides.inputs()) all.push_back(values(in));
-  return points_of(all, most);
+  return sample_combinations(all, most);
 }
 
 }  // namespace
@@ -205,13 +206,13 @@ std::optional<Counterexample> find_counterexample(const ExprIsolator& isolator, 
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
-    std::vector<Point> points = points_for(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
-    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPointsPerRun);
-    add_near_constants(points, sides.inputs(), values);
+    std::vector<Point> points = points_of_inputs(sides, usual_values, rlimit ? kMostPoints : kFewPoints);
+    if (!sides.inputs().empty()) add_random_points(points, sides.inputs(), SideEvaluator::kPointsPerRun);
+    add_points_near_constants(points, sides.inputs(), values);
     // add large numbers, but only for a sine: for other functions, they would only enlarge rounding errors
     if (values.before.is(Op::SIN) && sides.inputs().size() == 1 && dtypes::is_float(sides.inputs()[0].dtype))
       for (int i = 0; i < 200; i++) points.push_back({Const(1000.0 + 131 * i)});
-    if (auto out = search(sides, points, Kind::Value)) return out;
+    if (auto out = search_points(sides, points, Kind::Value)) return out;
     if (!rlimit || sides.inputs().empty() || sides.has_arrays()) return std::nullopt;
     std::optional<Counterexample> out;
     for_each_smt_model(isolator, values, sides.inputs(), rlimit, [&](const Point& p) {
@@ -236,8 +237,8 @@ std::optional<Counterexample> find_special_float_witness(const ExprIsolator& iso
   auto found = catch_failures([&]() -> std::optional<Counterexample> {
     SideEvaluator sides(isolator, values);
     if (!sides.can_run()) return std::nullopt;
-    const std::vector<Point> points = points_for(sides, special_values);
-    if (auto out = search(sides, points, std::nullopt)) return out;
+    const std::vector<Point> points = points_of_inputs(sides, special_values);
+    if (auto out = search_points(sides, points, std::nullopt)) return out;
     for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
       (void)sides.find_differences(part);
@@ -265,11 +266,11 @@ std::optional<Counterexample> find_larger_error(const ExprIsolator& isolator, co
     auto are_same = [](const PointInput& a, const PointInput& b) { return a.load == b.load; };
     const bool can_run = sides.can_run() && other.can_run() && !sides.has_arrays() && !other.has_arrays();
     if (!can_run || !std::ranges::equal(sides.inputs(), other.inputs(), are_same)) return std::nullopt;
-    std::vector<Point> points = points_for(sides, special_values);
-    for (Point& p : points_for(sides, usual_values)) points.push_back(std::move(p));
-    if (!sides.inputs().empty()) add_random(points, sides.inputs(), SideEvaluator::kPointsPerRun);
-    add_all_exponents(points, sides.inputs());
-    const double tiny = 64 * ends_of(values.before.dtype()).first;
+    std::vector<Point> points = points_of_inputs(sides, special_values);
+    for (Point& p : points_of_inputs(sides, usual_values)) points.push_back(std::move(p));
+    if (!sides.inputs().empty()) add_random_points(points, sides.inputs(), SideEvaluator::kPointsPerRun);
+    add_points_of_all_exponents(points, sides.inputs());
+    const double tiny = 64 * positive_float_range(values.before.dtype()).first;
     for (size_t i = 0; i < points.size(); i += SideEvaluator::kPointsPerRun) {
       auto part = std::span(points).subspan(i, std::min(SideEvaluator::kPointsPerRun, points.size() - i));
       auto differ = sides.find_differences(part),
@@ -304,7 +305,7 @@ std::optional<double> largest_error(SideIsolator& isolator, const RewriteSides& 
       SideEvaluator both(isolator.isolator(), v, count);
       if (!both.can_run()) return std::nullopt;
       std::vector<Point> points;
-      add_random(points, both.inputs(), count);
+      add_random_points(points, both.inputs(), count);
       std::mt19937_64 random(3);
       for (Point& p : points)  // use floats with random last digits, so that operations round
         for (Const& c : p)

@@ -12,7 +12,7 @@ using namespace smt;
 
 namespace {
 
-std::string rational(double v) {
+std::string rational_literal(double v) {
   int exponent;
   double mantissa = std::frexp(std::fabs(v), &exponent);
   Int digits = Int::trunc(std::ldexp(mantissa, 53));
@@ -22,13 +22,13 @@ std::string rational(double v) {
   return v < 0 ? "(- " + text + ")" : text;
 }
 
-std::optional<Int> single(const Interval& i) {
+std::optional<Int> single_value_of(const Interval& i) {
   return i.lower_bound && i.lower_bound == i.upper_bound ? i.lower_bound : std::nullopt;
 }
 bool is_natural(const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; }
 
-std::optional<int> shift_of(const Interval& i) {
-  auto n = single(i);
+std::optional<int> log2_of_interval(const Interval& i) {
+  auto n = single_value_of(i);
   if (!n || *n <= 0 || (*n & (*n - 1)) != 0) return {};
   return int(n->bit_length()) - 1;
 }
@@ -96,7 +96,7 @@ std::string SmtEncoder::float_literal(double value, DType d) {
   std::string s = smt_sort(d);
   if (senses_.float_sense == FloatSense::Real) {
     if (!std::isfinite(value)) throw UnencodableExpr{"an infinite or NaN constant among the reals"};
-    return rational(value);
+    return rational_literal(value);
   }
   if (is_ieee() && has_ieee_sort(d)) {
     std::string w = ieee_widths_text(d);
@@ -160,7 +160,7 @@ const SmtValue& SmtEncoder::value(UOp root, int root_lane) {
     if (auto moved = lane_source(u, lane)) need(moved->first, moved->second);
     else if (u.in(ops::Elementwise) && !(u.is(Op::CAST) && is_leaf_load(u.src(0)))) for_each_lane_source(u, lane, need);
   };
-  return encoded_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+  return encoded_values_.lane_value(root, root_lane, for_sources, [&](UOp u, int lane) {
     const auto it = node_aliases_.find(u.id());
     return it != node_aliases_.end() ? value(it->second, lane) : encode_value(u, lane);
   });
@@ -188,7 +188,7 @@ SmtValue SmtEncoder::encode_value(UOp u, int lane) {
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return constant_value(u, lane);
-    case Op::LOAD: return load(u);
+    case Op::LOAD: return load_value(u);
     case Op::RANGE: return fresh_value(u, d, intervals_.interval_of(u, lane), 0);
     case Op::WHERE: return where_value(u, lane);
     case Op::CAST: return cast_value(u, lane);
@@ -215,7 +215,7 @@ SmtValue SmtEncoder::constant_value(UOp u, int lane) {
   return {int_literal(v, d), {v, v}};
 }
 
-SmtValue SmtEncoder::load(UOp u) {
+SmtValue SmtEncoder::load_value(UOp u) {
   DType d = u.dtype().scalar();
   int64_t element = 0;
   if (const ExprLeaf* leaf = intervals_.leaf_of_load(u, &element))
@@ -342,7 +342,7 @@ SmtValue SmtEncoder::integer_op_value(UOp u, int lane) {
     }
     case Op::SHL:
     case Op::SHR: {
-      auto by = single(b.interval);
+      auto by = single_value_of(b.interval);
       if (!by || *by < 0 || *by >= bit_width_of(d)) break;
       std::string power = Int::pow2(uint32_t(by->small_value())).str();
       return u.is(Op::SHL) ? wrapped_value(smt_call("*", a.exact_term(), power), u, lane)
@@ -351,7 +351,7 @@ SmtValue SmtEncoder::integer_op_value(UOp u, int lane) {
     case Op::AND: {
       for (bool first : {false, true}) {
         const SmtValue &x = first ? b : a, &mask = first ? a : b;
-        auto m = single(mask.interval);
+        auto m = single_value_of(mask.interval);
         if (m && *m >= 0 && (*m & (*m + 1)) == 0) return made(smt_call("mod", x.term, (*m + 1).str()));
       }
       break;
@@ -379,7 +379,7 @@ SmtValue SmtEncoder::bits_op_value(UOp u, int lane) {
     case Op::ADD: return made(smt_call(has_no_carry(u, a, b) ? "bvor" : "bvadd", a.term, b.term));
     case Op::SUB: return made(smt_call("bvsub", a.term, b.term));
     case Op::MUL:
-      if (auto by = shift_of(b.interval)) return made(smt_call("bvshl", a.term, int_literal(*by, d)));
+      if (auto by = log2_of_interval(b.interval)) return made(smt_call("bvshl", a.term, int_literal(*by, d)));
       return made(smt_call("bvmul", a.term, b.term));
     case Op::NEG: return made(smt_call("bvneg", a.term));
     case Op::MULACC: return made(smt_call("bvadd", smt_call("bvmul", a.term, b.term), source_value(u, 2, lane).term));
@@ -397,7 +397,7 @@ SmtValue SmtEncoder::bits_op_value(UOp u, int lane) {
       if (v < w) by = "((_ zero_extend " + std::to_string(w - v) + ") " + by + ")";
       SmtValue out = made(smt_call(u.is(Op::SHL) ? "bvshl" : is_s ? "bvashr" : "bvlshr", a.term, by));
       const int most = bit_width_of(d);
-      if (auto fixed = single(b.interval); !fixed || *fixed < 0 || *fixed >= most)
+      if (auto fixed = single_value_of(b.interval); !fixed || *fixed < 0 || *fixed >= most)
         out.definedness = smt_and(out.definedness, smt_call("bvult", b.term, int_literal(most, of_count)));
       return out;
     }

@@ -106,7 +106,7 @@ class SmtEncoder {
  private:
   SmtValue encode_value(UOp u, int lane);
   SmtValue constant_value(UOp u, int lane);
-  SmtValue load(UOp u);
+  SmtValue load_value(UOp u);
   std::string bounds_formula(const SmtValue& offset, DType d, int64_t size) const;
   SmtValue integer_op_value(UOp u, int lane);
   SmtValue bits_op_value(UOp u, int lane);

@@ -178,7 +178,7 @@ SmtValue SmtEncoder::bitcast_value(UOp u, int lane) {
 }
 
 namespace {
-bool holds_all(DType to, DType from) {
+bool holds_all_values(DType to, DType from) {
   if (is_index(from) || !dtypes::is_float(to) || to.bitsize() < 16) return false;
   if (dtypes::is_bool(from)) return true;
   if (dtypes::is_float(from)) {
@@ -208,7 +208,7 @@ SmtValue SmtEncoder::exact_cast_value(UOp u, int lane) {
 SmtValue SmtEncoder::cast_value(UOp u, int lane) {
   DType to = u.dtype().scalar(), from = u.src(0).dtype().scalar();
   if (UOp s = u.src(0); s.is(Op::CAST) && !cut_nodes_.contains(s.id()) && !node_aliases_.contains(s.id()) &&
-                        !is_leaf_load(s.src(0)) && holds_all(from, s.src(0).dtype().scalar()))
+                        !is_leaf_load(s.src(0)) && holds_all_values(from, s.src(0).dtype().scalar()))
     return exact_cast_value(u, lane);
   // a float leaf is stored as a double, but its value may be any of its own dtype
   if (int64_t element = 0; dtypes::is_float(to) && is_leaf_load(u.src(0)))

@@ -8,38 +8,39 @@
 namespace tgc {
 namespace {
 
-Interval of_dtype(DType d) {
+Interval dtype_interval(DType d) {
   if (d.is(Scalar::Index)) return {};
   if (dtypes::is_bool(d)) return {Int(0), Int(1)};
   if (!dtypes::is_int(d)) return {};
   return {dtypes::min(d.scalar()).to_int(), dtypes::max(d.scalar()).to_int()};
 }
 
-bool known(const Interval& a) { return a.lower_bound && a.upper_bound; }
+bool is_bounded(const Interval& a) { return a.lower_bound && a.upper_bound; }
 
-Interval span(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
+Interval interval_hull(std::initializer_list<Int> values) { return {std::min(values), std::max(values)}; }
 
 // `exact` is the interval of the value before it wraps around in the dtype `d`.
-Interval wrapped(const Interval& exact, DType d) {
-  Interval all = of_dtype(d);
-  if (!known(all)) return exact;
-  return known(exact) && *exact.lower_bound >= *all.lower_bound && *exact.upper_bound <= *all.upper_bound ? exact : all;
+Interval wrapped_interval(const Interval& exact, DType d) {
+  Interval all = dtype_interval(d);
+  if (!is_bounded(all)) return exact;
+  return is_bounded(exact) && *exact.lower_bound >= *all.lower_bound && *exact.upper_bound <= *all.upper_bound ? exact
+                                                                                                               : all;
 }
 
-Interval quotient(const Interval& a, const Interval& b) {
-  if (!known(a)) return {};
+Interval quotient_interval(const Interval& a, const Interval& b) {
+  if (!is_bounded(a)) return {};
   Int most = std::max(a.lower_bound->abs(), a.upper_bound->abs());
-  if (known(b) && (*b.lower_bound > 0 || *b.upper_bound < 0))
-    return span({cdiv(*a.lower_bound, *b.lower_bound), cdiv(*a.lower_bound, *b.upper_bound),
-                 cdiv(*a.upper_bound, *b.lower_bound), cdiv(*a.upper_bound, *b.upper_bound)});
+  if (is_bounded(b) && (*b.lower_bound > 0 || *b.upper_bound < 0))
+    return interval_hull({cdiv(*a.lower_bound, *b.lower_bound), cdiv(*a.lower_bound, *b.upper_bound),
+                          cdiv(*a.upper_bound, *b.lower_bound), cdiv(*a.upper_bound, *b.upper_bound)});
   return {-most, most};
 }
 
-Interval remainder(const Interval& a, const Interval& b) {
+Interval remainder_interval(const Interval& a, const Interval& b) {
   Interval out;
   if (a.lower_bound) out.lower_bound = std::min(*a.lower_bound, Int(0));
   if (a.upper_bound) out.upper_bound = std::max(*a.upper_bound, Int(0));
-  if (known(b) && (*b.lower_bound > 0 || *b.upper_bound < 0)) {
+  if (is_bounded(b) && (*b.lower_bound > 0 || *b.upper_bound < 0)) {
     Int most = std::max(b.lower_bound->abs(), b.upper_bound->abs()) - 1;
     out.lower_bound = out.lower_bound ? std::max(*out.lower_bound, -most) : -most;
     out.upper_bound = out.upper_bound ? std::min(*out.upper_bound, most) : most;
@@ -47,7 +48,7 @@ Interval remainder(const Interval& a, const Interval& b) {
   return out;
 }
 
-Interval masked(Op op, const Interval& a, const Interval& b) {
+Interval masked_interval(Op op, const Interval& a, const Interval& b) {
   auto is_natural = [](const Interval& i) { return i.lower_bound && *i.lower_bound >= 0; };
   if (op == Op::AND) {
     if (is_natural(a) && is_natural(b) && a.upper_bound && b.upper_bound)
@@ -55,7 +56,7 @@ Interval masked(Op op, const Interval& a, const Interval& b) {
     if (is_natural(a) && a.upper_bound) return {Int(0), a.upper_bound};
     if (is_natural(b) && b.upper_bound) return {Int(0), b.upper_bound};
   }
-  if (!known(a) || !known(b)) return {};
+  if (!is_bounded(a) || !is_bounded(b)) return {};
   if (!is_natural(a) || !is_natural(b)) {
     Int all = Int::pow2(std::max({a.lower_bound->bit_length(), a.upper_bound->bit_length(), b.lower_bound->bit_length(),
                                   b.upper_bound->bit_length()}));
@@ -86,12 +87,13 @@ Interval IntervalAnalysis::interval_of(UOp root, int root_lane) {
     for (UOp s : u.src())
       if (dtypes::is_int(s.dtype())) need(s, s.dtype().count() > 1 ? lane : 0);
   };
-  return known_intervals_.of(root, root_lane, for_sources, [&](UOp u, int lane) { return make_interval(u, lane); });
+  return known_intervals_.lane_value(root, root_lane, for_sources,
+                                     [&](UOp u, int lane) { return make_interval(u, lane); });
 }
 
 Interval IntervalAnalysis::make_interval(UOp u, int lane) {
   DType d = u.dtype();
-  Interval all = of_dtype(d);
+  Interval all = dtype_interval(d);
   if (!dtypes::is_int(d)) return all;
   auto src = [&](size_t i) {
     UOp s = u.src(i);
@@ -108,7 +110,7 @@ Interval IntervalAnalysis::make_interval(UOp u, int lane) {
     case Op::LOAD:
       if (const ExprLeaf* leaf = leaf_of_load(u)) {
         if (dtypes::is_float(leaf->node.dtype())) return {};
-        Interval of_leaf = of_dtype(leaf->node.dtype());
+        Interval of_leaf = dtype_interval(leaf->node.dtype());
         if (!leaf->node.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR})) return of_leaf;
         const Bounds& b = leaf->node.bounds();
         return {b.min.to_int(), std::max(b.min.to_int(), b.max.to_int())};
@@ -124,16 +126,16 @@ Interval IntervalAnalysis::make_interval(UOp u, int lane) {
     case Op::SUB:
     case Op::MUL: {
       Interval a = src(0), b = src(1);
-      if (!known(a) || !known(b)) return all;
-      if (u.is(Op::ADD)) return wrapped({*a.lower_bound + *b.lower_bound, *a.upper_bound + *b.upper_bound}, d);
-      if (u.is(Op::SUB)) return wrapped({*a.lower_bound - *b.upper_bound, *a.upper_bound - *b.lower_bound}, d);
-      return wrapped(span({*a.lower_bound * *b.lower_bound, *a.lower_bound * *b.upper_bound,
-                           *a.upper_bound * *b.lower_bound, *a.upper_bound * *b.upper_bound}),
-                     d);
+      if (!is_bounded(a) || !is_bounded(b)) return all;
+      if (u.is(Op::ADD)) return wrapped_interval({*a.lower_bound + *b.lower_bound, *a.upper_bound + *b.upper_bound}, d);
+      if (u.is(Op::SUB)) return wrapped_interval({*a.lower_bound - *b.upper_bound, *a.upper_bound - *b.lower_bound}, d);
+      return wrapped_interval(interval_hull({*a.lower_bound * *b.lower_bound, *a.lower_bound * *b.upper_bound,
+                                             *a.upper_bound * *b.lower_bound, *a.upper_bound * *b.upper_bound}),
+                              d);
     }
     case Op::NEG: {
       Interval a = src(0);
-      return known(a) ? wrapped({-*a.upper_bound, -*a.lower_bound}, d) : all;
+      return is_bounded(a) ? wrapped_interval({-*a.upper_bound, -*a.lower_bound}, d) : all;
     }
     case Op::MAX: {
       Interval a = src(0), b = src(1), out;
@@ -144,24 +146,26 @@ Interval IntervalAnalysis::make_interval(UOp u, int lane) {
       if (a.upper_bound && b.upper_bound) out.upper_bound = std::max(a.upper_bound, b.upper_bound);
       return out;
     }
-    case Op::IDIV: return wrapped(quotient(src(0), src(1)), d);
-    case Op::MOD: return wrapped(remainder(src(0), src(1)), d);
+    case Op::IDIV: return wrapped_interval(quotient_interval(src(0), src(1)), d);
+    case Op::MOD: return wrapped_interval(remainder_interval(src(0), src(1)), d);
     case Op::AND:
     case Op::OR:
     case Op::XOR: {
-      Interval out = masked(u.op(), src(0), src(1));
-      return known(out) ? wrapped(out, d) : all;
+      Interval out = masked_interval(u.op(), src(0), src(1));
+      return is_bounded(out) ? wrapped_interval(out, d) : all;
     }
     case Op::SHL:
     case Op::SHR: {
       Interval a = src(0), b = src(1);
-      if (!known(a) || !known(b) || *b.lower_bound < 0 || *b.upper_bound > 63) return all;
+      if (!is_bounded(a) || !is_bounded(b) || *b.lower_bound < 0 || *b.upper_bound > 63) return all;
       auto by0 = uint32_t(b.lower_bound->small_value()), by1 = uint32_t(b.upper_bound->small_value());
       if (u.is(Op::SHR))
-        return wrapped(
-            span({*a.lower_bound >> by0, *a.lower_bound >> by1, *a.upper_bound >> by0, *a.upper_bound >> by1}), d);
-      return wrapped(span({*a.lower_bound << by0, *a.lower_bound << by1, *a.upper_bound << by0, *a.upper_bound << by1}),
-                     d);
+        return wrapped_interval(
+            interval_hull({*a.lower_bound >> by0, *a.lower_bound >> by1, *a.upper_bound >> by0, *a.upper_bound >> by1}),
+            d);
+      return wrapped_interval(
+          interval_hull({*a.lower_bound << by0, *a.lower_bound << by1, *a.upper_bound << by0, *a.upper_bound << by1}),
+          d);
     }
     case Op::WHERE: {
       Interval a = src(1), b = src(2), out;
@@ -171,7 +175,7 @@ Interval IntervalAnalysis::make_interval(UOp u, int lane) {
     }
     case Op::CAST:
       if (dtypes::is_bool(u.src(0).dtype())) return {Int(0), Int(1)};
-      return dtypes::is_int(u.src(0).dtype()) ? wrapped(src(0), d) : all;
+      return dtypes::is_int(u.src(0).dtype()) ? wrapped_interval(src(0), d) : all;
     default: return all;
   }
 }

@@ -37,7 +37,7 @@ std::string build_id() {
   return out;
 }
 
-std::optional<Sha256> key_of_verdicts() {
+std::optional<Sha256> verdict_cache_key() {
   std::string id = build_id();
   if (id.empty()) return {};
   return make_cache_key({"verdicts of rewrites", id});
@@ -49,13 +49,13 @@ constexpr std::string_view kMethods[] = {"",          "same",        "values", "
 
 constexpr size_t kForm = sizeof(Sha256);
 
-std::string text_of(const RewriteProof& p) {
+std::string serialize_proof(const RewriteProof& p) {
   auto proof_method = std::ranges::find(kMethods, p.proof_method);
   const auto number = proof_method == std::end(kMethods) ? 0 : proof_method - std::begin(kMethods);
   return std::string{char(p.kind), char(p.has_floats), char(p.sense), char(number)} + p.rewrite_hash + p.reason;
 }
 
-RewriteProof proof_of(const std::string& text) {
+RewriteProof parse_proof(const std::string& text) {
   RewriteProof out{.kind = RewriteProof::Kind(text[0]), .has_floats = text[1] != 0, .sense = FloatSense(text[2])};
   out.proof_method = kMethods[size_t(text[3]) % std::size(kMethods)];
   out.rewrite_hash = text.substr(4, kForm), out.reason = text.substr(4 + kForm);
@@ -63,7 +63,7 @@ RewriteProof proof_of(const std::string& text) {
 }
 
 void append_size(std::string& to, size_t n) { to += char(n & 255), to += char(n >> 8 & 255); }
-size_t size_at(std::string_view bytes, size_t at) { return uint8_t(bytes[at]) | size_t(uint8_t(bytes[at + 1])) << 8; }
+size_t read_size(std::string_view bytes, size_t at) { return uint8_t(bytes[at]) | size_t(uint8_t(bytes[at + 1])) << 8; }
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::string hash_of_text(std::string_view text) {
   return std::string(reinterpret_cast<const char*>(digest.data()), digest.size());
 }
 
-const Sha256& NodeKeys::of(UOp root) {
+const Sha256& NodeKeys::key_of(UOp root) {
   if (auto it = known_keys_.find(root.id()); it != known_keys_.end()) return it->second;
   for (UOp u : toposort(root, [&](UOp x) { return !known_keys_.contains(x.id()); })) {
     if (known_keys_.contains(u.id())) continue;
@@ -91,12 +91,12 @@ const Sha256& NodeKeys::of(UOp root) {
 
 // An entry is the key, the size of the text in two bytes, and the text.
 void KnownVerdicts::read_verdicts() {
-  auto file = key_of_verdicts();
+  auto file = verdict_cache_key();
   auto bytes = file ? CompileCache::shared_cache().load_entry(*file) : std::nullopt;
   if (!bytes) return;
   constexpr size_t kKey = 32, kHead = kKey + 2;
   for (size_t at = 0; at + kHead <= bytes->size();) {
-    const size_t size = size_at(*bytes, at + kKey);
+    const size_t size = read_size(*bytes, at + kKey);
     if (size < 4 + kForm || at + kHead + size > bytes->size()) break;
     verdict_texts_.emplace(bytes->substr(at, kKey), bytes->substr(at + kHead, size));
     at += kHead + size;
@@ -108,19 +108,19 @@ std::optional<RewriteProof> KnownVerdicts::find_verdict(const std::string& key) 
   std::call_once(read_once_flag_, [this] { read_verdicts(); });
   std::lock_guard lock(mutex_);
   auto it = verdict_texts_.find(key);
-  return it == verdict_texts_.end() ? std::nullopt : std::optional(proof_of(it->second));
+  return it == verdict_texts_.end() ? std::nullopt : std::optional(parse_proof(it->second));
 }
 
 void KnownVerdicts::add_verdict(const std::string& key, const RewriteProof& proof) {
   using Kind = RewriteProof::Kind;
   if (proof.kind != Kind::Proven && proof.kind != Kind::Sampled) return;
   std::lock_guard lock(mutex_);
-  verdict_texts_.emplace(key, text_of(proof));
+  verdict_texts_.emplace(key, serialize_proof(proof));
 }
 
 void KnownVerdicts::write_verdicts() {
   std::lock_guard lock(mutex_);
-  auto file = key_of_verdicts();
+  auto file = verdict_cache_key();
   if (!file || verdict_texts_.size() == num_cached_entries_) return;
   std::string bytes;
   for (auto& [key, text] : verdict_texts_) bytes += key, append_size(bytes, text.size()), bytes += text;

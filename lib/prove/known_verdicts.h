@@ -19,7 +19,7 @@ std::string hash_of_text(std::string_view text);
 // Computes keys of nodes: the hash of op, dtype, arg and the keys of the sources.
 class NodeKeys {
  public:
-  const Sha256& of(UOp u);
+  const Sha256& key_of(UOp u);
 
  private:
   std::unordered_map<uint32_t, Sha256> known_keys_;

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kMostPositions = 1024;
 
 // Returns the size of a RANGE that the expander will replace by an axis; 0 for other nodes.
-int64_t expanded_size(UOp u) {
+int64_t expanded_axis_size(UOp u) {
   if (!u.is(Op::RANGE) || !u.arg().is_tuple() || u.arg().items().size() != 2 || !u.src(0).is_const()) return 0;
   AxisType type = u.arg().items().back().axis_type();
   return type == AxisType::UPCAST || type == AxisType::UNROLL ? u.vmax().to_int().low_64_bits() + 1 : 0;
@@ -19,13 +19,13 @@ int64_t expanded_size(UOp u) {
 
 using Axes = std::map<int64_t, int64_t>;
 
-Axes axes_in(Arg arg) {
+Axes axis_sizes_of(Arg arg) {
   Axes out;
   for (Arg axis : arg.items()) out[axis[0].small_int()] = axis[1].small_int();
   return out;
 }
 
-int64_t positions_of(Arg arg) {
+int64_t num_positions(Arg arg) {
   int64_t out = 1;
   for (Arg axis : arg.items()) out *= axis[1].small_int();
   return out;
@@ -33,7 +33,7 @@ int64_t positions_of(Arg arg) {
 
 // Returns the row-major index of the position `at` among all positions on the axes of `arg`, the arg of an UNROLL or
 // CONTRACT; -1 if `at` lacks an axis.
-int64_t number_of(Arg arg, const LaneForms::Position& at) {
+int64_t position_index(Arg arg, const LaneForms::Position& at) {
   int64_t out = 0;
   for (Arg axis : arg.items()) {
     auto it = std::ranges::find(at, axis[0].small_int(), &std::pair<int64_t, int64_t>::first);
@@ -43,16 +43,16 @@ int64_t number_of(Arg arg, const LaneForms::Position& at) {
   return out;
 }
 
-LaneForms::Position without(const LaneForms::Position& at, Arg arg) {
-  Axes axes = axes_in(arg);
+LaneForms::Position without_axes(const LaneForms::Position& at, Arg arg) {
+  Axes axes = axis_sizes_of(arg);
   LaneForms::Position out;
   for (auto& p : at)
     if (!axes.contains(p.first)) out.push_back(p);
   return out;
 }
 
-LaneForms::Position with(LaneForms::Position at, Arg arg, int64_t number) {
-  at = without(at, arg);
+LaneForms::Position with_axes(LaneForms::Position at, Arg arg, int64_t number) {
+  at = without_axes(at, arg);
   std::vector<Arg> axes(arg.items().begin(), arg.items().end());
   for (size_t i = axes.size(); i-- > 0;) {
     int64_t size = axes[i][1].small_int();
@@ -67,13 +67,13 @@ struct EndedAxes {
   std::vector<std::pair<int64_t, int64_t>> axes = {};
   std::vector<UOp> loops = {};
 };
-EndedAxes ended_by(UOp u) {
+EndedAxes ended_axes_of(UOp u) {
   EndedAxes out;
   for (size_t i = 1; i < u.num_src(); i++) {
     UOp s = u.src(i);
     if (s.is(Op::UNROLL))
       for (Arg axis : s.arg().items()) out.axes.emplace_back(axis[0].small_int(), axis[1].small_int());
-    else if (int64_t size = expanded_size(s)) out.axes.emplace_back(s.arg()[0].small_int(), size);
+    else if (int64_t size = expanded_axis_size(s)) out.axes.emplace_back(s.arg()[0].small_int(), size);
     else if (!s.is_const()) out.loops.push_back(s);  // a constant is the index of a loop of one iteration
   }
   return out;
@@ -101,7 +101,7 @@ bool for_each_position(const std::vector<std::pair<int64_t, int64_t>>& axes, con
   return true;
 }
 
-std::vector<std::pair<int64_t, int64_t>> list_of(Arg arg) {
+std::vector<std::pair<int64_t, int64_t>> axis_list_of(Arg arg) {
   std::vector<std::pair<int64_t, int64_t>> out;
   for (Arg axis : arg.items()) out.emplace_back(axis[0].small_int(), axis[1].small_int());
   return out;
@@ -127,17 +127,17 @@ const LaneForms::Axes& LaneForms::axes_of_node(UOp root) {
       if (!known_axes_.contains(s.id())) stack.push_back(s);
     if (stack.size() > before) continue;
     Axes out;
-    if (int64_t size = expanded_size(u)) {
+    if (int64_t size = expanded_axis_size(u)) {
       out[u.arg()[0].small_int()] = size;
     } else if (u.is(Op::UNROLL)) {
       out = known_axes_.at(u.src(0).id());
-      for (auto& [axis, size] : axes_in(u.arg())) out[axis] = size;
+      for (auto& [axis, size] : axis_sizes_of(u.arg())) out[axis] = size;
     } else {
       for (UOp s : u.src()) out.insert(known_axes_.at(s.id()).begin(), known_axes_.at(s.id()).end());
       if (u.is(Op::CONTRACT))
-        for (auto& [axis, size] : axes_in(u.arg())) out.erase(axis);
+        for (auto& [axis, size] : axis_sizes_of(u.arg())) out.erase(axis);
       if (u.in({Op::REDUCE, Op::END}))
-        for (auto& [axis, size] : ended_by(u).axes) out.erase(axis);
+        for (auto& [axis, size] : ended_axes_of(u).axes) out.erase(axis);
     }
     known_axes_.emplace(u.id(), std::move(out));
     stack.pop_back();
@@ -168,7 +168,7 @@ std::vector<LaneForms::Form> LaneForms::forms_of_terms(UOp reduce, int lane, con
   UOp from = reduce.src(0);
   const int amount = from.dtype().count() / std::max(1, reduce.dtype().count());
   std::vector<Form> out;
-  bool all = for_each_position(ended_by(reduce).axes, at, [&](const Position& p) {
+  bool all = for_each_position(ended_axes_of(reduce).axes, at, [&](const Position& p) {
     for (int i = 0; i < amount; i++) out.push_back(form_of_value(from, lane * amount + i, p));
   });
   if (!all) throw TooManyPositions{};
@@ -188,17 +188,17 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
     case Op::VCONST:
       return form_of_text(text("const") + " " + (u.arg().is_tuple() ? u.arg()[size_t(lane)] : u.arg()).repr());
     case Op::RANGE:
-      if (expanded_size(u) && !at.empty()) return form_of_text(text("const") + " " + std::to_string(at[0].second));
+      if (expanded_axis_size(u) && !at.empty()) return form_of_text(text("const") + " " + std::to_string(at[0].second));
       return opaque();
     case Op::UNROLL: {
-      int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
+      int64_t number = position_index(u.arg(), at), positions = num_positions(u.arg());
       int64_t each = num_lanes_of_node(u.src(0)) / std::max<int64_t>(1, positions);
       if (number < 0 || each * positions != num_lanes_of_node(u.src(0)) || lane >= each) return opaque();
-      return form_of_value(u.src(0), int(number * each) + lane, without(at, u.arg()));
+      return form_of_value(u.src(0), int(number * each) + lane, without_axes(at, u.arg()));
     }
     case Op::CONTRACT: {
       int each = num_lanes_of_node(u.src(0));
-      return form_of_value(u.src(0), lane % each, with(at, u.arg(), lane / each));
+      return form_of_value(u.src(0), lane % each, with_axes(at, u.arg(), lane / each));
     }
     case Op::GEP:
       return u.arg().is_tuple() ? form_of_value(u.src(0), int(u.arg()[size_t(lane)].small_int()), at) : opaque();
@@ -212,7 +212,7 @@ LaneForms::Form LaneForms::make_form(UOp u, int lane, const Position& at) {
     }
     case Op::REDUCE: {
       std::vector<Form> all = forms_of_terms(u, lane, at), loops;
-      for (UOp s : ended_by(u).loops) {
+      for (UOp s : ended_axes_of(u).loops) {
         if (!axes_of_node(s).empty()) return opaque();
         const auto ranges = ranges_of(s);
         if (ranges.empty()) loops.push_back(form_of_value(s, 0, at));
@@ -262,8 +262,8 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Sto
     }
     case Op::UNROLL: {
       std::vector<StoreEffect> all;
-      int64_t number = number_of(u.arg(), at), positions = positions_of(u.arg());
-      if (number < 0 || !collect_effects(u.src(0), without(at, u.arg()), all) || all.size() % size_t(positions))
+      int64_t number = position_index(u.arg(), at), positions = num_positions(u.arg());
+      if (number < 0 || !collect_effects(u.src(0), without_axes(at, u.arg()), all) || all.size() % size_t(positions))
         return false;
       size_t each = all.size() / size_t(positions);
       out.insert(out.end(), all.begin() + long(size_t(number) * each), all.begin() + long(size_t(number + 1) * each));
@@ -271,7 +271,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Sto
     }
     case Op::CONTRACT: {
       bool good = true;
-      return for_each_position(list_of(u.arg()), at,
+      return for_each_position(axis_list_of(u.arg()), at,
                                [&](const Position& p) { good = good && collect_effects(u.src(0), p, out); }) &&
              good;
     }
@@ -290,7 +290,7 @@ bool LaneForms::collect_effects(UOp u, const Position& position, std::vector<Sto
     case Op::END: {
       std::vector<StoreEffect> all;
       bool good = true;
-      const EndedAxes ended = ended_by(u);
+      const EndedAxes ended = ended_axes_of(u);
       if (!for_each_position(ended.axes, at,
                              [&](const Position& p) { good = good && collect_effects(u.src(0), p, all); }) ||
           !good)

@@ -60,7 +60,7 @@ class LaneValues {
   // Returns the value of a lane. for_sources(u, lane, need) must call need(source, lane) for each value that
   // make(u, lane) reads. These values are computed first, without recursion on the C++ stack.
   template <class ForSources, class Make>
-  const Value& of(UOp root, int root_lane, const ForSources& for_sources, const Make& make) {
+  const Value& lane_value(UOp root, int root_lane, const ForSources& for_sources, const Make& make) {
     if (auto it = known_forms_.find(lane_key(root, root_lane)); it != known_forms_.end()) return it->second;
     std::vector<std::pair<UOp, int>> stack{{root, root_lane}};
     while (!stack.empty()) {

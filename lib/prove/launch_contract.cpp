@@ -11,13 +11,13 @@
 namespace tgc {
 namespace {
 
-bool has_type(UOp range, std::initializer_list<AxisType> types) {
+bool has_axis_type(UOp range, std::initializer_list<AxisType> types) {
   if (!range.is(Op::RANGE) || !range.arg().is_tuple() || range.arg().items().empty()) return false;
   const Arg last = range.arg().items().back();
   return std::ranges::any_of(types, [&](AxisType t) { return last == Arg(t); });
 }
-bool is_local(UOp r) { return has_type(r, {AxisType::LOCAL, AxisType::WARP, AxisType::GROUP_REDUCE}); }
-bool is_of_grid(UOp r) { return has_type(r, {AxisType::GLOBAL, AxisType::THREAD}); }
+bool is_local_axis(UOp r) { return has_axis_type(r, {AxisType::LOCAL, AxisType::WARP, AxisType::GROUP_REDUCE}); }
+bool is_grid_axis(UOp r) { return has_axis_type(r, {AxisType::GLOBAL, AxisType::THREAD}); }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ UOp gate_repeated_stores(UOp root, const RangeMap& map) {
     if (index.dtype().addrspace() != AddrSpace::GLOBAL) continue;
     UOp first;
     for (auto& [range, to] : map) {
-      if (!is_local(range) || is_inside_range(index, range) || is_inside_range(store.src(1), range)) continue;
+      if (!is_local_axis(range) || is_inside_range(index, range) || is_inside_range(store.src(1), range)) continue;
       const UOp here = range.eq(0);
       first = first ? first & here : here;
     }
@@ -94,7 +94,7 @@ bool is_shared_by_group(UOp before, UOp after) {
   if (loops != ended) return false;
   // the value must not depend on other loops, except those of the grid
   auto ranges = value.ranges();
-  return std::ranges::all_of(ranges, [&](UOp r) { return loops.contains(r) || is_of_grid(r); });
+  return std::ranges::all_of(ranges, [&](UOp r) { return loops.contains(r) || is_grid_axis(r); });
 }
 
 }  // namespace tgc

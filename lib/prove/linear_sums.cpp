@@ -38,10 +38,10 @@ LinearSum LinearSumMath::add_scaled(const LinearSum& a, const LinearSum& b, cons
   for (auto& [atom, factor] : b.factors) {
     Int& to = out.factors[atom];
     to = to + times * factor;
-    if (to.bit_length() > kMostBits) throw LargeForm{{"a large number"}};
+    if (to.bit_length() > kMostBits) throw FormTooLarge{{"a large number"}};
     if (to == 0) out.factors.erase(atom);
   }
-  if (out.factors.size() > kMostTerms || out.constant.bit_length() > kMostBits) throw LargeForm{{"a large sum"}};
+  if (out.factors.size() > kMostTerms || out.constant.bit_length() > kMostBits) throw FormTooLarge{{"a large sum"}};
   return out;
 }
 

@@ -18,10 +18,10 @@ struct LinearSum {
 };
 
 // Thrown if a form has too many parts or too large numbers.
-struct LargeForm : UnencodableExpr {};
+struct FormTooLarge : UnencodableExpr {};
 
 // Computes with sums, and assigns numbers to the texts that describe atoms and other forms. Functions may throw
-// LargeForm.
+// FormTooLarge.
 class LinearSumMath {
  public:
   uint32_t atom_number(const std::string& text);

@@ -12,7 +12,7 @@ constexpr size_t kMostListed = 12;
 constexpr const char* kVerdicts[] = {"proven",  "instances", "conditional", "sampled",
                                      "refuted", "unknown",   "structural",  "no instance"};
 
-std::string special_text(const LiveRuleProof& r) {
+std::string special_values_text(const LiveRuleProof& r) {
   if (!r.special_counterexample.empty()) return ", but not where " + point_text(r.special_counterexample);
   if (!r.zero_sign_inputs.empty())
     return ", but the sign of zero may differ, e.g. where " + point_text(r.zero_sign_inputs);
@@ -28,12 +28,12 @@ std::string live_rule_text(const LiveRuleProof& r) {
   if (is_conditional) out += condition_text(r.condition, r.counterexample);
   if (r.num_instances)
     out += (is_conditional ? "; there, " : ", ") + std::to_string(r.num_proven) + " of " +
-           counted(r.num_instances, "instance") + " proven";
+           count_text(r.num_instances, "instance") + " proven";
   if (r.num_untried) out += " (no time for " + std::to_string(r.num_untried) + " more)";
   if (r.num_general_proofs) out += ", and for all values of its operands";
   if (r.has_ignored_fp8) out += " but fp8";
   if (r.has_floats) out += ", " + std::string(name_of(r.sense));
-  if (r.verdict != "refuted") out += special_text(r);
+  if (r.verdict != "refuted") out += special_values_text(r);
   if (!r.counterexample.empty() && !is_conditional) out += ": " + point_text(r.counterexample);
   else if (!r.reason.empty()) out += ": " + r.reason;
   out += "\n";
@@ -62,7 +62,7 @@ std::string live_rules_summary(const std::vector<LiveRuleProof>& all) {
     return out + "\n";
   };
   const auto values = size_t(std::ranges::count(all, true, &LiveRuleProof::has_value_root));
-  std::string out = counted(all.size(), "rule") + counts([](auto&) { return true; });
+  std::string out = count_text(all.size(), "rule") + counts([](auto&) { return true; });
   if (values && values < all.size())
     out += "of these, " + std::to_string(values) + " of values" + counts([](auto& r) { return r.has_value_root; });
   return out;
@@ -122,7 +122,7 @@ std::string live_rules_table(const std::vector<LiveRuleProof>& all, const std::s
     if (detail.empty() && !r.missing_cases.empty()) detail = "not proven for all operands: " + r.missing_cases;
     if (!r.unreached_lines.empty())
       detail += (detail.empty() ? "" : "; ") + std::string("no instance runs lines ") + r.unreached_lines;
-    if (const std::string more = special_text(r); !more.empty() && r.counterexample.empty())
+    if (const std::string more = special_values_text(r); !more.empty() && r.counterexample.empty())
       detail += (detail.empty() ? "" : "; ") + more.substr(2);
     for (size_t at = 0; (at = detail.find('|', at)) != detail.npos; at += 2) detail.insert(at, "\\");
     out += "| " + r.rule_location + " | " + r.verdict + " | " + std::to_string(r.num_instances) + " | " +

@@ -39,13 +39,13 @@ constexpr size_t kLongSides = 160;
 constexpr size_t kMostCases = 3;     // most bools whose two values are decided separately (decide_cases)
 constexpr size_t kMostExpanded = 250;  // ProofLimits::max_expanded_nodes: both sides contain the guards of the rule
 constexpr size_t kFewest = 4;        // number of instances to evaluate at NaN and infinities even if the time is over
-constexpr size_t kMostSpecial = 24;  // number of proven instances up to which find_special() is called
+constexpr size_t kMostSpecial = 24;  // number of proven instances up to which find_special_values() is called
 
 class LiveRulesProver {
  public:
   LiveRulesProver(const Settings& settings, std::string producer, const LiveRuleOptions& options, ProofCache& cache)
       : producer_(std::move(producer)),
-        most_wrong_(options.max_refuted),
+        max_refuted_(options.max_refuted),
         lists_instances_(options.lists_instances),
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
@@ -53,7 +53,7 @@ class LiveRulesProver {
   // `general`: the sides with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
-    put_wrong_first(instances);
+    move_refuted_first(instances);
     rule.verdict = "structural";
     size_t open = 0, sampled = 0, number = 0;
     std::vector<const Rewrite*> undecided, weak;
@@ -68,13 +68,13 @@ class LiveRulesProver {
         break;
       }
       if (proof && pairs.empty()) {
-        list(rule, *m, pairs, "structural");
+        list_instance(rule, *m, pairs, "structural");
         continue;
       }
       if (proof && proof->kind == Kind::Sampled && is_nan_of_constants(pairs)) {
         rule.has_floats = true, rule.sense = std::max(rule.sense, FloatSense::Finite);
-        list(rule, *m, pairs, "a NaN of constants");
-        find_special(rule, pairs);
+        list_instance(rule, *m, pairs, "a NaN of constants");
+        find_special_values(rule, pairs);
         continue;
       }
       rule.num_instances++;
@@ -82,12 +82,12 @@ class LiveRulesProver {
       if (proof->kind == Kind::Unknown && is_time_over()) proof->reason = "there was no time to decide it";
       if (proof->kind == Kind::Refuted) {
         const auto point = proof->counterexample;
-        explain(rule, pairs, *proof);
+        classify_refutation(rule, pairs, *proof);
         const bool is_conditional = proof->kind == Kind::Proven || proof->kind == Kind::Sampled;
-        if (is_conditional && rule.conditional_instances.size() < most_wrong_)
-          rule.conditional_instances.emplace_back(graph_of(*m), point);
+        if (is_conditional && rule.conditional_instances.size() < max_refuted_)
+          rule.conditional_instances.emplace_back(graph_json_of(*m), point);
       }
-      list(rule, *m, pairs, verdict_of(*proof));
+      list_instance(rule, *m, pairs, verdict_of(*proof));
       const Kind kind = proof->kind;
       if (kind == Kind::Proven) {
         rule.num_proven++;
@@ -96,7 +96,7 @@ class LiveRulesProver {
         if (is_weak) weak.push_back(m);
         if (is_weak && weak.size() <= kFewest && is_refuted_by_specials(rule, {&m, 1})) return;
         const bool is_exact = !proof->has_floats || proof->sense < FloatSense::ButNan;
-        if (!is_exact && rule.num_proven <= kMostSpecial) find_special(rule, pairs);
+        if (!is_exact && rule.num_proven <= kMostSpecial) find_special_values(rule, pairs);
         continue;
       }
       open += kind == Kind::Unknown, sampled += kind == Kind::Sampled;
@@ -104,11 +104,11 @@ class LiveRulesProver {
       const bool is_first = (rule.reason.empty() && rule.condition.empty()) || (kind == Kind::Unknown && open == 1);
       if (is_first || kind == Kind::Refuted) {
         rule.reason = proof->reason, rule.counterexample = proof->counterexample;
-        show(rule, pairs);
+        set_shown_sides(rule, pairs);
       }
       if (kind == Kind::Refuted) {
-        rule.refuted_instances.emplace_back(graph_of(*m), proof->counterexample);
-        add_wrong(rule, instances.subspan(number));
+        rule.refuted_instances.emplace_back(graph_json_of(*m), proof->counterexample);
+        add_refuted(rule, instances.subspan(number));
         return (void)(rule.verdict = "refuted");
       }
     }
@@ -160,7 +160,7 @@ class LiveRulesProver {
 
  private:
   // Returns a bool that chooses a value in the sides and is read from memory.
-  static UOp choice_in(const SidePairs& pairs) {
+  static UOp loaded_condition_in(const SidePairs& pairs) {
     for (const RewriteSides& s : pairs)
       for (UOp side : {s.before, s.after})
         for (UOp u : toposort(side))
@@ -170,7 +170,7 @@ class LiveRulesProver {
 
   // Decides the sides separately for false and true in place of each of up to `most` loaded bools that choose a value.
   RewriteProof decide_cases(const SidePairs& pairs, size_t most) {
-    const UOp choice = choice_in(pairs);
+    const UOp choice = loaded_condition_in(pairs);
     if (!choice || most == 0) return prover_.decide_sides(pairs);
     RewriteProof out{.kind = Kind::Proven};
     for (bool value : {false, true}) {
@@ -196,16 +196,16 @@ class LiveRulesProver {
     }
     return "unknown: " + proof.reason;
   }
-  void list(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
+  void list_instance(LiveRuleProof& rule, const Rewrite& m, const SidePairs& pairs, std::string verdict) const {
     if (!lists_instances_) return;
     const UOp before = pairs.empty() ? m.before : pairs[0].before, after = pairs.empty() ? m.after : pairs[0].after;
     rule.all_instances.push_back({text_of(before), text_of(after), leaf_bounds_text(before), std::move(verdict)});
   }
 
-  void find_special(LiveRuleProof& rule, const SidePairs& pairs) {
+  void find_special_values(LiveRuleProof& rule, const SidePairs& pairs) {
     if (!rule.special_counterexample.empty()) return;
     auto found = prover_.special_counterexample(pairs);
-    if (differs_in_zeros(found))
+    if (differs_in_zero_sign(found))
       rule.zero_sign_inputs = rule.zero_sign_inputs.empty() ? std::move(found) : rule.zero_sign_inputs;
     else rule.special_counterexample = std::move(found);
   }
@@ -215,39 +215,39 @@ class LiveRulesProver {
     if (pairs.size() != 1 || !dtypes::is_float(pairs[0].before.dtype())) return false;
     const auto point = prover_.special_counterexample(pairs);
     const auto before = point.find("before");
-    return point.size() == 2 && before != point.end() && is_special(*before);
+    return point.size() == 2 && before != point.end() && is_nan_or_infinity(*before);
   }
-  static bool differs_in_zeros(const std::map<std::string, std::string>& point) {
+  static bool differs_in_zero_sign(const std::map<std::string, std::string>& point) {
     auto is_zero = [&](const char* side) {
       const auto it = point.find(side);
       return it != point.end() && (it->second == "0.0" || it->second == "-0.0");
     };
     return is_zero("before") && is_zero("after");
   }
-  static bool is_special(const std::pair<const std::string, std::string>& value) {
+  static bool is_nan_or_infinity(const std::pair<const std::string, std::string>& value) {
     return value.second.ends_with("nan") || value.second.ends_with("inf");
   }
-  std::string graph_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
+  std::string graph_json_of(const Rewrite& m) const { return graph_to_json(m.before, {.producer = producer_}); }
 
   bool is_refuted_by_specials(LiveRuleProof& rule, std::span<const Rewrite* const> undecided) {
     for (size_t tried = 0; const Rewrite* m : undecided) {
-      if (rule.has_context || rule.refuted_instances.size() >= most_wrong_ || (tried++ >= kFewest && is_time_over()))
+      if (rule.has_context || rule.refuted_instances.size() >= max_refuted_ || (tried++ >= kFewest && is_time_over()))
         break;
       const SidePairs pairs = sides_of(*m);
       RewriteProof proof;
       proof.counterexample = difference_of_specials(pairs);
-      if (!proof.counterexample.empty()) proof.kind = Kind::Refuted, explain(rule, pairs, proof);
+      if (!proof.counterexample.empty()) proof.kind = Kind::Refuted, classify_refutation(rule, pairs, proof);
       if (proof.kind != Kind::Refuted) continue;
-      rule.refuted_instances.emplace_back(graph_of(*m), proof.counterexample);
+      rule.refuted_instances.emplace_back(graph_json_of(*m), proof.counterexample);
       if (rule.refuted_instances.size() > 1) continue;
       rule.verdict = "refuted", rule.counterexample = proof.counterexample;
-      show(rule, pairs);
+      set_shown_sides(rule, pairs);
     }
     return !rule.refuted_instances.empty();
   }
 
   // Moves the instances that REF refutes, at points found without Z3, to the front.
-  void put_wrong_first(std::span<const Rewrite*> instances) {
+  void move_refuted_first(std::span<const Rewrite*> instances) {
     size_t num_wrong = 0;
     for (const Rewrite*& m : instances) {
       if (is_time_over()) return;
@@ -259,21 +259,21 @@ class LiveRulesProver {
     }
   }
 
-  void add_wrong(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
+  void add_refuted(LiveRuleProof& rule, std::span<const Rewrite* const> instances) {
     for (const Rewrite* m : instances) {
-      if (rule.refuted_instances.size() >= most_wrong_ || is_time_over()) return;
+      if (rule.refuted_instances.size() >= max_refuted_ || is_time_over()) return;
       (void)catch_failures([&] {
         SidePairs pairs = sides_of(*m);
-        LiveRuleProof copy;  // explain() writes to this copy, not to `rule`
+        LiveRuleProof copy;  // classify_refutation() writes to this copy, not to `rule`
         RewriteProof proof = pairs.empty() ? RewriteProof{} : evaluate(pairs);
-        if (proof.kind == Kind::Refuted) explain(copy, pairs, proof);
-        if (proof.kind == Kind::Refuted) rule.refuted_instances.emplace_back(graph_of(*m), proof.counterexample);
+        if (proof.kind == Kind::Refuted) classify_refutation(copy, pairs, proof);
+        if (proof.kind == Kind::Refuted) rule.refuted_instances.emplace_back(graph_json_of(*m), proof.counterexample);
         return Unit{};
       });
     }
   }
 
-  static void show(LiveRuleProof& rule, const SidePairs& pairs) {
+  static void set_shown_sides(LiveRuleProof& rule, const SidePairs& pairs) {
     if (pairs.empty()) return;
     const RewriteSides& s = pairs[0];
     rule.before = text_of(s.before), rule.after = text_of(s.after);
@@ -286,7 +286,7 @@ class LiveRulesProver {
 
   // `proof` refutes an instance. If its counterexample does not show that the rule is wrong, changes the kind of
   // `proof`: to Unknown, or to the kind under a condition, which is then stored in `rule`.
-  void explain(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
+  void classify_refutation(LiveRuleProof& rule, const SidePairs& pairs, RewriteProof& proof) {
     auto set_unknown = [&](std::string why) {
       proof.kind = Kind::Unknown, proof.reason = std::move(why), proof.counterexample.clear();
     };
@@ -312,7 +312,7 @@ class LiveRulesProver {
       restricted.push_back({when.where(s.before, zero), when.where(s.after, zero)});
     }
     // the condition is only for overflows, and not for a NaN or an infinity
-    if (std::ranges::any_of(proof.counterexample, is_special)) return;
+    if (std::ranges::any_of(proof.counterexample, is_nan_or_infinity)) return;
     add_condition(rule, pairs, proof, decide(restricted), "no integer overflows");
   }
 
@@ -323,7 +323,7 @@ class LiveRulesProver {
     if (under.kind != Kind::Proven && under.kind != Kind::Sampled) return;
     if (rule.condition.empty()) {
       rule.condition = condition, rule.counterexample = proof.counterexample;
-      show(rule, pairs);
+      set_shown_sides(rule, pairs);
     } else if (rule.condition.find(condition) == std::string::npos) {
       rule.condition += std::string(" and ") + condition;
     }
@@ -344,7 +344,7 @@ class LiveRulesProver {
   RewriteProof decide(const SidePairs& pairs) {
     RewriteProof proof = prover_.decide_sides(pairs);
     if (proof.kind == Kind::Unknown) proof = evaluate(pairs, std::move(proof));
-    if (proof.kind == Kind::Proven || proof.kind == Kind::Refuted || !choice_in(pairs)) return proof;
+    if (proof.kind == Kind::Proven || proof.kind == Kind::Refuted || !loaded_condition_in(pairs)) return proof;
     RewriteProof by_cases = decide_cases(pairs, kMostCases);
     return by_cases.kind == Kind::Proven ? by_cases : proof;
   }
@@ -352,7 +352,7 @@ class LiveRulesProver {
   // Refutes sides that are equal in REF if `after` is undefined at a point at which `before` is defined. Prefers points
   // at which `before` is not 0: devices often compute 0 where C leaves a result undefined. Skips pairs whose `after`
   // casts floats to integers.
-  void find_undefined(const SidePairs& pairs, RewriteProof& proof) {
+  void refute_where_undefined(const SidePairs& pairs, RewriteProof& proof) {
     for (bool of_any_value : {false, true}) {
       SidePairs changed;  // where only `after` is undefined, it becomes 0 or, with of_any_value, other than `before`
       for (const RewriteSides& s : pairs) {
@@ -374,7 +374,7 @@ class LiveRulesProver {
   // Evaluates the sides in REF. Also refutes sides of which only `after` is undefined at some point.
   RewriteProof evaluate(const SidePairs& pairs, RewriteProof proof = {}) {
     proof = evaluate_sides(pairs, std::move(proof));
-    if (proof.kind == Kind::Sampled) find_undefined(pairs, proof);
+    if (proof.kind == Kind::Sampled) refute_where_undefined(pairs, proof);
     return proof;
   }
   RewriteProof evaluate_sides(const SidePairs& pairs, RewriteProof proof = {}, bool asks_z3 = true) {
@@ -393,8 +393,8 @@ class LiveRulesProver {
     if (is_of_floats && !any(has_narrowing)) return {};
     auto found = prover_.special_counterexample(pairs);
     auto is_result = [](auto& value) { return value.first == "before" || value.first == "after"; };
-    const auto specials = std::ranges::count_if(found, is_special);
-    const auto results = std::ranges::count_if(found, [&](auto& v) { return is_special(v) && is_result(v); });
+    const auto specials = std::ranges::count_if(found, is_nan_or_infinity);
+    const auto results = std::ranges::count_if(found, [&](auto& v) { return is_nan_or_infinity(v) && is_result(v); });
     if (is_of_floats ? results != 1 || specials != 1 : specials <= results) found.clear();
     return found;
   }
@@ -426,7 +426,7 @@ class LiveRulesProver {
   }
 
   const std::string producer_;
-  const size_t most_wrong_;
+  const size_t max_refuted_;
   const bool lists_instances_;
   SidesImporter importer_;
   SidesProver prover_;

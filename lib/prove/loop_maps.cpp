@@ -45,7 +45,7 @@ class LoopEvaluator {
       if (!is_loop(steps_[i].node) && !evaluate(steps_[i], values_[i])) return false;
     return true;
   }
-  int64_t root(size_t i) const { return values_[roots_[i]]; }
+  int64_t root_value(size_t i) const { return values_[roots_[i]]; }
 
  private:
   struct Step {
@@ -99,7 +99,7 @@ namespace {
 
 // If `u` is a number whose digits are loops of constant sizes, such as a * 12 + b * 4 + c for b < 3 and c < 4, returns
 // how many values it has; else 0.
-int64_t number_size(UOp u) {
+int64_t mixed_radix_size(UOp u) {
   const std::vector<UOp> terms = split_uop(u, Op::ADD);
   std::vector<std::pair<int64_t, int64_t>> digits;
   std::unordered_set<UOp> loops;
@@ -120,13 +120,13 @@ int64_t number_size(UOp u) {
 // A digit of a number: (of / divisor) % size.
 struct Digit {
   UOp of;             // a loop, or a number whose digits are loops
-  int64_t whole = 0;
+  int64_t num_values = 0;
   int64_t divisor = 1, size = 0;
 };
 
 std::optional<Digit> digit_of(UOp u) {
   if (is_loop(u)) return Digit{u, constant_size(u), 1, constant_size(u)};
-  if (u.is(Op::ADD)) return Digit{u, number_size(u), 1, number_size(u)};
+  if (u.is(Op::ADD)) return Digit{u, mixed_radix_size(u), 1, mixed_radix_size(u)};
   if (!u.in({Op::IDIV, Op::MOD}) || !u.src(1).is_const() || !u.src(1).arg().is_int()) return {};
   auto by = u.src(1).arg().as_int().to_int64();
   auto of = digit_of(u.src(0));
@@ -138,7 +138,7 @@ std::optional<Digit> digit_of(UOp u) {
 
 // Returns true if the targets of the map are the digits of one number: then different values of the number have
 // different digits, and all combinations of digits occur.
-bool are_digits(const RangeMap& map) {
+bool are_digits_of_number(const RangeMap& map) {
   std::vector<Digit> digits;
   for (auto& [range, to] : map) {
     auto digit = digit_of(to);
@@ -149,7 +149,7 @@ bool are_digits(const RangeMap& map) {
   int64_t next = 1;
   for (const Digit& d : digits)
     if (!(d.of == digits[0].of) || d.divisor != next || __builtin_mul_overflow(next, d.size, &next)) return false;
-  return next == digits[0].whole;
+  return next == digits[0].num_values;
 }
 
 // A digit of a loop: (loop / divisor) % size. Divisor and size may depend on variables.
@@ -172,7 +172,7 @@ std::optional<VariableDigit> variable_digit_of(UOp u) {
 // Returns true if the targets of the map are the digits of one loop, whose sizes may depend on variables: the first
 // digit is loop % a, the next (loop / a) % b and so on, the last one is not a remainder, and the loop is as long as
 // all digits together.
-bool are_variable_digits(const RangeMap& map) {
+bool are_digits_of_loop(const RangeMap& map) {
   auto is_same = [](UOp a, UOp b) {
     return a == b || (a && b && (a.simplify() == b.simplify() || constant_integer((a - b).simplify()) == 0));
   };
@@ -197,7 +197,9 @@ bool are_variable_digits(const RangeMap& map) {
   return false;
 }
 
-bool is_number(UOp range, UOp to) { return number_size(to) > 0 && number_size(to) == constant_size(range); }
+bool is_mixed_radix_number(UOp range, UOp to) {
+  return mixed_radix_size(to) > 0 && mixed_radix_size(to) == constant_size(range);
+}
 
 // Enumerates the values of the new loops. Returns true if they give each index of the replaced ranges exactly once;
 // false if not, or if this is not known. Then may set `wrong`.
@@ -227,7 +229,7 @@ bool is_one_to_one(const RangeMap& map, std::optional<WrongIteration>* wrong = n
     int64_t index = 0;
     bool is_inside = true;
     for (size_t i = 0; i < map.size(); i++) {
-      const int64_t v = evaluator.root(i), size = constant_size(map[i].first);
+      const int64_t v = evaluator.root_value(i), size = constant_size(map[i].first);
       is_inside &= v >= 0 && v < size;
       if (is_inside) index = index * size + v;
     }
@@ -252,7 +254,7 @@ bool is_injective_index(UOp index, int64_t size) {
   std::vector<bool> hit(size_t(size), false);
   for (int64_t n = 0; n < *all; n++) {
     if (!evaluator.run(n)) return false;
-    const int64_t v = evaluator.root(0);
+    const int64_t v = evaluator.root_value(0);
     if (v < 0 || v >= size || hit[size_t(v)]) return false;
     hit[size_t(v)] = true;
   }
@@ -260,7 +262,7 @@ bool is_injective_index(UOp index, int64_t size) {
 }
 
 // Splits the map into parts whose targets have no loop in common.
-static std::vector<RangeMap> parts_of(const RangeMap& map) {
+static std::vector<RangeMap> split_independent_parts(const RangeMap& map) {
   std::vector<RangeMap> parts;
   std::vector<std::unordered_set<UOp>> loops;
   for (auto& [range, to] : map) {
@@ -281,16 +283,17 @@ static std::vector<RangeMap> parts_of(const RangeMap& map) {
 
 std::optional<WrongIteration> find_wrong_iteration(const RangeMap& map) {
   std::optional<WrongIteration> out;
-  for (const RangeMap& part : parts_of(map))
+  for (const RangeMap& part : split_independent_parts(map))
     if (!out || !out->is_lost) (void)is_one_to_one(part, &out);
   return out;
 }
 
 bool has_same_iterations(const RangeMap& map) {
-  return std::ranges::all_of(parts_of(map), [](const RangeMap& part) {
+  return std::ranges::all_of(split_independent_parts(map), [](const RangeMap& part) {
     const bool is_one = part.size() == 1;
-    return (is_one && (is_number(part[0].first, part[0].second) || is_same_size_loop(part[0].first, part[0].second))) ||
-           are_digits(part) || are_variable_digits(part) || is_one_to_one(part);
+    return (is_one && (is_mixed_radix_number(part[0].first, part[0].second) ||
+                       is_same_size_loop(part[0].first, part[0].second))) ||
+           are_digits_of_number(part) || are_digits_of_loop(part) || is_one_to_one(part);
   });
 }
 

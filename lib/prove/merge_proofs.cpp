@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<Json> interleaved(const std::vector<std::vector<Json>>& lists) {
+std::vector<Json> interleave_lists(const std::vector<std::vector<Json>>& lists) {
   std::vector<Json> out;
   size_t longest = 0;
   for (const auto& list : lists) longest = std::max(longest, list.size());
@@ -69,8 +69,8 @@ Result<MergedProofs> merge_proofs(const std::vector<std::string>& files) {
   if (auto all = catch_failures([&] { return check_no_shard_is_missing(shards), Unit{}; }); !all) return all.diag();
   if (!lists.empty() && lists.size() != reports)
     return Diag{.message = "some reports are of rules, and some of kernels"};
-  std::vector<Json> objects = interleaved(kernels);
-  if (!lists.empty()) objects.assign(1, Json::parse(rules)), objects[0]["list"] = interleaved(lists);
+  std::vector<Json> objects = interleave_lists(kernels);
+  if (!lists.empty()) objects.assign(1, Json::parse(rules)), objects[0]["list"] = interleave_lists(lists);
   MergedProofs out;
   for (const Json& object : objects) {
     out.json += object.dump() + "\n";

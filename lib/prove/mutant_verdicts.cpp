@@ -22,7 +22,7 @@ struct RuleErrors {
   std::optional<bool> is_exact = {};  // the rule is proven to the last bit; nullopt until this is known
 };
 
-RuleErrors errors_of(const Rule& rule) {
+RuleErrors find_rule_errors(const Rule& rule) {
   RuleErrors out;
   for_each_instance(rule, [&](UOp before, UOp after, const PatternMatch&) {
     SideIsolator isolator(before.graph(), memory_sizes(before));
@@ -45,7 +45,7 @@ bool binds_no_constants(const pat::PatNode* n) {
 
 // Returns the number of instances if the right sides of the mutant and of its rule are proven equal for each, to the
 // last bit and for all values; else 0.
-size_t count_equal(const RuleMutant& mutant, ProofCache& cache) {
+size_t count_equal_instances(const RuleMutant& mutant, ProofCache& cache) {
   const Rule& rule = *mutant.right->original;
   if (!binds_no_constants(mutant.rule.left) || are_shapes_needed(mutant.rule)) return 0;
   const Matcher original({&rule});
@@ -75,7 +75,7 @@ size_t count_equal(const RuleMutant& mutant, ProofCache& cache) {
   return are_all ? out : 0;
 }
 
-std::optional<Counterexample> own_error(const RuleMutant& mutant, const std::function<bool()>& is_rule_exact) {
+std::optional<Counterexample> find_mutant_error(const RuleMutant& mutant, const std::function<bool()>& is_rule_exact) {
   const Matcher original({mutant.right->original});
   std::optional<Counterexample> out;
   for_each_instance(mutant.rule, [&](UOp before, UOp after, const PatternMatch&) {
@@ -113,10 +113,10 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
     if (!o.name_filters.empty() && std::ranges::none_of(o.name_filters, occurs)) continue;
     const double begin = thread_seconds();
     auto [it, is_new] = errors.try_emplace(&original);
-    if (is_new) it->second = errors_of(original);
+    if (is_new) it->second = find_rule_errors(original);
     if (it->second.has_value) continue;  // skip the rule, because its own error could refute a mutant
     RuleProof proof{.rule = &m.rule};
-    const size_t same = count_equal(m, cache);
+    const size_t same = count_equal_instances(m, cache);
     if (!same)
       if (auto done = catch_failures([&] { return proof = prove_rule(m.rule, cache), true; }); !done)
         proof.reason = done.diag().message;
@@ -130,7 +130,7 @@ MutantReport prove_mutants(const MutantOptions& o, const std::function<void(cons
     };
     std::string_view verdict = "refuted";
     if (!proof.counterexample.empty()) out.num_refuted++;
-    else if (auto own = same ? std::nullopt : own_error(m, is_rule_exact);
+    else if (auto own = same ? std::nullopt : find_mutant_error(m, is_rule_exact);
              own || (!proof.special_inputs.empty() && !it->second.has_special)) {
       out.num_refuted++, out.num_refuted_by_rule++, verdict = "refuted beside its rule";
       proof.counterexample = own ? own->point : proof.special_inputs;

@@ -35,29 +35,29 @@ std::vector<Op> related_ops(Op op) {
 }
 constexpr OpSet kOrdered{Op::SUB, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::CMPLT, Op::FDIV, Op::WHERE};
 
-uint64_t names_in(const PatNode* n) {
+uint64_t captures_in(const PatNode* n) {
   uint64_t out = n->has_alternatives ? ~uint64_t(0) : 0;
-  for (const PatNode* c : n->children) out = n->has_alternatives ? out & names_in(c) : out | names_in(c);
+  for (const PatNode* c : n->children) out = n->has_alternatives ? out & captures_in(c) : out | captures_in(c);
   return n->capture >= 0 ? out | uint64_t(1) << n->capture : out;
 }
 
 // Returns, as a bit set, the names whose nodes are parts of a right side, and not only their numbers, as in the folded
 // constant c1 + c2.
-uint64_t nodes_in(const PatNode* right) {
+uint64_t captured_nodes_in(const PatNode* right) {
   if (!right || right->form_name == "fold") return 0;
   uint64_t out = right->capture >= 0 ? uint64_t(1) << right->capture : 0;
-  for (const PatNode* c : right->children) out |= nodes_in(c);
+  for (const PatNode* c : right->children) out |= captured_nodes_in(c);
   return out;
 }
 
 template <class Visit>
-void for_each_name(uint64_t names, Visit visit) {
+void for_each_capture(uint64_t names, Visit visit) {
   for (int id = 0; id < pat::kNumCaptures; id++)
     if (names >> id & 1) visit(id);
 }
 
 // Returns the constant `u` plus `by`; for a bool, the other bool if `by` is positive. Null if this is not possible.
-UOp changed_constant(UOp u, int by) {
+UOp change_constant(UOp u, int by) {
   if (!u.is_const() || u.is_invalid()) return {};
   const Const c = u.arg().to_const();
   if (dtypes::is_bool(u.dtype())) return by > 0 ? u.const_like(Const(!c.truthy())) : UOp();
@@ -66,7 +66,7 @@ UOp changed_constant(UOp u, int by) {
   return py_equal(other, c) ? UOp() : u.const_like(other);
 }
 
-UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
+UOp change_node(UOp u, const ResultChange& change, const UOp* captured) {
   using Kind = ResultChange::Kind;
   if (change.kind == Kind::Name) {
     UOp to = captured[change.new_name];
@@ -74,7 +74,7 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
   }
   if (!u.is(change.op)) return {};
   switch (change.kind) {
-    case Kind::Constant: return changed_constant(u, change.value);
+    case Kind::Constant: return change_constant(u, change.value);
     case Kind::Op: return u.replace({.op = change.new_op});
     case Kind::Dropped: {
       UOp s = size_t(change.value) < u.num_src() ? u.src(size_t(change.value)) : UOp();
@@ -90,16 +90,16 @@ UOp changed_node(UOp u, const ResultChange& change, const UOp* captured) {
 }
 
 // Changes a node of the left side only for ResultChange::Kind::Name.
-UOp changed_at(UOp u, std::span<const uint8_t> path, const ResultChange& change, const PatternMatch& match,
-               const UOpSet& left_side) {
+UOp change_at_path(UOp u, std::span<const uint8_t> path, const ResultChange& change, const PatternMatch& match,
+                   const UOpSet& left_side) {
   if (path.empty()) {
     UOp out = left_side.contains(u) && change.kind != ResultChange::Kind::Name ? UOp()
-                                                                             : changed_node(u, change, match.captured);
+                                                                             : change_node(u, change, match.captured);
     return out ? out : u;
   }
   if (left_side.contains(u) || path[0] >= u.num_src()) return u;
   std::vector<UOp> src(u.src().begin(), u.src().end());
-  src[path[0]] = changed_at(src[path[0]], path.subspan(1), change, match, left_side);
+  src[path[0]] = change_at_path(src[path[0]], path.subspan(1), change, match, left_side);
   return u.with_src(src);
 }
 
@@ -107,19 +107,19 @@ void add_nodes(UOpSet& to, UOp root) {
   for (UOp u : toposort(root)) to.insert(u);
 }
 
-void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const PatternMatch& match,
-                 uint64_t names, const UOpSet& left_side) {
+void collect_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& path, const PatternMatch& match,
+                     uint64_t names, const UOpSet& left_side) {
   using Kind = ResultChange::Kind;
   auto add = [&](ResultChange change) {
     change.path = path, change.op = u.op();
-    UOp out = changed_node(u, change, match.captured);
+    UOp out = change_node(u, change, match.captured);
     if (change.kind == Kind::Name) change.op = Op::NOOP;
     if (out && !(out == u)) to.insert(change);
   };
   if (left_side.contains(u)) {
-    for_each_name(names, [&](int name) {
+    for_each_capture(names, [&](int name) {
       if (!(match.captured[name] == u) || u == match.root) return;
-      for_each_name(names, [&](int other) {
+      for_each_capture(names, [&](int other) {
         if (!(match.captured[other] == match.root)) add({.kind = Kind::Name, .old_name = name, .new_name = other});
       });
     });
@@ -140,7 +140,7 @@ void add_changes(std::set<ResultChange>& to, UOp u, const std::vector<uint8_t>& 
   for (size_t i = 0; i < u.num_src() && path.size() < 6; i++) {
     std::vector<uint8_t> below = path;
     below.push_back(uint8_t(i));
-    add_changes(to, u.src(i), below, match, names, left_side);
+    collect_changes(to, u.src(i), below, match, names, left_side);
   }
 }
 
@@ -150,7 +150,7 @@ std::string path_text(std::span<const uint8_t> path) {
   return out;
 }
 
-std::string text_of(const ResultChange& c) {
+std::string describe_change(const ResultChange& c) {
   using Kind = ResultChange::Kind;
   std::string at = path_text(c.path) + ": ", op(name_of(c.op));
   switch (c.kind) {
@@ -183,12 +183,12 @@ UOp call_mutant(const Rule& rule, const PatternMatch& match) {
   if (!out || !right.has_change) return out;
   UOpSet left_side(out.graph());
   add_nodes(left_side, match.root);
-  return changed_at(out, right.change.path, right.change, match, left_side);
+  return change_at_path(out, right.change.path, right.change, match, left_side);
 }
 
 // Returns the right sides of a mutant as data (Rule::list). If the mutant changes the right side, which only
 // call_mutant() can compute, lists a function instead.
-std::vector<RuleFolding> list_mutant(const Rule& rule) {
+std::vector<RuleFolding> list_mutant_foldings(const Rule& rule) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);
   std::vector<RuleFolding> out = right.foldings;
   for (size_t i = 0; i < out.size(); i++) {
@@ -201,27 +201,27 @@ std::vector<RuleFolding> list_mutant(const Rule& rule) {
   return out;
 }
 
-RuleMutant mutant_of(const Rule& rule, MutantRightSide right, const PatNode* left, std::string what) {
-  right.original = &rule, right.foldings = foldings_of(rule), right.bound_names = names_in(rule.left);
+RuleMutant make_mutant(const Rule& rule, MutantRightSide right, const PatNode* left, std::string what) {
+  right.original = &rule, right.foldings = foldings_of(rule), right.bound_names = captures_in(rule.left);
   RuleMutant out{std::make_shared<const MutantRightSide>(std::move(right)), rule, std::move(what)};
   out.rule.left = left;
-  out.rule.call = call_mutant, out.rule.list = list_mutant, out.rule.right = out.right.get();
+  out.rule.call = call_mutant, out.rule.list_foldings = list_mutant_foldings, out.rule.right = out.right.get();
   out.rule.may_decline = true;
   return out;
 }
 
-const PatNode* with_children(PatNode n, const std::vector<const PatNode*>& children) {
+const PatNode* copy_with_children(PatNode n, const std::vector<const PatNode*>& children) {
   auto* memory = static_cast<const PatNode**>(
       pat::allocate_permanently(sizeof(PatNode*) * children.size(), alignof(PatNode*)));
   std::ranges::copy(children, memory);
   n.children = {memory, children.size()};
-  return pat::make(n);
+  return pat::make_pattern_node(n);
 }
 
 // Calls add(pattern, text) for each changed pattern node in place of `n`. `seen` has the names to the left of `n` in
 // the pattern, as a bit set.
 using AddPattern = std::function<void(const PatNode* pattern, const std::string& text)>;
-void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
+void add_pattern_changes(const PatNode* n, uint64_t& seen, const AddPattern& add) {
   const bool is_literal = n->has_arg && n->arg.is_const() && n->ops == OpSet{Op::CONST};
   if (is_literal) {
     const Const c = n->arg.to_const();
@@ -229,41 +229,41 @@ void add_patterns(const PatNode* n, uint64_t& seen, const AddPattern& add) {
       if (c.is_invalid() || (c.is_bool() && by < 0)) continue;
       PatNode copy = *n;
       copy.arg = c.is_bool() ? Arg(!c.truthy()) : Arg(py_add(c, Const(int64_t(by))));
-      add(pat::make(copy), "literal " + n->arg.repr() + " becomes " + copy.arg.repr());
+      add(pat::make_pattern_node(copy), "literal " + n->arg.repr() + " becomes " + copy.arg.repr());
     }
   } else if (n->ops.size() == 1 && !n->children.empty()) {
     for (Op to : related_ops(n->ops.first())) {
       PatNode copy = *n;
       copy.ops = to;
       copy.permute = ops::Commutative.contains(to) && n->permute;
-      add(pat::make(copy), std::string(name_of(n->ops.first())) + " becomes " + std::string(name_of(to)));
+      add(pat::make_pattern_node(copy), std::string(name_of(n->ops.first())) + " becomes " + std::string(name_of(to)));
     }
   }
   if (!n->dtypes.empty() && !is_literal && n->children.empty()) {
     PatNode copy = *n;
     copy.dtypes = {};
-    add(pat::make(copy), "any dtype for " + pat::pattern_text(*n));
+    add(pat::make_pattern_node(copy), "any dtype for " + pat::pattern_text(*n));
   }
   if (n->capture >= 0 && n->children.empty() && (seen >> n->capture & 1)) {
     PatNode copy = *n;
     copy.capture = -1;
-    add(pat::make(copy), "any node for the second " + std::string(pat::name_of_capture(n->capture)));
+    add(pat::make_pattern_node(copy), "any node for the second " + std::string(pat::name_of_capture(n->capture)));
   }
   if (n->capture >= 0) seen |= uint64_t(1) << n->capture;
   for (size_t i = 0; i < n->children.size(); i++) {
     uint64_t before = seen;
-    add_patterns(n->children[i], n->has_alternatives ? before : seen,
-                 [&](const PatNode* child, const std::string& text) {
+    add_pattern_changes(n->children[i], n->has_alternatives ? before : seen,
+                        [&](const PatNode* child, const std::string& text) {
                    std::vector<const PatNode*> children(n->children.begin(), n->children.end());
                    children[i] = child;
-                   add(with_children(*n, children), text);
-                 });
+                   add(copy_with_children(*n, children), text);
+                        });
   }
 }
 
 // Returns true if there is an instance of the mutant's pattern for which the mutant makes another node than its rule,
 // or for which the rule declines.
-bool differs(const RuleMutant& mutant) {
+bool differs_from_rule(const RuleMutant& mutant) {
   const Matcher original({mutant.right->original});
   bool out = false;
   for_each_instance(mutant.rule, [&](UOp before, UOp after, const PatternMatch&) {
@@ -288,7 +288,7 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
       if (!before || !*before) return true;
       RuleHit hit;
       UOp after = matcher.rewrite(*before, nullptr, nullptr, hit);
-      const PatternMatch match{*before, instances.captured().data(), nullptr, nullptr};
+      const PatternMatch match{*before, instances.captured_nodes().data(), nullptr, nullptr};
       if (after && !(after == *before)) goes_on = visit(*before, after, match);
       return true;
     });
@@ -300,9 +300,9 @@ bool for_each_instance(const Rule& rule, const VisitInstance& visit) {
 std::vector<RuleMutant> mutants_of_rule(const Rule& rule) {
   std::vector<RuleMutant> out;
   auto add = [&](MutantRightSide right, const PatNode* left, std::string what) {
-    if (names_in(left) != names_in(rule.left)) return;
-    RuleMutant m = mutant_of(rule, std::move(right), left, std::move(what));
-    if (differs(m)) out.push_back(std::move(m));
+    if (captures_in(left) != captures_in(rule.left)) return;
+    RuleMutant m = make_mutant(rule, std::move(right), left, std::move(what));
+    if (differs_from_rule(m)) out.push_back(std::move(m));
   };
   const std::vector<RuleFolding> foldings = foldings_of(rule);
   for (size_t f = 0; f < foldings.size(); f++)
@@ -311,22 +311,22 @@ std::vector<RuleMutant> mutants_of_rule(const Rule& rule) {
         add({.guard_change = guard, .folding_index = f, .guard_index = g}, rule.left,
             "guard " + pat::pattern_text(*foldings[f].guards[g]) + (guard == Guard::Dropped ? " dropped" : " negated"));
   uint64_t seen = 0;
-  add_patterns(rule.left, seen,
-               [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
+  add_pattern_changes(rule.left, seen,
+                      [&](const PatNode* left, const std::string& text) { add({}, left, "left side: " + text); });
   std::set<ResultChange> changes;
   // leave out captured constants that the right side uses only as numbers: a new constant may be the same node
-  uint64_t names = names_in(rule.left), nodes = 0;
-  for (const RuleFolding& f : foldings) nodes |= nodes_in(f.right);
-  for_each_name(names, [&](int name) {
+  uint64_t names = captures_in(rule.left), nodes = 0;
+  for (const RuleFolding& f : foldings) nodes |= captured_nodes_in(f.right);
+  for_each_capture(names, [&](int name) {
     if (name >= pat::kCapture_c && !(nodes >> name & 1)) names &= ~(uint64_t(1) << name);
   });
   for_each_instance(rule, [&](UOp before, UOp after, const PatternMatch& match) {
     UOpSet left_side(before.graph());
     add_nodes(left_side, before);
-    add_changes(changes, after, {}, match, names, left_side);
+    collect_changes(changes, after, {}, match, names, left_side);
     return true;
   });
-  for (const ResultChange& c : changes) add({.has_change = true, .change = c}, rule.left, text_of(c));
+  for (const ResultChange& c : changes) add({.has_change = true, .change = c}, rule.left, describe_change(c));
   return out;
 }
 

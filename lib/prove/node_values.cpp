@@ -37,36 +37,36 @@ UOp memory_of(UOp u) {
 }
 
 // Computes the values of nodes for a counterexample.
-class Values {
+class NodeEvaluator {
  public:
-  explicit Values(const std::map<std::string, std::string>& point) : point_(point) {}
+  explicit NodeEvaluator(const std::map<std::string, std::string>& point) : point_(point) {}
 
-  std::optional<Const> of(UOp u) {
-    if (auto it = known_.find(u); it != known_.end()) return it->second;
-    auto made = catch_failures([&] { return make(u); });
-    return known_[u] = made ? *made : std::nullopt;
+  std::optional<Const> value_of(UOp u) {
+    if (auto it = known_values_.find(u); it != known_values_.end()) return it->second;
+    auto made = catch_failures([&] { return compute_value(u); });
+    return known_values_[u] = made ? *made : std::nullopt;
   }
-  bool is_given(UOp u) const { return point_.contains(name_of(u)); }
+  bool is_in_point(UOp u) const { return point_.contains(name_of(u)); }
   static std::string name_of(UOp u) {
     if (const UOp memory = memory_of(u)) return "data" + std::to_string(memory.arg().small_int());
     return name_of_leaf(u);
   }
 
  private:
-  std::optional<Const> make(UOp u) {
+  std::optional<Const> compute_value(UOp u) {
     const DType d = u.dtype();
     if (d.count() != 1 || d == dtypes::void_) return std::nullopt;
     if (auto it = point_.find(name_of(u)); it != point_.end()) return number_of(it->second, d.base());
     if (u.is_const()) return u.is_invalid() ? std::nullopt : std::optional(truncate(u.arg().to_const(), d));
     if (u.is(Op::WHERE)) {
-      const auto c = of(u.src(0));
-      return c ? of(u.src(c->truthy() ? 1 : 2)) : std::nullopt;
+      const auto c = value_of(u.src(0));
+      return c ? value_of(u.src(c->truthy() ? 1 : 2)) : std::nullopt;
     }
-    if (u.is(Op::LOAD) && u.num_src() > 1) return gated(u);
+    if (u.is(Op::LOAD) && u.num_src() > 1) return gated_load_value(u);
     if (!u.in(ops::ALU) && !u.is(Op::CAST)) return std::nullopt;
     std::vector<Arg> operands;
     for (UOp s : u.src()) {
-      const auto v = of(s);
+      const auto v = value_of(s);
       if (!v) return std::nullopt;
       operands.push_back(Arg(*v));
     }
@@ -77,17 +77,17 @@ class Values {
     return exec_alu(u.graph(), u.op(), d, operands).to_const();
   }
 
-  std::optional<Const> gated(UOp load) {
+  std::optional<Const> gated_load_value(UOp load) {
     const UOp index = load.src(0);
-    const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? of(index.src(2)) : std::optional(Const(true));
-    return gate ? of(gate->truthy() ? index : load.src(1)) : std::nullopt;
+    const auto gate = index.is(Op::INDEX) && index.num_src() == 3 ? value_of(index.src(2)) : std::optional(Const(true));
+    return gate ? value_of(gate->truthy() ? index : load.src(1)) : std::nullopt;
   }
 
   const std::map<std::string, std::string>& point_;
-  std::unordered_map<UOp, std::optional<Const>> known_;
+  std::unordered_map<UOp, std::optional<Const>> known_values_;
 };
 
-std::string text_of(const Const& v) { return v.is_float() ? Arg(v).repr() : v.to_int().str(); }
+std::string const_text(const Const& v) { return v.is_float() ? Arg(v).repr() : v.to_int().str(); }
 
 }  // namespace
 
@@ -113,25 +113,25 @@ std::string condition_text(const std::string& condition, std::map<std::string, s
 
 std::vector<std::string> node_values(UOp side, const std::map<std::string, std::string>& point,
                                      const std::string& result) {
-  Values values(point);
-  const auto whole = values.of(side);
+  NodeEvaluator values(point);
+  const auto whole = values.value_of(side);
   const auto expected = whole ? number_of(result, side.dtype().base()) : std::nullopt;
-  if (!expected || text_of(*whole) != text_of(*expected)) return {};
+  if (!expected || const_text(*whole) != const_text(*expected)) return {};
   std::vector<std::string> out;
   std::unordered_map<UOp, std::string> names;
   std::function<bool(UOp)> add = [&](UOp u) {
     if (names.contains(u)) return true;
     std::string operands;
-    if (values.is_given(u)) operands = " " + values.name_of(u);
+    if (values.is_in_point(u)) operands = " " + values.name_of(u);
     else
       for (UOp s : u.src()) {
         if (!add(s)) return false;
         operands += (operands.empty() ? " " : ", ") + names[s];
       }
-    const auto v = values.of(u);  // nullopt for a node without a known value, which a WHERE does not choose
+    const auto v = values.value_of(u);  // nullopt for a node without a known value, which a WHERE does not choose
     const std::string name = names[u] = "%" + std::to_string(out.size());
     out.push_back(name + " = " + std::string(tgc::name_of(u.op())) + " " + std::string(u.dtype().repr()) + operands +
-                  (v ? " = " + text_of(*v) : ""));
+                  (v ? " = " + const_text(*v) : ""));
     return out.size() <= kMostNodes;
   };
   return add(side) ? out : std::vector<std::string>();
@@ -146,7 +146,7 @@ bool is_comparison(UOp u) {
 }
 
 // Returns true if a tiny change of an operand may change the value of `u` much.
-bool is_decision(UOp u) {
+bool is_discontinuous_op(UOp u) {
   if (u.num_src() == 0 || u.dtype().is_ptr()) return false;
   if (is_comparison(u)) return true;
   if (!is_float_value(u.src(0))) return false;
@@ -155,9 +155,9 @@ bool is_decision(UOp u) {
 }
 
 // Returns true for an op that may make an infinity of a zero operand, with the sign of the zero.
-bool is_inverse(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
+bool is_quotient_op(UOp u) { return u.in({Op::RECIPROCAL, Op::FDIV, Op::POW}) && is_float_value(u); }
 
-using Users = std::unordered_map<UOp, std::vector<UOp>>;
+using NodeUsers = std::unordered_map<UOp, std::vector<UOp>>;
 
 bool is_number(UOp u, double number) {
   while (u.is(Op::CAST) && u.num_src()) u = u.src(0);
@@ -176,29 +176,29 @@ bool are_equal_at(UOp u, UOp v, UOp a, UOp b) {
   return u == v || (is_side(u) && is_side(v)) || (is_zero(u) && is_zero(v));
 }
 
-bool is_one_of_numbers(UOp u) {
-  if (u.is(Op::WHERE)) return is_one_of_numbers(u.src(1)) && is_one_of_numbers(u.src(2));
+bool is_finite_constant_choice(UOp u) {
+  if (u.is(Op::WHERE)) return is_finite_constant_choice(u.src(1)) && is_finite_constant_choice(u.src(2));
   while (u.is(Op::CAST) && u.num_src()) u = u.src(0);
   return u.is(Op::CONST) && (u.arg().is_float() || u.arg().is_int()) && std::isfinite(u.arg().to_const().to_double());
 }
 
 // Returns true if `where` is one of several finite numbers, and all its users multiply it by `x`, as in x * sign(x).
 // Then the products are zero where `x` is zero, whichever number the WHERE chooses.
-bool is_factor_of(UOp where, UOp x, const Users& users) {
+bool is_factor_of(UOp where, UOp x, const NodeUsers& users) {
   auto of = users.find(where);
-  return is_one_of_numbers(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
+  return is_finite_constant_choice(where) && of != users.end() && std::ranges::all_of(of->second, [&](UOp user) {
     if (user.is(Op::WHERE)) return user.src(0) != where && is_factor_of(user, x, users);
     return user.is(Op::MUL) && user.src(user.src(0) == where) == x;
   });
 }
-bool is_factor_of_compared(UOp where, UOp comparison, const Users& users) {
+bool is_factor_of_compared(UOp where, UOp comparison, const NodeUsers& users) {
   const UOp a = comparison.src(0), b = comparison.src(1);
   return (is_number(b, 0) && is_factor_of(where, a, users)) || (is_number(a, 0) && is_factor_of(where, b, users));
 }
 
 // Returns true if `choice`, which is `comparison` or depends on it, is only used to choose between values that are
 // equal where the operands of the comparison are.
-bool is_continuous(UOp choice, UOp comparison, const Users& users) {
+bool is_continuous(UOp choice, UOp comparison, const NodeUsers& users) {
   auto of = users.find(choice);
   if (of == users.end()) return true;
   return std::ranges::all_of(of->second, [&](UOp user) {
@@ -213,15 +213,15 @@ bool is_continuous(UOp choice, UOp comparison, const Users& users) {
 }  // namespace
 
 bool has_discontinuous_op(UOp root) {
-  return std::ranges::any_of(toposort(root), [](UOp u) { return is_decision(u) || is_inverse(u); });
+  return std::ranges::any_of(toposort(root), [](UOp u) { return is_discontinuous_op(u) || is_quotient_op(u); });
 }
 
-bool has_quotient(UOp root) { return std::ranges::any_of(toposort(root), is_inverse); }
+bool has_quotient(UOp root) { return std::ranges::any_of(toposort(root), is_quotient_op); }
 
 std::optional<std::string> find_deciding_op(UOp root, UOp weak, FloatSense sense, bool has_quotients) {
   const bool may_divide = has_quotients && sense == FloatSense::Finite;
   std::unordered_set<UOp> depends{weak};
-  Users users;
+  NodeUsers users;
   const std::vector<UOp> all = toposort(root);
   for (UOp u : all)
     for (UOp s : u.src()) users[s].push_back(u);
@@ -231,8 +231,8 @@ std::optional<std::string> find_deciding_op(UOp root, UOp weak, FloatSense sense
     if (std::ranges::none_of(u.src(), [&](UOp s) { return depends.contains(s); })) continue;
     depends.insert(u);
     const bool is_bits = u.is(Op::BITCAST) && is_float_value(u.src(0));
-    const bool is_of_zero = !may_divide && is_inverse(u) && depends.contains(u.src(u.is(Op::FDIV) ? 1 : 0));
-    const bool is_wrong = sense > FloatSense::Finite ? is_decision(u) : is_bits || is_of_zero;
+    const bool is_of_zero = !may_divide && is_quotient_op(u) && depends.contains(u.src(u.is(Op::FDIV) ? 1 : 0));
+    const bool is_wrong = sense > FloatSense::Finite ? is_discontinuous_op(u) : is_bits || is_of_zero;
     const bool is_choice = u.in({Op::CMPLT, Op::CMPNE, Op::CMPEQ}) && is_continuous(u, u, users);
     if (is_wrong && !is_choice) return std::string(name_of(u.op()));
   }

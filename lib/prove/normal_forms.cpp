@@ -12,13 +12,13 @@ using namespace smt;
 
 namespace {
 
-std::string text_of(uint32_t n) { return " " + std::to_string(n); }
+std::string number_suffix(uint32_t n) { return " " + std::to_string(n); }
 
-std::optional<Int> only_number(const Interval& i) {
+std::optional<Int> only_value_of(const Interval& i) {
   return i.lower_bound && i.lower_bound == i.upper_bound ? i.lower_bound : std::nullopt;
 }
 
-void add(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(more.begin(), more.end()); }
+void merge_conditions(std::set<uint32_t>& to, const std::set<uint32_t>& more) { to.insert(more.begin(), more.end()); }
 
 }  // namespace
 
@@ -31,11 +31,11 @@ bool NormalForms::are_equal(const ComparedValues& v, int lane) {
     std::set<Form> given = a.conditions, needed = b.conditions;
     if (v.before_valid) {
       const Value valid = value(v.before_valid, lane_of(v.before_valid));
-      a_valid = valid.form, add(given, valid.conditions);
+      a_valid = valid.form, merge_conditions(given, valid.conditions);
     }
     if (v.after_valid) {
       const Value valid = value(v.after_valid, lane_of(v.after_valid));
-      b_valid = valid.form, add(needed, valid.conditions);
+      b_valid = valid.form, merge_conditions(needed, valid.conditions);
     }
     const bool are_alike = v.before.dtype().scalar() == v.after.dtype().scalar() ||
                            (dtypes::is_int(v.before.dtype()) && dtypes::is_int(v.after.dtype()));
@@ -57,11 +57,11 @@ const NormalForms::Value& NormalForms::value(UOp root, int root_lane) {
     else if (u.in(ops::Elementwise)) for_each_lane_source(u, lane, need);
     else if (u.is(Op::REDUCE)) need(u.src(0), u.src(0).dtype().count() > 1 ? lane : 0);
   };
-  return known_values_.of(root, root_lane, for_sources, [&](UOp u, int lane) {
+  return known_values_.lane_value(root, root_lane, for_sources, [&](UOp u, int lane) {
     try {
       return make_value(u, lane);
-    } catch (const LargeForm&) {  // give the node a form of its own, which is equal to no other form
-      const std::string node = text_of(u.id()) + text_of(uint32_t(lane));
+    } catch (const FormTooLarge&) {  // give the node a form of its own, which is equal to no other form
+      const std::string node = number_suffix(u.id()) + number_suffix(uint32_t(lane));
       return value_of("node" + node, u, lane, {form("defined node" + node)});
     }
   });
@@ -80,7 +80,7 @@ NormalForms::Value NormalForms::value_of(const std::string& text, UOp u, int lan
 
 std::set<NormalForms::Form> NormalForms::conditions_of_lane(UOp u, int lane) {
   std::set<Form> out;
-  for (size_t i = 0; i < u.num_src(); i++) add(out, source_value(u, i, lane).conditions);
+  for (size_t i = 0; i < u.num_src(); i++) merge_conditions(out, source_value(u, i, lane).conditions);
   return out;
 }
 
@@ -106,7 +106,7 @@ NormalForms::Value NormalForms::make_value(UOp u, int lane) {
       return wrapped_value(source_value(u, 0, lane).sum, u, lane, source_value(u, 0, lane).conditions);
     return function_value(u, lane);
   }
-  return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+  return value_of("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
 }
 
 NormalForms::Value NormalForms::constant(UOp u, int lane) {
@@ -123,16 +123,16 @@ NormalForms::Value NormalForms::load_value(UOp u) {
   int64_t element = 0;
   const std::string dtype = " " + name_of_scalar(u.dtype());
   if (const ExprLeaf* leaf = intervals_.leaf_of_load(u, &element))
-    return value_of("leaf" + text_of(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
+    return value_of("leaf" + number_suffix(leaf->node.id()) + " " + std::to_string(element) + dtype, u, 0, {});
   const UOp index = u.src(0);
   if (!index.is(Op::INDEX) || index.num_src() != 2 || u.dtype().count() != 1)
-    return value_of("node" + text_of(u.id()), u, 0, {});
+    return value_of("node" + number_suffix(u.id()), u, 0, {});
   UOp at = index.src(1);
   if (at.is(Op::MOD) && at.src(0).is(Op::ADD) && at.src(0).src(0).is(Op::MOD) && at.src(0).src(1) == at.src(1))
     at = at.src(0).src(0).src(0);
   if (at.is(Op::CAST) && is_index(at.dtype()) && dtypes::is_int(at.src(0).dtype())) at = at.src(0);
   const Value& offset = value(at, 0);
-  const std::string element_of = text_of(index.src(0).id()) + text_of(offset.form);
+  const std::string element_of = number_suffix(index.src(0).id()) + number_suffix(offset.form);
   std::set<Form> conditions = offset.conditions;
   const int64_t size = intervals_.num_indexed_elements(index);
   const Interval i = intervals_.interval_of(at, 0), exact = linear_sums_.interval(offset.sum);
@@ -147,10 +147,10 @@ NormalForms::Value NormalForms::load_value(UOp u) {
 NormalForms::Value NormalForms::reduce_value(UOp u, int lane) {
   const UOp term = u.src(0);
   if (term.dtype().count() != u.dtype().count())
-    return value_of("node" + text_of(u.id()) + text_of(uint32_t(lane)), u, lane, {});
+    return value_of("node" + number_suffix(u.id()) + number_suffix(uint32_t(lane)), u, lane, {});
   const Value& of_term = source_value(u, 0, lane);
-  std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + text_of(of_term.form);
-  for (UOp r : u.src().subspan(1)) text += text_of(r.id());
+  std::string text = "reduce " + name_of_scalar(u.dtype()) + " " + u.arg().repr() + number_suffix(of_term.form);
+  for (UOp r : u.src().subspan(1)) text += number_suffix(r.id());
   return value_of(text, u, lane, of_term.conditions);
 }
 
@@ -164,7 +164,7 @@ NormalForms::Value NormalForms::function_value(UOp u, int lane) {
   }
   const bool has_floats = dtypes::is_float(u.dtype());
   if (has_floats ? u.in({Op::ADD, Op::MUL}) : u.in({Op::AND, Op::OR, Op::XOR, Op::MAX})) std::ranges::sort(operands);
-  for (Form f : operands) text += text_of(f);
+  for (Form f : operands) text += number_suffix(f);
   return value_of(text, u, lane, conditions_of_lane(u, lane));
 }
 
@@ -207,7 +207,7 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
   std::set<Form> conditions = conditions_of_lane(u, lane);
   const Interval of_b =
       u.num_src() > 1 ? intervals_.interval_of(u.src(1), u.src(1).dtype().count() > 1 ? lane : 0) : Interval();
-  const std::optional<Int> by = only_number(of_b);
+  const std::optional<Int> by = only_value_of(of_b);
   switch (u.op()) {
     case Op::ADD: return wrapped_value(linear_sums_.add_scaled(a.sum, b.sum), u, lane, conditions);
     case Op::SUB: return wrapped_value(linear_sums_.add_scaled(a.sum, b.sum, -1), u, lane, conditions);
@@ -241,7 +241,7 @@ NormalForms::Value NormalForms::integer_op_value(UOp u, int lane) {
         return wrapped_value(linear_sums_.scale_sum(a.sum, power), u, lane, conditions);
       }
       Value out = function_value(u, lane);
-      out.conditions.insert(form("count" + text_of(b.form) + text_of(uint32_t(bit_width_of(d)))));
+      out.conditions.insert(form("count" + number_suffix(b.form) + number_suffix(uint32_t(bit_width_of(d)))));
       return out;
     }
     case Op::AND:
@@ -261,7 +261,7 @@ NormalForms::Value NormalForms::cast_value(UOp u, int lane) {
   const bool may_be_leaf = s.is(Op::LOAD) && dtypes::is_float(from) && dtypes::is_float(to);
   const ExprLeaf* leaf = may_be_leaf ? intervals_.leaf_of_load(s, &element) : nullptr;
   if (leaf) {
-    const std::string of_leaf = text_of(leaf->node.id()) + " " + std::to_string(element);
+    const std::string of_leaf = number_suffix(leaf->node.id()) + " " + std::to_string(element);
     return value_of("leaf" + of_leaf + " " + name_of_scalar(to), u, lane, {});
   }
   const Value& a = source_value(u, 0, lane);
@@ -270,24 +270,25 @@ NormalForms::Value NormalForms::cast_value(UOp u, int lane) {
     const Form one = linear_sums_.atom_number(LinearSum{1}), zero = linear_sums_.atom_number(LinearSum{0});
     if (a.form == true_form_ || a.form == false_form_)
       return value_of(LinearSum{a.form == true_form_ ? 1 : 0}, a.conditions);
-    return value_of(linear_sums_.atom("where" + text_of(a.form) + text_of(one) + text_of(zero), {Int(0), Int(1)}),
-                    a.conditions);
+    return value_of(
+        linear_sums_.atom("where" + number_suffix(a.form) + number_suffix(one) + number_suffix(zero), {Int(0), Int(1)}),
+        a.conditions);
   }
   const bool is_from_int = dtypes::is_int(from);
   if (is_from_int && dtypes::is_bool(to)) return {negated_form(zero_form(a.sum)), {}, a.conditions};
   if (is_from_int && dtypes::is_int(to)) return wrapped_value(a.sum, u, lane, a.conditions);
   if (is_from_int)  // the float depends only on the number, and not on the dtype of the integer
-    return {form("CAST " + name_of_scalar(to) + " integer" + text_of(a.form)), {}, a.conditions};
+    return {form("CAST " + name_of_scalar(to) + " integer" + number_suffix(a.form)), {}, a.conditions};
   Value out = function_value(u, lane);
   if (dtypes::is_float(from) && dtypes::is_int(to))
-    out.conditions.insert(form("fits " + name_of_scalar(to) + " " + name_of_scalar(from) + text_of(a.form)));
+    out.conditions.insert(form("fits " + name_of_scalar(to) + " " + name_of_scalar(from) + number_suffix(a.form)));
   return out;
 }
 
 NormalForms::Form NormalForms::negated_form(Form f) {
   if (f == true_form_ || f == false_form_) return f == true_form_ ? false_form_ : true_form_;
   if (auto it = negated_forms_.find(f); it != negated_forms_.end()) return it->second;
-  const Form out = form("not" + text_of(f));
+  const Form out = form("not" + number_suffix(f));
   negated_forms_[f] = out, negated_forms_[out] = f;
   return out;
 }
@@ -310,16 +311,16 @@ NormalForms::Form NormalForms::is_natural(const LinearSum& s) {
     }
   if (by.factors.begin()->second < 0)  // s >= 0 is the negation of -s - 1 >= 0, and gets a form that shows this
     return negated_form(
-        form("natural" + text_of(linear_sums_.atom_number(linear_sums_.add_scaled({.constant = -1}, by, -1)))));
-  return form("natural" + text_of(linear_sums_.atom_number(by)));
+        form("natural" + number_suffix(linear_sums_.atom_number(linear_sums_.add_scaled({.constant = -1}, by, -1)))));
+  return form("natural" + number_suffix(linear_sums_.atom_number(by)));
 }
 
 NormalForms::Form NormalForms::zero_form(const LinearSum& s) {
   const Interval i = linear_sums_.interval(s);
   if (s.is_constant()) return s.constant == 0 ? true_form_ : false_form_;
   if ((i.lower_bound && *i.lower_bound > 0) || (i.upper_bound && *i.upper_bound < 0)) return false_form_;
-  return form("zero" +
-              text_of(linear_sums_.atom_number(s.factors.begin()->second < 0 ? linear_sums_.scale_sum(s, -1) : s)));
+  return form("zero" + number_suffix(linear_sums_.atom_number(
+                           s.factors.begin()->second < 0 ? linear_sums_.scale_sum(s, -1) : s)));
 }
 
 NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
@@ -328,14 +329,14 @@ NormalForms::Form NormalForms::and_or_form(bool is_and, Form a, Form b) {
   std::set<Form> parts;
   for (Form f : {a, b}) {
     if (f == true_form_) continue;
-    if (auto it = conjunction_parts_.find(f); it != conjunction_parts_.end()) add(parts, it->second);
+    if (auto it = conjunction_parts_.find(f); it != conjunction_parts_.end()) merge_conditions(parts, it->second);
     else parts.insert(f);
   }
   if (parts.empty()) return true_form_;
   if (parts.size() == 1) return *parts.begin();
-  if (parts.size() > 64) throw LargeForm{{"a large condition"}};
+  if (parts.size() > 64) throw FormTooLarge{{"a large condition"}};
   std::string text = "and";
-  for (Form f : parts) text += text_of(f);
+  for (Form f : parts) text += number_suffix(f);
   const Form out = form(text);
   conjunction_parts_.try_emplace(out, std::move(parts));
   return out;
@@ -384,21 +385,21 @@ NormalForms::Value NormalForms::where_value(UOp u, int lane) {
   std::set<Form> conditions = c.conditions;
   if (c.form == true_form_ || c.form == false_form_) {
     Value out = c.form == true_form_ ? a : b;
-    add(out.conditions, conditions);
+    merge_conditions(out.conditions, conditions);
     return out;
   }
-  if (a.conditions == b.conditions) add(conditions, a.conditions);
+  if (a.conditions == b.conditions) merge_conditions(conditions, a.conditions);
   else {  // only the chosen value must be defined
-    std::string text = "defined" + text_of(c.form);
+    std::string text = "defined" + number_suffix(c.form);
     for (const Value* v : {&a, &b})
-      for (text += " :"; Form f : v->conditions) text += text_of(f);
+      for (text += " :"; Form f : v->conditions) text += number_suffix(f);
     conditions.insert(form(text));
   }
   if (a.form == b.form) return {a.form, a.sum, conditions};
   Form condition = c.form, first = a.form, second = b.form;
   if (auto it = negated_forms_.find(condition); it != negated_forms_.end() && it->second < condition)
     condition = it->second, std::swap(first, second);
-  const std::string text = "where" + text_of(condition) + text_of(first) + text_of(second);
+  const std::string text = "where" + number_suffix(condition) + number_suffix(first) + number_suffix(second);
   Value out = value_of(text, u, lane, conditions);
   where_forms_.try_emplace(out.form, WhereForm{condition, first, second});
   return out;

@@ -12,7 +12,7 @@
 
 namespace tgc {
 std::optional<SmtAnswer> ProofCache::find_answer(const std::string& text) {
-  if (has_kept_verdicts_) std::call_once(read_once_flag_, [this] { read_answers(); });
+  if (is_persistent_) std::call_once(read_once_flag_, [this] { read_answers(); });
   std::lock_guard lock(mutex_);
   auto it = known_answers_.find(hash_of_text(text));
   return it == known_answers_.end() ? std::nullopt : std::optional(it->second);
@@ -153,11 +153,11 @@ SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense int
   if (is_time_over()) return SmtAnswer::Unknown;
   auto begin = Clock::now();
   proof_counts_.num_questions++;
-  struct Shared {
+  struct SharedSession {
     std::unique_ptr<Z3Session> session;
     size_t questions = 0;
   };
-  thread_local Shared shared;
+  thread_local SharedSession shared;
   if (!shared.session || ++shared.questions % 1000 == 0) shared.session = std::make_unique<Z3Session>();
   auto ask = [&](Z3Session& session, const std::string& question, double most_seconds) {
     const std::string said = session.ask_z3(question, most_seconds, StopScope::current_check());
@@ -216,7 +216,7 @@ SmtAnswer Prover::z3_answer(const std::string& text, Effort effort, IntSense int
   return out;
 }
 
-static bool is_cipher(const ComparedValues& v) {
+static bool is_threefry(const ComparedValues& v) {
   return v.before.is(Op::THREEFRY) && v.before.dtype() == dtypes::uint64;
 }
 
@@ -296,7 +296,7 @@ ProofOutcome Prover::ask_z3(const ComparedValues& v, int lane, const NodeFrontie
     return out;
   }
   // keep Z3 from flattening sums of sums, so that the sums of a cipher's rounds stay the same on both sides
-  if (is_cipher(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
+  if (is_threefry(v)) obligation.text = "(set-option :rewriter.flat false)\n" + obligation.text;
   const bool is_hard = senses.int_sense == IntSense::Bits || senses.float_sense > FloatSense::Uninterpreted;
   // spend little on the first question about numbers if bit-vectors may decide sums that wrap around
   const Effort effort = is_hard && is_first && senses.float_sense > FloatSense::Uninterpreted ? Effort::Brief
@@ -359,13 +359,13 @@ ProofOutcome Prover::prove_lane(const ComparedValues& v, int lane, const NodeFro
     const NodeFrontier shallow = make_frontier(v, lane, 0, kNear);
     return attempt_ieee([&](FloatSense sense) { return attempt(shallow, sense, IntSense::Bits, true); });
   };
-  if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
+  if (!is_threefry(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers, true)) return out;
   if (is_approximation(v)) return out;
   const bool is_large = near.nodes > proof_limits_.many_nodes_limit && has_floats && !over_reals;
   if (is_large && attempt_near_root()) return out;
-  if (!are_settled || is_cipher(v)) {
+  if (!are_settled || is_threefry(v)) {
     if (attempt_all(FloatSense::Uninterpreted, IntSense::Bits)) return out;
-    if (!is_cipher(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers)) return out;
+    if (!is_threefry(v) && attempt_all(FloatSense::Uninterpreted, IntSense::Numbers)) return out;
   }
   if (!has_floats) return out;
   if (!over_reals && !is_large && attempt_near_root()) return out;

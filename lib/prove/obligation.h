@@ -23,14 +23,14 @@ class ProofCache {
   std::optional<SmtAnswer> find_answer(const std::string& text);
   void add_answer(const std::string& text, SmtAnswer answer);
   // Makes the cache read earlier answers and verdicts from the compile cache.
-  void keep_verdicts() { has_kept_verdicts_ = true; }
+  void make_persistent() { is_persistent_ = true; }
   void write_answers();
-  KnownVerdicts* verdicts() { return has_kept_verdicts_ ? &known_verdicts_ : nullptr; }  // null before keep_verdicts()
+  KnownVerdicts* verdicts() { return is_persistent_ ? &known_verdicts_ : nullptr; }  // null before make_persistent()
 
  private:
   void read_answers();
 
-  bool has_kept_verdicts_ = false;
+  bool is_persistent_ = false;
   KnownVerdicts known_verdicts_;
   std::once_flag read_once_flag_;
   std::mutex mutex_;

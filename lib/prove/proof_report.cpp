@@ -19,15 +19,15 @@ std::string_view sense_name(const KernelProof& proof) {
 
 constexpr Kind kKinds[] = {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown};
 
-struct Counted {
+struct CountedProof {
   const RewriteProof* proof;
   size_t count = 1;
 };
 
 // Returns the rewrites and findings that are not proven: of several sampled or unknown rewrites with the same stage,
 // rule and reason, only the first.
-std::vector<Counted> open_rewrites(const KernelProof& proof) {
-  std::vector<Counted> out;
+std::vector<CountedProof> open_rewrites(const KernelProof& proof) {
+  std::vector<CountedProof> out;
   std::map<std::tuple<Kind, std::string_view, std::string_view, std::string_view>, size_t> of;
   for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
@@ -42,8 +42,8 @@ std::vector<Counted> open_rewrites(const KernelProof& proof) {
   return out;
 }
 
-std::vector<Counted> weak_rewrites(const KernelProof& proof) {
-  std::vector<Counted> out;
+std::vector<CountedProof> weak_rewrites(const KernelProof& proof) {
+  std::vector<CountedProof> out;
   std::map<std::tuple<FloatSense, std::string_view, std::string_view>, size_t> of;
   for (const auto* list : {&proof.stage_findings, &proof.rewrites})
     for (const RewriteProof& r : *list) {
@@ -72,7 +72,7 @@ std::string reasons_text(const KernelProof& proof) {
   return out + "; --json lists them\n";
 }
 
-size_t distinct(const KernelProof& proof) {
+size_t count_distinct_proofs(const KernelProof& proof) {
   size_t out = 0;
   for (Kind kind : kKinds) out += proof.num_distinct_proofs(kind);
   return out;
@@ -99,7 +99,7 @@ std::string proof_text(const KernelProof& proof) {
     out += " (" + std::string(sense_name(proof)) + ")";
   out += ", " + std::to_string(proof.rewrites.size()) + " rewrites";
   if (!proof.producer.empty()) out += " of " + proof.producer;
-  out += ", " + std::to_string(distinct(proof)) + " distinct";
+  out += ", " + std::to_string(count_distinct_proofs(proof)) + " distinct";
   for (Kind kind : {Kind::Proven, Kind::Sampled, Kind::Refuted, Kind::Unknown})
     if (size_t n = proof.num_distinct_proofs(kind); n && (kind != Kind::Proven || proof.is_schedule))
       out += ", " + std::to_string(n) + " " + std::string(name_of(kind));
@@ -114,7 +114,7 @@ std::string proof_text(const KernelProof& proof) {
     out += text;
     if (a.first.starts_with("SIN")) out += " of 1";
     if (a.second.num_special_inputs)
-      out += " but for " + counted(a.second.num_special_inputs, "operand") + " without a number";
+      out += " but for " + count_text(a.second.num_special_inputs, "operand") + " without a number";
   }
   out += ", " + std::string(seconds) + "\n";
   if (proof.error) out += "  " + proof.error->message + "\n";
@@ -140,12 +140,12 @@ std::string proof_text(const KernelProof& proof) {
 }
 
 std::string proof_json(const KernelProof& proof) {
-  const std::vector<Counted> open = open_rewrites(proof);
+  const std::vector<CountedProof> open = open_rewrites(proof);
   return json_text([&](JsonWriter& json) {
     json.object([&] {
       json.member("kernel", proof.kernel)
           .member("verdict", name_of(proof.verdict))
-          .member("rewrites", distinct(proof))
+          .member("rewrites", count_distinct_proofs(proof))
           .member("applications", proof.rewrites.size());
       json.member("proven", proof.num_distinct_proofs(Kind::Proven))
           .member("sampled", proof.num_distinct_proofs(Kind::Sampled));

@@ -25,7 +25,7 @@ using Kind = RewriteProof::Kind;
 class KernelProver {
  public:
   KernelProver(KernelProof& out, ProofCache& cache, const KernelProofOptions& options)
-      : out_(out),
+      : proof_(out),
         history_(*out.rewrite_history),
         options_(options),
         ast_(history_.ast()),
@@ -37,35 +37,35 @@ class KernelProver {
     const std::vector<RewriteSides> sides = history_.all_rewrite_sides(wrong);
     ListProver rewrites(history_.applications(), history_.graph_rewrites(), prover_,
                         [&](const RewriteSides& s) { return history_.import_sides(s); });
-    out_.rewrites = rewrites.decide_rewrites(sides);
-    for (RewriteProof& r : out_.rewrites) r.place = history_.place(r.application_index);
-    for (size_t i = 0; i < stages().size(); i++) settle_expansions(i);
-    settle_parts();
-    check_order();
-    for (size_t i = 0; i < stages().size(); i++) check_links(i), check_races(i), check_weak_values(i);
+    proof_.rewrites = rewrites.decide_rewrites(sides);
+    for (RewriteProof& r : proof_.rewrites) r.place = history_.place(r.application_index);
+    for (size_t i = 0; i < stages().size(); i++) decide_expansions(i);
+    decide_nested_rewrites();
+    check_store_orders();
+    for (size_t i = 0; i < stages().size(); i++) check_stage_replay(i), check_races(i), check_weak_values(i);
     if (const UOp last = stages().empty() ? UOp() : history_.imported_graph(stages().back().result))
       if (find_missing_barrier(last))
-        add_finding(out_, stages().size() - 1, Kind::Unknown,
+        add_finding(proof_, stages().size() - 1, Kind::Unknown,
                     "a thread reads what others store, without a barrier between");
-    check_arguments();
+    check_argument_order();
     auto checked =
-        catch_failures([&] { return !ast_ || (check_stages(out_, ast_, options_.should_check_stages), true); });
+        catch_failures([&] { return !ast_ || (check_stages(proof_, ast_, options_.should_check_stages), true); });
     if (!checked) {  // REF has not run the stages, and only such a run refutes a rewrite
-      for (RewriteProof& r : out_.rewrites)
+      for (RewriteProof& r : proof_.rewrites)
         if (r.kind == Kind::Refuted && !r.counterexample.contains("stored"))
           set_verdict_unknown(r, checked.diag().message);
       throw Failure(checked.diag());
     }
-    mark_isolated_sides_unknown(out_, bool(ast_));
-    for (RewriteProof& r : out_.rewrites)
+    mark_isolated_sides_unknown(proof_, bool(ast_));
+    for (RewriteProof& r : proof_.rewrites)
       if (r.kind == Kind::Refuted) show_sides(r);
     measure_errors();
-    out_.counts = prover_.counts();
+    proof_.counts = prover_.counts();
   }
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const Application> list() const { return history_.applications(); }
+  std::span<const AppliedRewrite> applications() const { return history_.applications(); }
 
   // Returns true if a graph that a stage changed has a constant that is infinite or NaN.
   bool has_infinities() const {
@@ -79,23 +79,23 @@ class KernelProver {
 
   // If a rewrite of the stage is not proven or only in a weak sense: decides the stage without approximations of
   // functions (expansions.h), and each approximation as a whole.
-  void settle_expansions(size_t number) {
+  void decide_expansions(size_t number) {
     const HistoryStage& stage = stages()[number];
     bool is_open = false;
     for (size_t top : stage.graph_rewrites)
-      for (size_t k : history_.graph_rewrites()[top].application_indices) is_open |= is_weak(out_.rewrites[k]);
+      for (size_t k : history_.graph_rewrites()[top].application_indices) is_open |= is_weak_proof(proof_.rewrites[k]);
     std::map<size_t, std::string> open;
     auto without = is_open ? remove_expansions(history_, stage, open) : std::nullopt;
     for (auto& [k, why] : open)
-      if (out_.rewrites[k].kind == Kind::Sampled) out_.rewrites[k].reason = why;
+      if (proof_.rewrites[k].kind == Kind::Sampled) proof_.rewrites[k].reason = why;
     if (!without) return;
     std::map<size_t, RewriteProof> proofs;
     for (auto& [k, s] : without->rewrites) {
-      const bool is_changed = s.before != list()[k].before || s.after != list()[k].after;
-      RewriteProof proof = is_changed ? decide(s) : out_.rewrites[k];
-      if (proof.kind != Kind::Proven && out_.rewrites[k].kind == Kind::Proven) return;
-      proof.application_index = k, proof.place = out_.rewrites[k].place,
-      proof.rewrite_hash = out_.rewrites[k].rewrite_hash;
+      const bool is_changed = s.before != applications()[k].before || s.after != applications()[k].after;
+      RewriteProof proof = is_changed ? decide(s) : proof_.rewrites[k];
+      if (proof.kind != Kind::Proven && proof_.rewrites[k].kind == Kind::Proven) return;
+      proof.application_index = k, proof.place = proof_.rewrites[k].place,
+      proof.rewrite_hash = proof_.rewrites[k].rewrite_hash;
       proofs.emplace(k, std::move(proof));
     }
     for (const UnexpandedStage::Expansion& e : without->expansions) {
@@ -105,66 +105,68 @@ class KernelProver {
                          .proof_method = "approximation",
                          .largest_error = e.approximation_error.max_ulp,
                          .application_index = e.rewrite_index};
-      proof.place = out_.rewrites[e.rewrite_index].place,
-      proof.rewrite_hash = out_.rewrites[e.rewrite_index].rewrite_hash;
+      proof.place = proof_.rewrites[e.rewrite_index].place,
+      proof.rewrite_hash = proof_.rewrites[e.rewrite_index].rewrite_hash;
       proofs.emplace(e.rewrite_index, std::move(proof));
       const UOp function = e.approximation.function;
-      out_.approximations[e.approximation.key] = {
+      proof_.approximations[e.approximation.key] = {
           std::string(tgc::name_of(function.op())) + " " + std::string(function.dtype().name()), e.approximation_error};
     }
     for (size_t top : stage.graph_rewrites)
       for (size_t k : history_.graph_rewrites()[top].application_indices)
-        if (auto it = proofs.find(k); it != proofs.end()) out_.rewrites[k] = std::move(it->second);
-        else set_part(out_.rewrites[k], "approximation");
-    unexpanded_.emplace(number, std::move(*without));
+        if (auto it = proofs.find(k); it != proofs.end()) proof_.rewrites[k] = std::move(it->second);
+        else set_proven_by(proof_.rewrites[k], "approximation");
+    unexpanded_stages_.emplace(number, std::move(*without));
   }
-  static bool is_weak(const RewriteProof& r) {
+  static bool is_weak_proof(const RewriteProof& r) {
     return r.kind != Kind::Proven || (r.has_floats && r.sense >= FloatSense::ButNan);
   }
 
   // Decides nested rewrites by the rewrite that contains them: if it is proven, so are they. Rewrites of an attempt
   // that the compilation discarded count as proven, too.
-  void settle_parts() {
-    for (size_t i = list().size(); i-- > 0;) {
-      if (list()[i].depth == 0) {
-        if (!history_.is_used(i)) set_part(out_.rewrites[i], "discarded");
+  void decide_nested_rewrites() {
+    for (size_t i = applications().size(); i-- > 0;) {
+      if (applications()[i].depth == 0) {
+        if (!history_.is_used(i)) set_proven_by(proof_.rewrites[i], "discarded");
         continue;
       }
       size_t whole = i + 1;
-      while (whole < list().size() && history_.stage_index_of(whole) == history_.stage_index_of(i) &&
-             list()[whole].depth >= list()[i].depth)
+      while (whole < applications().size() && history_.stage_index_of(whole) == history_.stage_index_of(i) &&
+             applications()[whole].depth >= applications()[i].depth)
         whole++;
-      const bool has_whole = whole < list().size() && history_.is_part_of(i, whole);
-      RewriteProof& r = out_.rewrites[i];
-      if (has_whole && out_.rewrites[whole].kind != Kind::Proven) {
-        if (!list()[i].substitution_target || r.kind == Kind::Proven || list()[i].before == list()[i].after) continue;
-        r.kind = out_.rewrites[whole].kind == Kind::Sampled ? Kind::Sampled : Kind::Unknown;
+      const bool has_whole = whole < applications().size() && history_.is_part_of(i, whole);
+      RewriteProof& r = proof_.rewrites[i];
+      if (has_whole && proof_.rewrites[whole].kind != Kind::Proven) {
+        if (!applications()[i].substitution_target || r.kind == Kind::Proven ||
+            applications()[i].before == applications()[i].after)
+          continue;
+        r.kind = proof_.rewrites[whole].kind == Kind::Sampled ? Kind::Sampled : Kind::Unknown;
         r.reason = "a part of a rewrite that is not proven", r.counterexample.clear();
         continue;
       }
-      set_part(r, has_whole ? "part" : "discarded");
+      set_proven_by(r, has_whole ? "part" : "discarded");
     }
   }
-  static void set_part(RewriteProof& r, std::string_view by) {
+  static void set_proven_by(RewriteProof& r, std::string_view by) {
     r.reason.clear(), r.counterexample.clear();
     r.kind = Kind::Proven, r.has_floats = false, r.sense = {}, r.proof_method = by;
   }
 
-  void check_order() {
+  void check_store_orders() {
     for (size_t i = 0; i < stages().size(); i++) {
       const UOp input = history_.imported_graph(stages()[i].input),
                 result = history_.imported_graph(stages()[i].result);
-      check_store_order(rewrites_of(out_, i), list(), input, result);
+      check_store_order(rewrites_of(proof_, i), applications(), input, result);
     }
   }
 
   // Repeats the rewrites of a stage, and compares the graph with the stage's result. Pairs of nodes that differ are
   // decided like the sides of rewrites.
-  void check_links(size_t number) {
+  void check_stage_replay(size_t number) {
     constexpr size_t kMostPairs = 64;
     const HistoryStage& stage = stages()[number];
     if (!stage.result)
-      return (void)add_finding(out_, number, Kind::Unknown, "the recording lacks the graph of the stage");
+      return (void)add_finding(proof_, number, Kind::Unknown, "the recording lacks the graph of the stage");
     if (!stage.is_graph_changed()) return;
     for (auto [given, had] : history_.find_corresponding_nodes(stage)) {
       if (given == had) continue;
@@ -177,10 +179,10 @@ class KernelProver {
         const RewriteProof one = decide(s);
         proof.has_floats |= one.has_floats, proof.sense = std::max(proof.sense, one.sense);
         if (one.kind == Kind::Proven) continue;
-        if (proof.kind == Kind::Proven) why += text_of(s.before) + " became " + text_of(s.after);
+        if (proof.kind == Kind::Proven) why += node_text(s.before) + " became " + node_text(s.after);
         proof.kind = Kind::Unknown;
       }
-      RewriteProof& finding = add_finding(out_, number, proof.kind, why);
+      RewriteProof& finding = add_finding(proof_, number, proof.kind, why);
       finding.proof_method = proof.proof_method, finding.has_floats = proof.has_floats, finding.sense = proof.sense;
       if (finding.kind != Kind::Proven) return;
     }
@@ -188,12 +190,12 @@ class KernelProver {
 
   // Adds a finding if the linear list does not define buffers in the order of their numbers, in which the runtime
   // passes them. REF cannot show this error, because it finds buffers by number.
-  void check_arguments() {
+  void check_argument_order() {
     UOp last;
     for (UOp u : history_.linear_list()) {
       if (!u.is(Op::DEFINE_GLOBAL) || !u.arg().is_int()) continue;
       if (last && u.arg().small_int() < last.arg().small_int())
-        return (void)add_finding(out_, stages().size() - 1, Kind::Unknown,
+        return (void)add_finding(proof_, stages().size() - 1, Kind::Unknown,
                                  "the linear list defines data" + u.arg().repr() + " after data" + last.arg().repr() +
                                      ", but arguments are passed by number");
       last = u;
@@ -209,7 +211,7 @@ class KernelProver {
     const int64_t threads = num_parallel_iterations(result);
     const bool has_more = threads < 0 || threads != num_parallel_iterations(input);
     if (find_store_race(result) && (has_more || !find_store_race(input)))
-      add_finding(out_, number, Kind::Unknown, "several threads may store to one element").proof_method = "races";
+      add_finding(proof_, number, Kind::Unknown, "several threads may store to one element").proof_method = "races";
   }
 
   // Sets a rewrite that is proven in a weak sense to unknown if an op that may turn a tiny difference into a large one
@@ -218,20 +220,21 @@ class KernelProver {
     constexpr size_t kMost = 64;
     const HistoryStage& stage = stages()[number];
     if (!stage.result || !stage.is_graph_changed()) return;
-    if (auto it = unexpanded_.find(number); it != unexpanded_.end()) return check_weak_values(it->second);
+    if (auto it = unexpanded_stages_.find(number); it != unexpanded_stages_.end()) return check_weak_values(it->second);
     size_t count = 0, checked = 0;
     std::optional<bool> decides;
     for (size_t top : stage.graph_rewrites)
       for (size_t k : history_.graph_rewrites()[top].application_indices) {
         count++;
-        RewriteProof& r = out_.rewrites[k];
+        RewriteProof& r = proof_.rewrites[k];
         if (r.kind != Kind::Proven || !r.has_floats || r.sense < FloatSense::ButNan) continue;
         if (!decides) decides = has_discontinuous_op(stage.result) || has_discontinuous_op(stage.input);
         if (!*decides) return;
         std::optional<std::string> op = "a node that is not found";
         if (++checked <= kMost)
-          if (const UOp graph = history_.replay_stage(stage, count)) op = weaken(r, graph, list()[k].after);
-        if (op) doubt_weak(r, *op);
+          if (const UOp graph = history_.replay_stage(stage, count))
+            op = find_sensitive_op(r, graph, applications()[k].after);
+        if (op) mark_weak_unknown(r, *op);
       }
   }
   void check_weak_values(const UnexpandedStage& stage) {
@@ -239,32 +242,32 @@ class KernelProver {
     for (auto& [k, s] : stage.rewrites) weak[k] = s.after;
     for (auto& e : stage.expansions) weak[e.rewrite_index] = e.function;
     for (auto [k, value] : weak) {
-      RewriteProof& r = out_.rewrites[k];
-      if (r.kind != Kind::Proven || !is_weak(r)) continue;
+      RewriteProof& r = proof_.rewrites[k];
+      if (r.kind != Kind::Proven || !is_weak_proof(r)) continue;
       const UOp graph = stage.rewrites.contains(k) ? stage.replay_rewrites(k) : stage.result;
       std::optional<std::string> op = "a node that is not found";
-      if (graph) op = weaken(r, graph, value);
-      if (op) doubt_weak(r, *op);
+      if (graph) op = find_sensitive_op(r, graph, value);
+      if (op) mark_weak_unknown(r, *op);
     }
   }
   // Returns an op of the graph that depends on `value`, which is proven in the weak sense r.sense, and may turn a tiny
   // difference into a large one; else nullopt. Sets r.sense to Finite if the only such ops are divisions by a zero of
   // either sign, and the AST divides, too: Finite does not cover infinities that a kernel makes of finite numbers.
-  std::optional<std::string> weaken(RewriteProof& r, UOp graph, UOp value) {
+  std::optional<std::string> find_sensitive_op(RewriteProof& r, UOp graph, UOp value) {
     auto op = find_deciding_op(graph, value, r.sense);
     if (!op || r.sense > FloatSense::Finite) return op;
-    if (!divides_) divides_ = ast_ && has_quotient(ast_);
-    if (!*divides_ || find_deciding_op(graph, value, FloatSense::Finite, true)) return op;
+    if (!ast_divides_) ast_divides_ = ast_ && has_quotient(ast_);
+    if (!*ast_divides_ || find_deciding_op(graph, value, FloatSense::Finite, true)) return op;
     r.sense = FloatSense::Finite;
     return std::nullopt;
   }
-  static void doubt_weak(RewriteProof& r, const std::string& op) {
+  static void mark_weak_unknown(RewriteProof& r, const std::string& op) {
     r.kind = Kind::Unknown, r.proof_method = {};
     r.reason = "it is proven in the sense '" + std::string(tgc::name_of(r.sense)) + "', but " + op + " depends on it";
   }
 
   void show_sides(RewriteProof& r) {
-    const Application& shown = list()[r.application_index];
+    const AppliedRewrite& shown = applications()[r.application_index];
     auto pairs = history_.import_sides({shown.before, shown.after});
     if (!pairs || pairs->empty()) return;
     auto expression = [](UOp u) {
@@ -285,16 +288,16 @@ class KernelProver {
   void measure_errors() {
     constexpr size_t kMost = 8;
     std::set<std::pair<std::string_view, std::string_view>> seen;
-    for (RewriteProof& r : out_.rewrites) {
+    for (RewriteProof& r : proof_.rewrites) {
       if (r.kind != Kind::Proven || !r.has_floats || r.sense != FloatSense::Real) continue;
       if (seen.size() >= kMost || !seen.emplace(r.place.stage, r.place.rule).second) continue;
-      const Application& a = list()[r.application_index];
+      const AppliedRewrite& a = applications()[r.application_index];
       if (const auto pairs = history_.import_sides({a.before, a.after}))
         r.largest_error = prover_.largest_error_of(*pairs);
     }
   }
 
-  static std::string text_of(UOp u) {
+  static std::string node_text(UOp u) {
     const std::string arg = u.arg().is_none() ? "" : " " + u.arg().repr();
     return std::string(name_of(u.op())) + " " + std::string(u.dtype().repr()) + arg.substr(0, 60);
   }
@@ -304,18 +307,18 @@ class KernelProver {
     return pairs ? prover_.decide_sides(*pairs) : RewriteProof{.reason = pairs.diag().message};
   }
 
-  KernelProof& out_;
+  KernelProof& proof_;
   RewriteHistory& history_;
   const KernelProofOptions& options_;
   const UOp ast_;
   SidesProver prover_;
-  std::map<size_t, UnexpandedStage> unexpanded_;
-  std::optional<bool> divides_;
+  std::map<size_t, UnexpandedStage> unexpanded_stages_;
+  std::optional<bool> ast_divides_;
 };
 
-std::unique_ptr<KernelProof> proof_of(std::string kernel, std::string producer, ProofCache& cache,
-                                      const KernelProofOptions& options,
-                                      const std::function<std::unique_ptr<RewriteHistory>()>& rewrite_history) {
+std::unique_ptr<KernelProof> prove_history(std::string kernel, std::string producer, ProofCache& cache,
+                                           const KernelProofOptions& options,
+                                           const std::function<std::unique_ptr<RewriteHistory>()>& rewrite_history) {
   auto begin = Clock::now();
   auto out = std::make_unique<KernelProof>();
   out->kernel = std::move(kernel), out->producer = std::move(producer);
@@ -381,12 +384,13 @@ void KernelProof::set_verdict() {
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options) {
   std::string name = compilation.name();
-  return proof_of(std::move(name), "", cache, options, [&] { return make_native_history(std::move(compilation)); });
+  return prove_history(std::move(name), "", cache, options,
+                       [&] { return make_native_history(std::move(compilation)); });
 }
 
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options) {
-  auto out = proof_of(in.info.name, in.info.producer, cache, options, [&] { return make_recorded_history(in); });
+  auto out = prove_history(in.info.name, in.info.producer, cache, options, [&] { return make_recorded_history(in); });
   out->is_schedule = in.is_tensor_graph;
   const GoldenRecord& record = *in.record;
   const bool has_kernel = !record.error && !record.source_error && (record.linear || record.source);

@@ -20,7 +20,7 @@ using Kind = RewriteProof::Kind;
 struct CompareById {
   bool operator()(UOp a, UOp b) const { return a.id() < b.id(); }
 };
-RewriteProof timed(const Application& a, const std::function<RewriteProof()>& decide) {
+RewriteProof decide_with_timing(const AppliedRewrite& a, const std::function<RewriteProof()>& decide) {
   constexpr double kLong = 0.5;
   auto begin = Clock::now();
   RewriteProof out = decide();
@@ -33,10 +33,10 @@ RewriteProof timed(const Application& a, const std::function<RewriteProof()>& de
   return out;
 }
 
-using Ranges = std::set<UOp, CompareById>;
+using RangeSet = std::set<UOp, CompareById>;
 
-Ranges ranges_in(UOp root) {
-  Ranges out;
+RangeSet ranges_in(UOp root) {
+  RangeSet out;
   for (UOp u : toposort(root))
     if (u.is(Op::RANGE)) out.insert(u);
   return out;
@@ -44,7 +44,7 @@ Ranges ranges_in(UOp root) {
 
 // Returns the expression of the loops `after` by which `range` was replaced. `targets` maps the id of a range to its
 // replacements.
-UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const Ranges& after, int depth) {
+UOp resolve_range(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const RangeSet& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};
   for (UOp target : it->second) {
@@ -55,7 +55,7 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
       // compare numbers and bounds, because the rule may have simplified the size of the new loop later
       auto same =
           std::ranges::find_if(after, [&](UOp r) { return r.arg() == u.arg() && py_equal(r.vmax(), u.vmax()); });
-      UOp to = same != after.end() ? *same : resolved(u, targets, after, depth + 1);
+      UOp to = same != after.end() ? *same : resolve_range(u, targets, after, depth + 1);
       if (!(good = bool(to))) break;
       inner.emplace_back(u, to);
     }
@@ -64,14 +64,14 @@ UOp resolved(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, con
   return {};
 }
 
-bool is_of_loops(UOp u) {
+bool depends_only_on_loops(UOp u) {
   constexpr OpSet kOps = ops::ALU | OpSet{Op::RANGE, Op::SPECIAL, Op::CONST};
   if (!dtypes::is_int(u.dtype()) || u.is(Op::CONST)) return false;
   return std::ranges::all_of(toposort(u), [](UOp x) { return x.in(kOps); });
 }
 
 // The counterexample is reported if REF confirms the error.
-RewriteProof with_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
+RewriteProof with_wrong_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
   for (auto& [range, value] : wrong->loop_values) proof.counterexample["r" + range_str(range)] = std::to_string(value);
@@ -86,7 +86,7 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSid
   std::vector<SidePairs> pairs;
   std::vector<std::string> keys;
   for (size_t i = 0; i < sides.size(); i++) {
-    const Application& a = rule_applications_[i];
+    const AppliedRewrite& a = rule_applications_[i];
     const bool is_replaced = a.substitution_target && a.depth == 0;
     if (is_time_over()) {
       out.push_back({.reason = "the time is over", .application_index = i});
@@ -99,7 +99,7 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSid
     bool is_of_list = false;
     if (auto known = is_kept ? sides_prover_.known_verdicts()->find_verdict(key) : std::nullopt)
       out.push_back(*known), key = "";
-    else out.push_back(timed(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
+    else out.push_back(decide_with_timing(a, [&] { return decide(i, sides[i], imported, is_of_list); }));
     if (std::string& form = out.back().rewrite_hash; form.empty()) form = key;
     else if (form.size() != sizeof(Sha256)) form = hash_of_text(form);
     out.back().application_index = i;
@@ -111,7 +111,7 @@ std::vector<RewriteProof> ListProver::decide_rewrites(std::span<const RewriteSid
   for (size_t i = 0; i < out.size(); i++) {
     // do not compare an index of loops that a stage replaces: it may differ, because other indices are replaced, too
     const bool is_replaced = rule_applications_[i].substitution_target && rule_applications_[i].depth == 0 &&
-                             is_of_loops(rule_applications_[i].before);
+                             depends_only_on_loops(rule_applications_[i].before);
     if (out[i].kind == Kind::Unknown && !is_replaced) open.push_back(&out[i]), open_pairs.push_back(&pairs[i]);
   }
   if (!is_time_over()) sides_prover_.evaluate_open_rewrites(open, open_pairs);
@@ -128,7 +128,7 @@ RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
 // Decides the application `i`, whose sides are `s`. `pairs` are the sides in tgc's IR or, if a stage replaced a node,
 // the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
 RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
-  const Application& a = rule_applications_[i];
+  const AppliedRewrite& a = rule_applications_[i];
   const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
@@ -140,7 +140,7 @@ RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<Si
   if (map.empty()) return out;
   is_of_list = true;
   std::optional<WrongIteration> wrong;
-  if (!has_same_iterations_as(map, wrong)) return with_iteration(std::move(out), wrong);
+  if (!has_same_iterations_as(map, wrong)) return with_wrong_iteration(std::move(out), wrong);
   for (UOp before : {a.before, gate_repeated_stores(a.before, map)}) {
     if (!before) continue;
     RewriteProof rest = decide(import_sides_({substitute(before, map), a.after}));
@@ -171,11 +171,11 @@ RangeMap ListProver::find_replaced_loops(size_t i) const {
         rule_applications_[k].before.is(Op::RANGE))
       targets[rule_applications_[k].before.id()].push_back(rule_applications_[k].substitution_target);
   if (targets.empty()) return {};
-  const Ranges after = ranges_in(rule_applications_[i].after);
+  const RangeSet after = ranges_in(rule_applications_[i].after);
   RangeMap out;
   for (UOp u : ranges_in(rule_applications_[i].before)) {
     if (after.contains(u) || !targets.contains(u.id())) continue;
-    UOp to = resolved(u, targets, after, 0);
+    UOp to = resolve_range(u, targets, after, 0);
     // a loop around the node must keep its index
     if (!to || is_inside_range(rule_applications_[i].before, u)) return {};
     out.emplace_back(u, to);
@@ -192,7 +192,7 @@ const TopLevelRewrite& ListProver::top_rewrite_of(size_t i) const {
 RewriteProof ListProver::decide_stores(const TopLevelRewrite& top, UOp after) {
   std::vector<UOp> replaced;
   for (size_t k : top.application_indices)
-    if (const Application& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
+    if (const AppliedRewrite& a = rule_applications_[k]; a.before.is(Op::STORE) && a.after == after)
       replaced.push_back(a.before);
   RewriteProof out = decide(import_sides_({after.graph().group(replaced), after}));
   if (out.kind == Kind::Proven) out.proof_method = "stores";
@@ -204,18 +204,18 @@ RewriteProof ListProver::decide_loops(const TopLevelRewrite& top) {
   if (!is_new) return it->second;
   RangeMap map;
   for (size_t k : top.application_indices)
-    if (const Application& a = rule_applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
+    if (const AppliedRewrite& a = rule_applications_[k]; a.before.is(Op::RANGE) && a.substitution_target)
       map.emplace_back(a.before, a.after);
   RewriteProof& out = it->second;
   out.reason = "the new loops may run over other iterations";
   // a new loop must not be in the graph already, unless it is replaced itself
-  const Ranges there = ranges_in(top.input);
+  const RangeSet there = ranges_in(top.input);
   for (auto& [from, to] : map)
     for (UOp u : ranges_in(to))
       if (there.contains(u) && std::ranges::find(map, u, &std::pair<UOp, UOp>::first) == map.end()) return out;
   std::optional<WrongIteration> wrong;
   if (has_same_iterations_as(map, wrong)) return out = {.kind = Kind::Proven, .proof_method = "loops"};
-  return out = with_iteration(std::move(out), wrong);
+  return out = with_wrong_iteration(std::move(out), wrong);
 }
 
 }  // namespace tgc

@@ -17,7 +17,7 @@ class ListProver {
   using Import = std::function<Result<SidePairs>(const RewriteSides&)>;
 
   // Each application of depth 0 must be in one of `graph_rewrites`.
-  ListProver(std::span<const Application> list, std::span<const TopLevelRewrite> graph_rewrites, SidesProver& prover,
+  ListProver(std::span<const AppliedRewrite> list, std::span<const TopLevelRewrite> graph_rewrites, SidesProver& prover,
              Import import)
       : rule_applications_(list),
         graph_rewrites_(graph_rewrites),
@@ -36,7 +36,7 @@ class ListProver {
   bool has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const;
   const TopLevelRewrite& top_rewrite_of(size_t i) const;
 
-  std::span<const Application> rule_applications_;
+  std::span<const AppliedRewrite> rule_applications_;
   std::span<const TopLevelRewrite> graph_rewrites_;
   SidesProver& sides_prover_;
   Import import_sides_;

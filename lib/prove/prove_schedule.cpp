@@ -8,7 +8,7 @@ namespace {
 
 using Kind = RewriteProof::Kind;
 
-std::string difference_in(const ModelReport& run) {
+std::string difference_text(const ModelReport& run) {
   if (!run.error.empty()) return run.error;
   if (!run.order_report.order_faults.empty()) return run.order_report.order_faults[0].detail();
   if (!run.hazard_text.empty()) return run.hazard_text;
@@ -17,7 +17,7 @@ std::string difference_in(const ModelReport& run) {
 }
 
 // Adds the result of a run in REF to the proof, and returns it as text.
-std::string settle(const ModelReport& run, KernelProof& proof) {
+std::string apply_run_result(const ModelReport& run, KernelProof& proof) {
   const size_t stages = run.stage_difference ? run.stage_difference->num_stages_run : 0;
   proof.num_checked_stages = stages;
   if (run.result() == RunReport::Result::Failed) {
@@ -27,7 +27,7 @@ std::string settle(const ModelReport& run, KernelProof& proof) {
     const auto rows = proof.rewrite_history ? proof.rewrite_history->stages() : std::span<const HistoryStage>();
     for (const HistoryStage& s : rows)
       if (s.name == stage) proof.stage_findings.back().place.stage = s.name;
-    proof.stage_findings.back().counterexample["stored"] = difference_in(run);
+    proof.stage_findings.back().counterexample["stored"] = difference_text(run);
     return "the schedule computes something else than the tensor graph; `tgc bisect` looks for the rewrite";
   }
   const bool is_whole =
@@ -37,8 +37,8 @@ std::string settle(const ModelReport& run, KernelProof& proof) {
   for (auto* list : {&proof.rewrites, &proof.stage_findings})
     for (RewriteProof& r : *list)
       if (r.kind == Kind::Unknown) r.kind = Kind::Sampled;
-  return counted(stages, "stage") +
-         (run.schedule_result.num_kernels ? " and " + counted(run.schedule_result.num_kernels, "kernel") : "") +
+  return count_text(stages, "stage") +
+         (run.schedule_result.num_kernels ? " and " + count_text(run.schedule_result.num_kernels, "kernel") : "") +
          " compute what the tensor graph says, at sample inputs in REF";
 }
 
@@ -52,7 +52,7 @@ std::unique_ptr<KernelProof> prove_schedule(const Session& session, const InputG
   const RunOptions run{.device = {.name = "REF", .timeout_seconds = options.timeout_seconds},
                        .compare = {.should_run_each_stage = true}};
   const auto report = catch_failures([&] { return run_recorded_schedule(session, in, run); });
-  out->schedule_check_text = report ? settle(*report, *out) : "REF does not run it: " + report.diag().message;
+  out->schedule_check_text = report ? apply_run_result(*report, *out) : "REF does not run it: " + report.diag().message;
   out->set_verdict();
   return out;
 }

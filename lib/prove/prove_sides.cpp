@@ -22,13 +22,13 @@ void add(RewriteProof& to, bool has_floats, FloatSense sense) {
 }
 
 // Returns the proof for a value whose terms are added in another order: for floats, only over the reals.
-RewriteProof over_the_reals(UOp before, std::string_view by) {
+RewriteProof proof_over_reals(UOp before, std::string_view by) {
   RewriteProof out{.kind = Kind::Proven, .has_floats = dtypes::is_float(before.dtype()), .proof_method = by};
   if (out.has_floats) out.sense = FloatSense::Real;
   return out;
 }
 
-bool is_closed(UOp u) {
+bool has_no_leaves(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) {
     return x.in(ops::ALU | OpSet{Op::CONST, Op::VCONST, Op::CAST, Op::BITCAST, Op::VECTORIZE, Op::GEP});
   });
@@ -47,7 +47,7 @@ std::vector<UOp> outermost_reduces(UOp root) {
 }
 
 // Returns the relative difference that a few roundings of the dtype explain.
-double rounding_of(DType d) {
+double rounding_tolerance(DType d) {
   return dtypes::is_float(d) ? std::ldexp(4.0, -dtypes::finfo(d.scalar()).mantissa_bits) : 0;
 }
 
@@ -78,9 +78,9 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
   }
   if (is_same_memory(s.before, s.after)) return out.proof_method = "memory", out;
   if (is_loop_split_into_parts(s.before, s.after)) return out.proof_method = "loops", out;
-  if (is_reduced_by_groups(s.before, s.after)) return over_the_reals(s.before, "groups");
+  if (is_reduced_by_groups(s.before, s.after)) return proof_over_reals(s.before, "groups");
   if (is_shared_by_group(s.before, s.after)) return out.proof_method = "groups", out;
-  if (is_accumulator_of(s.before, s.after, lane_forms_)) return over_the_reals(s.before, "accumulator");
+  if (is_accumulator_of(s.before, s.after, lane_forms_)) return proof_over_reals(s.before, "accumulator");
   if (auto terms = terms_times_factors(s.before, s.after)) return prove_equal_sums(terms->first, terms->second);
   if (auto terms = terms_over_same_loops(s.before, s.after)) {
     RewriteProof proof = decide_sides(RewriteSides{terms->first, terms->second}, over_reals);
@@ -94,7 +94,7 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
     if (dtypes::is_float(s.before.dtype())) add(proof, true, weakest);  // the sum 0 + -0 is 0, but the term is -0
     if (proof.kind == Kind::Proven) return proof.proof_method = "terms", proof;
   }
-  if (dtypes::is_float(s.before.dtype()) && is_closed(s.before) && is_closed(s.after))
+  if (dtypes::is_float(s.before.dtype()) && has_no_leaves(s.before) && has_no_leaves(s.after))
     // evaluate_constants() may decide it later
     return {.proof_method = "constants", .reason = "constants that differ"};
   SideExpressions e = side_isolator_.expressions_of(s);
@@ -117,7 +117,7 @@ RewriteProof SidesProver::decide_sides(const RewriteSides& s, bool over_reals) {
 
 RewriteProof SidesProver::prove_equal_sums(UOp before, UOp after) {
   RewriteProof terms = decide_sides(RewriteSides{before, after}, true);
-  return terms.kind == Kind::Proven ? over_the_reals(before, "terms") : terms;
+  return terms.kind == Kind::Proven ? proof_over_reals(before, "terms") : terms;
 }
 
 // Decides nodes without values: ENDs of the same loops by the nodes inside, SINKs and GROUPs source by source, and
@@ -184,7 +184,7 @@ std::string SidesProver::cache_key_of(const SidePairs& pairs) {
   std::string out;
   for (const RewriteSides& s : pairs) {
     if (!s.before || !s.after) return "";
-    for (const Sha256* key : {&node_keys_.of(s.before), &node_keys_.of(s.after)})
+    for (const Sha256* key : {&node_keys_.key_of(s.before), &node_keys_.key_of(s.after)})
       out.append(reinterpret_cast<const char*>(key->data()), key->size());
   }
   if (has_infinities_ && !out.empty()) out += "may be infinite";
@@ -197,13 +197,13 @@ void SidesProver::evaluate_open_rewrites(std::span<RewriteProof* const> open, st
   std::vector<RewriteProof*> of_constants, of;
   for (size_t i = 0; i < open.size(); i++) {
     auto are_closed = [](const RewriteSides& s) {
-      return s.before && s.after && is_closed(s.before) && is_closed(s.after);
+      return s.before && s.after && has_no_leaves(s.before) && has_no_leaves(s.after);
     };
     const bool is_constant = !pairs[i]->empty() && std::ranges::all_of(*pairs[i], are_closed);
     for (RewriteSides s : *pairs[i]) {
       all.push_back(s), of.push_back(open[i]);
       if (!is_constant) continue;
-      s.tolerance = rounding_of(s.before.dtype());
+      s.tolerance = rounding_tolerance(s.before.dtype());
       constants.push_back(s), of_constants.push_back(open[i]);
     }
   }

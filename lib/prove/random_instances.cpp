@@ -53,7 +53,7 @@ UOp RandomInstances::make_expression(DType d, int depth) {
     if (d.is(Scalar::Index) && !draw_one_in(4)) {
       const Int least = Int(int64_t(random_engine_() % 40) - 20),
                 size = Int(int64_t(1 + random_engine_() % (draw_one_in(2) ? 8 : 300)));
-      return variable(least, least + size);
+      return make_variable(least, least + size);
     }
     return RuleInstances::make_leaf(d);
   }

@@ -33,19 +33,19 @@ VisitOrder visit_order(RewriteOrder order, bool is_substitution) {
 // Finds, for a node, the left side of a rewrite that differs from the node in the dtype alone.
 class Retyper {
  public:
-  Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<RewriteSides>* made) : made_(made) {
+  Retyper(std::span<const ReplayedRewrite> rewrites, std::vector<RewriteSides>* made) : retyped_pairs_(made) {
     for (const ReplayedRewrite& r : rewrites)
-      if (r.before.num_src()) by_source_[r.before.src(0)].push_back(r.before);
+      if (r.before.num_src()) left_sides_by_source_[r.before.src(0)].push_back(r.before);
   }
 
   UOp operator()(UOp u) {
-    auto it = by_source_.find(u.src(0));
-    if (it == by_source_.end()) return u;
+    auto it = left_sides_by_source_.find(u.src(0));
+    if (it == left_sides_by_source_.end()) return u;
     for (UOp to : it->second) {
       const bool is_alike = to.op() == u.op() && to.arg() == u.arg() && to.tag() == u.tag() &&
                             std::ranges::equal(to.src(), u.src());
-      if (!is_alike || !(may_become(u.dtype(), to.dtype()) || may_become(to.dtype(), u.dtype()))) continue;
-      if (made_) made_->push_back({u, to});
+      if (!is_alike || !(may_change_dtype(u.dtype(), to.dtype()) || may_change_dtype(to.dtype(), u.dtype()))) continue;
+      if (retyped_pairs_) retyped_pairs_->push_back({u, to});
       return to;
     }
     return u;
@@ -54,13 +54,13 @@ class Retyper {
  private:
   // Returns true if a node may change between dtype `d` and the weak dtype `weak`, because the import computes the same
   // for both: it imports a weak float as float32, and compares weak with signed integers as numbers without a width.
-  static bool may_become(DType d, DType weak) {
+  static bool may_change_dtype(DType d, DType weak) {
     if (weak == weakfloat()) return d == dtypes::float32;
     return weak == weakint() && dtypes::is_int(d) && !dtypes::is_unsigned(d);
   }
 
-  std::unordered_map<UOp, std::vector<UOp>> by_source_;
-  std::vector<RewriteSides>* const made_;
+  std::unordered_map<UOp, std::vector<UOp>> left_sides_by_source_;
+  std::vector<RewriteSides>* const retyped_pairs_;
 };
 
 }  // namespace
@@ -88,22 +88,22 @@ namespace {
 
 class NativeHistory : public RewriteHistory {
  public:
-  explicit NativeHistory(Compilation compilation) : c_(std::move(compilation)) {
-    c_.set_stage_observer(&log_);
-    auto& list = c_.list();
-    c_.set_stage_observer(nullptr);
+  explicit NativeHistory(Compilation compilation) : compilation_(std::move(compilation)) {
+    compilation_.set_stage_observer(&application_log_);
+    auto& list = compilation_.list();
+    compilation_.set_stage_observer(nullptr);
     if (!list) throw Failure(list.diag());
-    uninstrumented_.emplace(c_.graph());
-    rule_applications_ = log_.all_rewrites();
-    for (const StageRun& run : log_.stage_runs())
+    uninstrumented_.emplace(compilation_.graph());
+    rule_applications_ = application_log_.all_rewrites();
+    for (const StageRun& run : application_log_.stage_runs())
       history_stages_.push_back({.name = run.row->name, .input = run.input, .result = run.result});
-    for (const TopLevelRewrite& top : log_.top_rewrites()) {
-      if (const size_t stage = number_of(top.stage); stage != SIZE_MAX)
+    for (const TopLevelRewrite& top : application_log_.top_rewrites()) {
+      if (const size_t stage = stage_index_of_row(top.stage); stage != SIZE_MAX)
         history_stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
       graph_rewrites_.push_back(top);
     }
-    for (const Application& a : rule_applications_) {
-      stage_indices_.push_back(number_of(a.stage));
+    for (const AppliedRewrite& a : rule_applications_) {
+      stage_indices_.push_back(stage_index_of_row(a.stage));
       rewrite_places_.push_back({.stage_number = stage_indices_.back(),
                          .stage = a.stage ? a.stage->name : std::string_view("before the stages"),
                          .rule = a.rule->name,
@@ -114,12 +114,12 @@ class NativeHistory : public RewriteHistory {
     }
   }
 
-  UOp ast() override { return c_.ast(); }
+  UOp ast() override { return compilation_.ast(); }
   UOp imported_graph(UOp graph) override { return graph; }
   Result<SidePairs> import_sides(const RewriteSides& s) override { return SidePairs{s}; }
-  Graph& graph() override { return c_.graph(); }
+  Graph& graph() override { return compilation_.graph(); }
   std::vector<RewriteSides> all_rewrite_sides(std::vector<size_t>& wrong) override {
-    return sides_of_applications(c_, rule_applications_, wrong);
+    return sides_of_applications(compilation_, rule_applications_, wrong);
   }
 
   UOp replay_stage(const HistoryStage& stage, size_t count) override {
@@ -152,14 +152,14 @@ class NativeHistory : public RewriteHistory {
     auto made = catch_failures([&] { return apply_rewrites(top.input, top.bottom_up, first, top.gated_nodes); });
     return made ? *made : UOp();
   }
-  size_t number_of(const StageRow* row) const {
-    const auto& all = log_.stage_runs();
+  size_t stage_index_of_row(const StageRow* row) const {
+    const auto& all = application_log_.stage_runs();
     auto run = std::ranges::find(all, row, &StageRun::row);
     return row && run != all.end() ? size_t(run - all.begin()) : SIZE_MAX;
   }
 
-  Compilation c_;
-  ApplicationLog log_;
+  Compilation compilation_;
+  ApplicationLog application_log_;
   std::optional<UninstrumentedScope> uninstrumented_;
 };
 
@@ -195,10 +195,10 @@ class RecordedHistory : public RewriteHistory {
  public:
   RecordedHistory(std::unique_ptr<Pipeline> pipeline, const Settings& settings)
       : pipeline_(std::move(pipeline)),
-        rows_(pipeline_->rows().value_or_throw()),
+        stage_rows_(pipeline_->rows().value_or_throw()),
         importer_(settings),
         settings_(settings) {
-    for (const Row& row : rows_) {
+    for (const Row& row : stage_rows_) {
       if (!row.list.empty()) continue;
       history_stages_.push_back({.name = row.stage->name, .input = sink_of(row.input), .result = sink_of(row.result)});
       add_matches(row);
@@ -210,14 +210,14 @@ class RecordedHistory : public RewriteHistory {
 
   UOp imported_graph(UOp graph) override {
     if (!graph) return {};
-    auto [it, is_new] = graphs_.try_emplace(graph.id());
+    auto [it, is_new] = imported_graphs_.try_emplace(graph.id());
     if (is_new)
       if (auto made = import_graph(graph, {}, settings_)) it->second = std::move(*made);
     return it->second.root;
   }
 
   std::span<const UOp> linear_list() override {
-    for (const Row& row : rows_)
+    for (const Row& row : stage_rows_)
       if (!row.list.empty() && !list_graph_.graph)
         if (auto made = import_graph(row.list.back(), row.list, settings_)) list_graph_ = std::move(*made);
     return list_graph_.list;
@@ -240,7 +240,7 @@ class RecordedHistory : public RewriteHistory {
   bool is_used(size_t rewrite) override {
     const HistoryStage& stage = history_stages_[stage_indices_[rewrite]];
     if (!stage.result || stage.graph_rewrites.empty() || !rule_applications_[rewrite].substitution_target) return true;
-    return !plan_of(stage).skipped.contains(rewrite_places_[rewrite].rule);
+    return !replay_plan_of(stage).skipped_calls.contains(rewrite_places_[rewrite].rule);
   }
 
   UOp replay_stage(const HistoryStage& stage, size_t count) override { return replay(stage, count, nullptr); }
@@ -257,9 +257,9 @@ class RecordedHistory : public RewriteHistory {
     if (stage.graph_rewrites.empty()) return count ? UOp() : stage.input;
     const std::vector<size_t>& own = graph_rewrites_[stage.graph_rewrites[0]].application_indices;
     std::vector<ReplayedRewrite> first;
-    const Plan& plan = plan_of(stage);
+    const ReplayPlan& plan = replay_plan_of(stage);
     for (size_t k : std::span(own).first(std::min(count, own.size())))
-      if (!plan.skipped.contains(rewrite_places_[k].rule))
+      if (!plan.skipped_calls.contains(rewrite_places_[k].rule))
         first.push_back({sink_of(rule_applications_[k].before), sink_of(rule_applications_[k].after),
                          rule_applications_[k].substitution_target ? rewrite_places_[k].rule : std::string_view()});
     return replay_rewrites(stage.input, first, plan.order, retyped);
@@ -285,23 +285,23 @@ class RecordedHistory : public RewriteHistory {
                                .after = after,
                                .substitution_target = is_substitution(row, m) ? after : UOp()});
       rewrite_places_.push_back({.stage_number = stage, .stage = row.stage->name, .rule = m.source_location,
-                         .rule_rewrite_number = ++numbers_[{stage, m.source_location}]});
+                         .rule_rewrite_number = ++rewrite_counts_[{stage, m.source_location}]});
       stage_indices_.push_back(stage);
     }
     history_stages_[stage].graph_rewrites.push_back(graph_rewrites_.size());
     graph_rewrites_.push_back(std::move(top));
   }
 
-  struct Plan {
+  struct ReplayPlan {
     RewriteOrder order = kRewriteOrders[0];
     // Rewrites that graph_rewrite() calls at these places make are skipped: the calls rewrite another graph, of which
     // the stage then uses a part.
-    std::set<std::string_view> skipped = {};
+    std::set<std::string_view> skipped_calls = {};
   };
-  const Plan& plan_of(const HistoryStage& stage) {
-    auto [it, is_new] = plans_.try_emplace(size_t(&stage - history_stages_.data()));
+  const ReplayPlan& replay_plan_of(const HistoryStage& stage) {
+    auto [it, is_new] = replay_plans_.try_emplace(size_t(&stage - history_stages_.data()));
     if (!is_new || stage.graph_rewrites.empty()) return it->second;
-    auto is_right = [&](Plan plan) {
+    auto is_right = [&](ReplayPlan plan) {
       it->second = std::move(plan);
       const UOp given = replay_stage(stage, SIZE_MAX);
       return given && graph_difference(given, stage.result, 1).empty();  // ignores the SINK's arg
@@ -314,10 +314,10 @@ class RecordedHistory : public RewriteHistory {
       if (rule_applications_[k].substitution_target) calls.insert(rewrite_places_[k].rule);
     const std::vector<std::string_view> all(calls.begin(), calls.end());
     for (size_t set = 1; all.size() <= kMostPlaces && set < size_t(1) << all.size(); set++) {
-      Plan plan{RewriteOrder::Groups};
+      ReplayPlan plan{RewriteOrder::Groups};
       for (size_t i = 0; i < all.size(); i++)
-        if (set >> i & 1) plan.skipped.insert(all[i]);
-      if (plan.skipped.size() <= 3 && is_right(std::move(plan))) return it->second;
+        if (set >> i & 1) plan.skipped_calls.insert(all[i]);
+      if (plan.skipped_calls.size() <= 3 && is_right(std::move(plan))) return it->second;
     }
     return it->second = {};
   }
@@ -352,13 +352,13 @@ class RecordedHistory : public RewriteHistory {
   }
 
   const std::unique_ptr<Pipeline> pipeline_;
-  const std::span<const Row> rows_;
+  const std::span<const Row> stage_rows_;
   SidesImporter importer_;
   const Settings settings_;
-  std::unordered_map<uint32_t, ImportedGraph> graphs_;
+  std::unordered_map<uint32_t, ImportedGraph> imported_graphs_;
   ImportedGraph list_graph_;
-  std::map<std::pair<size_t, std::string_view>, uint64_t> numbers_;
-  std::map<size_t, Plan> plans_;
+  std::map<std::pair<size_t, std::string_view>, uint64_t> rewrite_counts_;
+  std::map<size_t, ReplayPlan> replay_plans_;
 };
 
 }  // namespace

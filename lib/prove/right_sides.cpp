@@ -14,13 +14,13 @@ namespace {
 
 using pat::PatNode;
 
-struct NotData {};  // thrown if the meaning of a part of a rule is unknown
+struct UnknownMeaning {};  // thrown if the meaning of a part of a rule is unknown
 
 // The meaning of a guard as a condition on values.
-struct Meaning {
-  std::optional<bool> known = {};  // the result of the guard, if dtypes, ops or a constant decide it
-  UOp holds = {};                  // a bool that is true wherever the guard accepts; null means true
-  bool is_exact = false;           // `holds` is also false wherever the guard rejects
+struct GuardMeaning {
+  std::optional<bool> known_result = {};  // the result of the guard, if dtypes, ops or a constant decide it
+  UOp condition = {};                  // a bool that is true wherever the guard accepts; null means true
+  bool is_exact = false;           // `condition` is also false wherever the guard rejects
 };
 
 bool is_literal(const PatNode* n) {
@@ -32,60 +32,61 @@ bool is_node_form(std::string_view form_name) {
 }
 
 // A number of a right side: a known constant, or a node of dtype index or double.
-struct Number {
-  std::optional<Const> known = {};
+struct RuleNumber {
+  std::optional<Const> known_value = {};
   UOp node = {};
-  bool is_float() const { return known ? known->is_float() : dtypes::is_float(node.dtype()); }
+  bool is_float() const { return known_value ? known_value->is_float() : dtypes::is_float(node.dtype()); }
 };
 
-class Builder {
+class RightSideBuilder {
  public:
-  Builder(const Rule& rule, UOp root, const UOp* captured, bool is_wide)
+  RightSideBuilder(const Rule& rule, UOp root, const UOp* captured, bool is_wide)
       : rule_(rule), root_(root), captured_nodes_(captured), graph_(root.graph()), is_wide_(is_wide) {}
 
-  std::vector<RightSide> all() {
+  std::vector<RightSide> build_all() {
     std::vector<RightSide> out;
     UOp earlier;
     for (const RuleFolding& f : foldings_of(rule_)) {
-      if (!f.right) throw NotData();
+      if (!f.right) throw UnknownMeaning();
       UOp when = earlier, all_hold;
       bool never = false, is_exact = true;
       for (const PatNode* guard : f.guards) {
-        Meaning m = meaning_of(guard);
-        never |= m.known == false;
-        is_exact &= m.known || m.is_exact;
-        if (!m.known) all_hold = conjunction_of(all_hold, m.holds);
+        GuardMeaning m = meaning_of(guard);
+        never |= m.known_result == false;
+        is_exact &= m.known_result || m.is_exact;
+        if (!m.known_result) all_hold = conjunction_of(all_hold, m.condition);
       }
       if (never) continue;
-      assumed_ = {}, limit_.clear();
-      UOp right = node(f.right);
-      out.push_back({right, conjunction_of(conjunction_of(when, all_hold), assumed_), limit_});
+      assumption_ = {}, assumption_text_.clear();
+      UOp right = build_node(f.right);
+      out.push_back({right, conjunction_of(conjunction_of(when, all_hold), assumption_), assumption_text_});
       if (is_exact && !all_hold) return out;  // this folding always applies, so later ones never do
       if (is_exact) earlier = conjunction_of(earlier, all_hold.logical_not());
     }
     return out;
   }
-  bool used_bounds() const { return used_bounds_; }
+  bool has_used_bounds() const { return has_used_bounds_; }
 
  private:
-  UOp bound(const PatNode* n) const {
-    if (n->capture < 0 || !captured_nodes_[n->capture]) throw NotData();
+  UOp captured_node(const PatNode* n) const {
+    if (n->capture < 0 || !captured_nodes_[n->capture]) throw UnknownMeaning();
     return captured_nodes_[n->capture];
   }
 
-  UOp node(const PatNode* n) {
-    if (n->form_name.empty() && n->capture >= 0) return bound(n);
-    if (n->form_name == "-" && n->children.size() == 1) return -node(n->children[0]);
+  UOp build_node(const PatNode* n) {
+    if (n->form_name.empty() && n->capture >= 0) return captured_node(n);
+    if (n->form_name == "-" && n->children.size() == 1) return -build_node(n->children[0]);
     if (n->form_name == "-") {
       auto [a, b] = operands(n->children[0], n->children[1]);
       return a - b;
     }
-    if (n->form_name == "cast") return node(n->children[0]).cast(dtype(n->children[1]));
-    if (n->form_name == "const_like") return like(node(n->children[0]), n->children[1]);
-    if (n->form_name == "with_src") return bound(n->children[0]).with_src({node(n->children[1]), node(n->children[2])});
+    if (n->form_name == "cast") return build_node(n->children[0]).cast(dtype(n->children[1]));
+    if (n->form_name == "const_like") return build_like(build_node(n->children[0]), n->children[1]);
+    if (n->form_name == "with_src")
+      return captured_node(n->children[0]).with_src({build_node(n->children[1]), build_node(n->children[2])});
     if (n->form_name == "uop") {
       std::vector<UOp> src;
-      for (const PatNode* child : n->children.subspan(2)) src.push_back(node(child));
+      for (const PatNode* child : n->children.subspan(2)) src.push_back(build_node(child));
       const Op op_of_node = op(n->children[0]);
       const DType d = dtype(n->children[1]);
       if (op_of_node == Op::BITCAST && src[0].dtype().itemsize() != d.itemsize())
@@ -93,26 +94,26 @@ class Builder {
       return graph_.node(op_of_node, d, src);
     }
     if (n->form_name == "alu") return alu(op(n->children[0]), n->children.subspan(1));
-    if (!n->form_name.empty() || n->ops.size() != 1 || is_literal(n)) throw NotData();
+    if (!n->form_name.empty() || n->ops.size() != 1 || is_literal(n)) throw UnknownMeaning();
     if (n->ops.first() == Op::CAST) {
-      if (n->dtypes.empty() || n->children.size() != 1) throw NotData();
+      if (n->dtypes.empty() || n->children.size() != 1) throw UnknownMeaning();
       for (int i = 0; i < kNumScalars; i++)
         if (DType d = dtypes::of(Scalar(i)); n->dtypes == DTypeSet{d.scalar_kind()})
-          return node(n->children[0]).cast(d);
-      throw NotData();
+          return build_node(n->children[0]).cast(d);
+      throw UnknownMeaning();
     }
     return alu(n->ops.first(), n->children);
   }
 
   UOp alu(Op op, std::span<const PatNode* const> x) {
-    if (!ops::ALU.contains(op)) throw NotData();
-    if (x.size() == 1) return node(x[0]).alu(op);
+    if (!ops::ALU.contains(op)) throw UnknownMeaning();
+    if (x.size() == 1) return build_node(x[0]).alu(op);
     if (op == Op::WHERE) {
       auto [yes, no] = operands(x[1], x[2]);
-      return node(x[0]).where(yes, no);
+      return build_node(x[0]).where(yes, no);
     }
-    if (x.size() == 3) return node(x[0]).alu(op, node(x[1]), node(x[2]));
-    if (x.size() != 2) throw NotData();
+    if (x.size() == 3) return build_node(x[0]).alu(op, build_node(x[1]), build_node(x[2]));
+    if (x.size() != 2) throw UnknownMeaning();
     auto [a, b] = operands(x[0], x[1]);
     return a.alu(op, b);
   }
@@ -121,137 +122,140 @@ class Builder {
 
   std::pair<UOp, UOp> operands(const PatNode* x, const PatNode* y) {
     if (is_number(x)) {
-      UOp b = node(y);
-      return {number_like(number(x), b), b};
+      UOp b = build_node(y);
+      return {number_like(build_number(x), b), b};
     }
-    UOp a = node(x);
-    return {a, is_number(y) ? number_like(number(y), a) : node(y)};
+    UOp a = build_node(x);
+    return {a, is_number(y) ? number_like(build_number(y), a) : build_node(y)};
   }
 
-  UOp like(UOp u, const PatNode* value) {
-    if (is_number(value)) return number_like(number(value), u);
-    UOp v = node(value);
+  UOp build_like(UOp u, const PatNode* value) {
+    if (is_number(value)) return number_like(build_number(value), u);
+    UOp v = build_node(value);
     return v.is_const() ? const_like_arg(u, v.arg()) : v.cast(u.dtype());
   }
 
-  static UOp number_like(const Number& n, UOp u) { return n.known ? u.const_like(*n.known) : n.node.cast(u.dtype()); }
+  static UOp number_like(const RuleNumber& n, UOp u) {
+    return n.known_value ? u.const_like(*n.known_value) : n.node.cast(u.dtype());
+  }
 
   Op op(const PatNode* n) {
-    if (n->form_name == "op_of") return bound(n->children[0]).op();
+    if (n->form_name == "op_of") return captured_node(n->children[0]).op();
     for (int i = 0; i < kNumOps; i++)
       if (name_of(Op(i)) == n->form_name) return Op(i);
-    throw NotData();
+    throw UnknownMeaning();
   }
 
   DType dtype(const PatNode* n) {
-    if (n->form_name == "dtype_of") return bound(n->children[0]).dtype();
-    if (n->form_name == "element_dtype_of") return bound(n->children[0]).dtype().scalar();
-    if (n->form_name == "select_dtype") return selected(bound(n->children[0]));
+    if (n->form_name == "dtype_of") return captured_node(n->children[0]).dtype();
+    if (n->form_name == "element_dtype_of") return captured_node(n->children[0]).dtype().scalar();
+    if (n->form_name == "select_dtype") return select_dtype(captured_node(n->children[0]));
     if (n->form_name == "dtype_holding_all")
-      return least_upper_dtype({selected(bound(n->children[0])), bound(n->children[1]).dtype(),
-                                bound(n->children[2]).dtype()});
+      return least_upper_dtype({select_dtype(captured_node(n->children[0])), captured_node(n->children[1]).dtype(),
+                                captured_node(n->children[2]).dtype()});
     if (n->form_name == "common_dtype")
-      return least_upper_dtype({bound(n->children[0]).dtype(), bound(n->children[1]).dtype()});
+      return least_upper_dtype({captured_node(n->children[0]).dtype(), captured_node(n->children[1]).dtype()});
     for (int i = 0; i < kNumScalars; i++)
       if (dtypes::of(Scalar(i)).repr() == n->form_name) return dtypes::of(Scalar(i));
-    throw NotData();
+    throw UnknownMeaning();
   }
 
   // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Instances are
   // built for both.
-  DType selected(UOp u) {
-    used_bounds_ = true;
+  DType select_dtype(UOp u) {
+    has_used_bounds_ = true;
     DType d = is_wide_ ? dtypes::int64 : dtypes::int32;
-    if (dtypes::is_int(u.dtype())) assumed_ = conjunction_of(assumed_, lies_in(u, d));
+    if (dtypes::is_int(u.dtype())) assumption_ = conjunction_of(assumption_, is_in_dtype_range(u, d));
     return d;
   }
 
-  Number number(const PatNode* n) {
+  RuleNumber build_number(const PatNode* n) {
     if (is_literal(n)) return {n->arg.to_const()};
-    if (n->form_name.empty() && n->capture >= 0) return value(bound(n));
-    if (n->form_name == "fold") return number(n->children[0]);
+    if (n->form_name.empty() && n->capture >= 0) return constant_value(captured_node(n));
+    if (n->form_name == "fold") return build_number(n->children[0]);
     if (n->form_name == "log2_exact") {
-      int k = log2_exact(bound(n->children[0]));
-      if (k < 0) throw NotData();
+      int k = log2_exact(captured_node(n->children[0]));
+      if (k < 0) throw UnknownMeaning();
       return {Const(int64_t(k))};
     }
-    if (n->form_name == "is_less_than_zero") return {{}, bound(n->children[0]).lt(0).cast(dtypes::index)};
-    if (n->form_name == "vmin") return value(bound(n->children[0]));  // with the guard has_one_value, vmin is the value
-    if (n->form_name == "-" && n->children.size() == 1) return negated(number(n->children[0]));
+    if (n->form_name == "is_less_than_zero") return {{}, captured_node(n->children[0]).lt(0).cast(dtypes::index)};
+    if (n->form_name == "vmin")
+      return constant_value(captured_node(n->children[0]));  // with the guard has_one_value, vmin is the value
+    if (n->form_name == "-" && n->children.size() == 1) return negate_number(build_number(n->children[0]));
     if (n->form_name == "ceil" || n->form_name == "floor") {
       const PatNode* quotient = n->children[0];
-      if (quotient->form_name != "true_div") throw NotData();
-      Number a = number(quotient->children[0]), b = number(quotient->children[1]);
-      for (const Number& x : {a, b}) assume_exact_as_double(x);
-      return n->form_name == "floor" ? floor_div(a, b) : negated(floor_div(negated(a), b));
+      if (quotient->form_name != "true_div") throw UnknownMeaning();
+      RuleNumber a = build_number(quotient->children[0]), b = build_number(quotient->children[1]);
+      for (const RuleNumber& x : {a, b}) assume_exact_as_double(x);
+      return n->form_name == "floor" ? floor_div(a, b) : negate_number(floor_div(negate_number(a), b));
     }
-    if (n->form_name == "floor_div") return floor_div(number(n->children[0]), number(n->children[1]));
+    if (n->form_name == "floor_div") return floor_div(build_number(n->children[0]), build_number(n->children[1]));
     if (n->form_name == "floor_mod") {
-      Number a = number(n->children[0]), b = number(n->children[1]);
-      if (a.known && b.known) return {pat::number::floor_mod(*a.known, *b.known)};
-      return computed(Op::SUB, a, computed(Op::MUL, b, floor_div(a, b)));
+      RuleNumber a = build_number(n->children[0]), b = build_number(n->children[1]);
+      if (a.known_value && b.known_value) return {pat::number::floor_mod(*a.known_value, *b.known_value)};
+      return compute_binary(Op::SUB, a, compute_binary(Op::MUL, b, floor_div(a, b)));
     }
-    if (n->form_name == "-") return computed(Op::SUB, number(n->children[0]), number(n->children[1]));
-    if (!n->form_name.empty() || n->ops.size() != 1) throw NotData();
+    if (n->form_name == "-") return compute_binary(Op::SUB, build_number(n->children[0]), build_number(n->children[1]));
+    if (!n->form_name.empty() || n->ops.size() != 1) throw UnknownMeaning();
     if (n->ops.first() == Op::LOG2 && n->children.size() == 1) {
-      Number a = number(n->children[0]);
-      if (a.known) return {pat::fold_unary(Op::LOG2, *a.known)};
+      RuleNumber a = build_number(n->children[0]);
+      if (a.known_value) return {pat::fold_unary(Op::LOG2, *a.known_value)};
       return {{}, a.node.cast(dtypes::float64).log2()};
     }
-    if (n->children.size() != 2) throw NotData();
-    return computed(n->ops.first(), number(n->children[0]), number(n->children[1]));
+    if (n->children.size() != 2) throw UnknownMeaning();
+    return compute_binary(n->ops.first(), build_number(n->children[0]), build_number(n->children[1]));
   }
 
   // Returns the number of a captured constant, as an unbounded integer or a double.
-  Number value(UOp u) {
+  RuleNumber constant_value(UOp u) {
     if (u.is(Op::CONST) && !u.is_invalid()) return {u.arg().to_const()};
     return {{}, u.cast(dtypes::is_float(u.dtype()) ? dtypes::float64 : dtypes::index)};
   }
-  UOp as(const Number& n, DType d) {
-    if (!n.known) return n.node.cast(d);
-    return graph_.constant(d, *n.known);
+  UOp to_node(const RuleNumber& n, DType d) {
+    if (!n.known_value) return n.node.cast(d);
+    return graph_.constant(d, *n.known_value);
   }
-  Number computed(Op op, const Number& a, const Number& b) {
-    if (a.known && b.known) return {pat::fold_binary(op, *a.known, *b.known)};
-    if (!OpSet{Op::ADD, Op::SUB, Op::MUL, Op::IDIV, Op::MOD}.contains(op)) throw NotData();
+  RuleNumber compute_binary(Op op, const RuleNumber& a, const RuleNumber& b) {
+    if (a.known_value && b.known_value) return {pat::fold_binary(op, *a.known_value, *b.known_value)};
+    if (!OpSet{Op::ADD, Op::SUB, Op::MUL, Op::IDIV, Op::MOD}.contains(op)) throw UnknownMeaning();
     DType d = a.is_float() || b.is_float() ? dtypes::float64 : dtypes::index;
-    return {{}, as(a, d).alu(op, as(b, d))};
+    return {{}, to_node(a, d).alu(op, to_node(b, d))};
   }
-  Number negated(const Number& a) {
-    if (a.known) return {py_neg(*a.known)};
+  RuleNumber negate_number(const RuleNumber& a) {
+    if (a.known_value) return {py_neg(*a.known_value)};
     return {{}, a.node * Const(-1)};
   }
-  Number floor_div(const Number& a, const Number& b) {
-    if (a.known && b.known) return {pat::number::floor_div(*a.known, *b.known)};
-    if (a.is_float() || b.is_float()) throw NotData();
-    UOp x = as(a, dtypes::index), y = as(b, dtypes::index), q = x / y, r = x % y;
+  RuleNumber floor_div(const RuleNumber& a, const RuleNumber& b) {
+    if (a.known_value && b.known_value) return {pat::number::floor_div(*a.known_value, *b.known_value)};
+    if (a.is_float() || b.is_float()) throw UnknownMeaning();
+    UOp x = to_node(a, dtypes::index), y = to_node(b, dtypes::index), q = x / y, r = x % y;
     return {{}, (r.ne(0) & r.lt(0).ne(y.lt(0))).where(q - Const(1), q)};
   }
   // Adds the assumption that `n` is within 2**53: then Python divides integers as floats without a wrong result.
-  void assume_exact_as_double(const Number& n) {
-    limit_ = "constants within 2**53";
-    UOp x = as(n, dtypes::index);
-    assumed_ = conjunction_of(assumed_, x.lt(Const(Int::pow2(53))) & x.gt(Const(-Int::pow2(53))));
+  void assume_exact_as_double(const RuleNumber& n) {
+    assumption_text_ = "constants within 2**53";
+    UOp x = to_node(n, dtypes::index);
+    assumption_ = conjunction_of(assumption_, x.lt(Const(Int::pow2(53))) & x.gt(Const(-Int::pow2(53))));
   }
 
-  UOp lies_in(UOp u, DType d) {
+  UOp is_in_dtype_range(UOp u, DType d) {
     UOp x = u.cast(dtypes::index);
     return x.ge(dtypes::min(d)) & x.le(dtypes::max(d));
   }
 
-  Meaning meaning_of(const PatNode* guard) {
+  GuardMeaning meaning_of(const PatNode* guard) {
     const std::string_view name = guard->form_name;
     if (name == "not") {
-      Meaning m = meaning_of(guard->children[0]);
-      if (m.known) return {!*m.known};
-      if (!m.is_exact || !m.holds) return {};
-      return {{}, m.holds.logical_not(), true};
+      GuardMeaning m = meaning_of(guard->children[0]);
+      if (m.known_result) return {!*m.known_result};
+      if (!m.is_exact || !m.condition) return {};
+      return {{}, m.condition.logical_not(), true};
     }
     std::vector<UOp> x;
-    for (const PatNode* child : guard->children) x.push_back(bound(child));
-    auto number_of = [&](size_t i) { return as(value(x[i]), dtypes::index); };
-    auto implied = [](UOp holds) { return Meaning{{}, holds, false}; };
-    auto exactly = [](UOp holds) { return Meaning{{}, holds, true}; };
+    for (const PatNode* child : guard->children) x.push_back(captured_node(child));
+    auto number_of = [&](size_t i) { return to_node(constant_value(x[i]), dtypes::index); };
+    auto implied = [](UOp holds) { return GuardMeaning{{}, holds, false}; };
+    auto exactly = [](UOp holds) { return GuardMeaning{{}, holds, true}; };
     auto not_negative = [](UOp u) { return u.lt(0).logical_not(); };
     auto not_positive = [](UOp u) { return u.gt(0).logical_not(); };
     // guards that dtypes, ops or a constant may decide
@@ -274,8 +278,9 @@ class Builder {
     if (name == "never_less") return implied(x[0].lt(x[1]).logical_not());
     if (name == "same_sign")
       return implied((not_negative(x[0]) & not_negative(x[1])) | (not_positive(x[0]) & not_positive(x[1])));
-    if (name == "fits_int32") return dtypes::is_int(x[0].dtype()) ? implied(lies_in(x[0], dtypes::int32)) : Meaning{};
-    if (name == "dtype_holds_values") return implied(lies_in(x[1], x[0].dtype()));
+    if (name == "fits_int32")
+      return dtypes::is_int(x[0].dtype()) ? implied(is_in_dtype_range(x[0], dtypes::int32)) : GuardMeaning{};
+    if (name == "dtype_holds_values") return implied(is_in_dtype_range(x[1], x[0].dtype()));
     // guards on constants
     if (name == "truthy") return exactly(dtypes::is_bool(x[0].dtype()) ? x[0] : x[0].ne(0));
     if (name == "is_positive") return exactly(number_of(0).gt(0));
@@ -285,10 +290,11 @@ class Builder {
     if (name == "products_match") return exactly((number_of(0) * number_of(1)).eq(number_of(2)));
     if (name == "one_value_between") return exactly((number_of(0) + Const(1)).eq(number_of(1) - Const(1)));
     if (name == "not_reduced") {
-      Number c = value(x[0]), d = value(x[1]);
-      return exactly(as(computed(Op::SUB, c, computed(Op::MUL, d, floor_div(c, d))), dtypes::index).ne(number_of(0)));
+      RuleNumber c = constant_value(x[0]), d = constant_value(x[1]);
+      return exactly(to_node(compute_binary(Op::SUB, c, compute_binary(Op::MUL, d, floor_div(c, d))), dtypes::index)
+                         .ne(number_of(0)));
     }
-    throw NotData();
+    throw UnknownMeaning();
   }
 
   const Rule& rule_;
@@ -296,9 +302,9 @@ class Builder {
   const UOp* captured_nodes_;
   Graph& graph_;
   const bool is_wide_;
-  bool used_bounds_ = false;
-  UOp assumed_;
-  std::string limit_;
+  bool has_used_bounds_ = false;
+  UOp assumption_;
+  std::string assumption_text_;
 };
 
 }  // namespace
@@ -306,14 +312,14 @@ class Builder {
 std::optional<std::vector<RightSide>> right_sides_of(const Rule& rule, UOp root, const UOp* captured) {
   if (right_side_kind(rule) != RightKind::Algebra) return std::nullopt;
   try {
-    Builder narrow(rule, root, captured, false);
-    std::vector<RightSide> out = narrow.all();
-    if (narrow.used_bounds()) {
-      auto more = Builder(rule, root, captured, true).all();
+    RightSideBuilder narrow(rule, root, captured, false);
+    std::vector<RightSide> out = narrow.build_all();
+    if (narrow.has_used_bounds()) {
+      auto more = RightSideBuilder(rule, root, captured, true).build_all();
       out.insert(out.end(), more.begin(), more.end());
     }
     return out;
-  } catch (const NotData&) {
+  } catch (const UnknownMeaning&) {
     return std::nullopt;
   }
 }
@@ -342,7 +348,7 @@ namespace {
 
 // Returns the conjunction of own(n) for all nodes n of `u` that are evaluated: of a WHERE, only those of the chosen
 // value.
-UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
+UOp conjunction_over_nodes(UOp u, const std::function<UOp(UOp)>& own) {
   Graph& graph = u.graph();
   const UOp always = graph.constant(dtypes::bool_, true);
   std::unordered_map<uint32_t, UOp> known;
@@ -368,7 +374,7 @@ UOp for_all(UOp u, const std::function<UOp(UOp)>& own) {
 }  // namespace
 
 UOp defined_condition(UOp u) {
-  return for_all(u, [](UOp n) {
+  return conjunction_over_nodes(u, [](UOp n) {
     const DType d = n.dtype();
     if (n.in({Op::IDIV, Op::MOD}) && dtypes::is_int(d)) return n.src(1).is_const() && n.src(1).arg().to_const().truthy()
                                                             ? UOp()
@@ -387,7 +393,7 @@ UOp defined_condition(UOp u) {
 }
 
 UOp no_overflow_condition(UOp u, bool is_exact, bool has_casts) {
-  return for_all(u, [&](UOp n) {
+  return conjunction_over_nodes(u, [&](UOp n) {
     const DType d = n.dtype();
     auto never = [&] { return n.graph().constant(dtypes::bool_, false); };
     if (dtypes::is_bool(d) && n.in({Op::ADD, Op::MUL})) return never();

@@ -15,7 +15,7 @@ constexpr OpSet kIntegerOps{Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::AND, Op::OR
 constexpr OpSet kFloatOps{Op::EXP2, Op::LOG2, Op::SIN, Op::SQRT, Op::RECIPROCAL, Op::FDIV, Op::TRUNC};
 constexpr OpSet kConstants{Op::CONST, Op::VCONST};
 
-bool has_op(Op op, DType d) {
+bool supports_op(Op op, DType d) {
   if (op == Op::THREEFRY) return d == dtypes::uint64;
   if (dtypes::is_float(d)) return !kIntegerOps.contains(op);
   if (dtypes::is_bool(d))
@@ -65,17 +65,17 @@ DType RuleInstances::pick_dtype(DTypeSet among) {
 
 UOp RuleInstances::make_leaf(DType d) {
   if (has_shapes_) return make_shaped_leaf(d);
-  if (d.is(Scalar::Index)) return variable(-Int::pow2(40), Int::pow2(40));
-  return loaded(d, ++num_leaves_);
+  if (d.is(Scalar::Index)) return make_variable(-Int::pow2(40), Int::pow2(40));
+  return make_leaf_load(d, ++num_leaves_);
 }
 
-UOp RuleInstances::variable(const Int& least, const Int& most) {
+UOp RuleInstances::make_variable(const Int& least, const Int& most) {
   return graph_->variable("v" + std::to_string(++num_leaves_), least, most);
 }
 
 // Returns a load of the element p<n> of the memory data<n>. The index is no loop, because some rules decline nodes that
 // depend on loops.
-UOp RuleInstances::loaded(DType d, int64_t n) {
+UOp RuleInstances::make_leaf_load(DType d, int64_t n) {
   UOp at = graph_->variable("p" + std::to_string(n), Const(int64_t(0)), Const(int64_t(63)));
   return graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, n).index_ptr(at).load();
 }
@@ -104,29 +104,29 @@ UOp RuleInstances::make_shaped_leaf(DType d) {
       default: return graph_->constant(d, 12);
     }
   }
-  auto loaded = [&](DType t) { return this->loaded(t, n); };
+  auto make_leaf_load = [&](DType t) { return this->make_leaf_load(t, n); };
   if (dtypes::is_bool(d)) {
     switch (pick_alternative(5)) {
-      case 0: return loaded(d);
+      case 0: return make_leaf_load(d);
       case 1: return i.lt(5);
       case 2: return i.lt(2).logical_not();
       case 3: return (i * Const(4) + j).lt(7);
       default: return j.lt(2);
     }
   }
-  if (!dtypes::is_int(d)) return loaded(d);
+  if (!dtypes::is_int(d)) return make_leaf_load(d);
   switch (pick_alternative(7)) {
     case 5: return graph_->constant(d, 3);
     case 6: return graph_->constant(d, 99);
-    case 0: return loaded(d);
-    case 1: return loaded(d) + Const(100);
-    case 2: return loaded(d) * Const(2);
-    case 3: return loaded(d == dtypes::uint32 ? dtypes::int64 : dtypes::uint32).cast(d);
-    default: return loaded(d) & Const(7);
+    case 0: return make_leaf_load(d);
+    case 1: return make_leaf_load(d) + Const(100);
+    case 2: return make_leaf_load(d) * Const(2);
+    case 3: return make_leaf_load(d == dtypes::uint32 ? dtypes::int64 : dtypes::uint32).cast(d);
+    default: return make_leaf_load(d) & Const(7);
   }
 }
 
-UOp RuleInstances::constant(const PatNode* n, std::optional<DType> want) {
+UOp RuleInstances::make_constant(const PatNode* n, std::optional<DType> want) {
   DType d = is_invalid(n) ? dtypes::index : want ? *want : pick_dtype(n->dtypes);
   if (is_invalid(n)) return want && *want != d ? UOp() : graph_->invalid();
   if (n->has_arg) {
@@ -150,7 +150,7 @@ Const RuleInstances::make_number(DType d) {
   return dtypes::is_float(d) ? Const(double(v)) : Const(v);
 }
 
-UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
+UOp RuleInstances::make_index(const PatNode* n, DType d, bool is_pointer) {
   if (n->children.size() < 2 || n->children.size() > 3 || d.is(Scalar::Index)) return {};
   UOp memory = graph_->node(Op::DEFINE_GLOBAL, d.ptr(64), {}, ++num_leaves_);
   if (n->children[0]->capture >= 0) captured_nodes_[size_t(n->children[0]->capture)] = memory;
@@ -162,20 +162,20 @@ UOp RuleInstances::index(const PatNode* n, DType d, bool is_pointer) {
   return graph_->node(Op::INDEX, is_pointer ? memory.dtype() : d, src);
 }
 
-UOp RuleInstances::load(const PatNode* n, std::optional<DType> want) {
+UOp RuleInstances::make_load(const PatNode* n, std::optional<DType> want) {
   if (n->children.empty()) return {};
   const PatNode* place = n->children[0];
   while (place->has_alternatives) place = place->children[0];
   if (!(place->ops == OpSet{Op::INDEX})) return {};
   DType d = want ? *want : pick_dtype(n->dtypes);
-  UOp pointer = index(place, d, true);
+  UOp pointer = make_index(place, d, true);
   if (!pointer) return {};
   if (n->sources != PatNode::Sources::Prefix || pointer.num_src() < 3 || pick_alternative(2) == 0)
     return pointer.load();
   return pointer.load(make_leaf(d), d);
 }
 
-UOp RuleInstances::range(const PatNode* n) {
+UOp RuleInstances::make_range(const PatNode* n) {
   if (n->children.size() != 1) return {};
   const PatNode* size = n->children[0];
   UOp end = size->capture >= 0 ? captured_nodes_[size_t(size->capture)] : UOp();
@@ -194,10 +194,10 @@ UOp RuleInstances::build_pattern(const PatNode* n, std::optional<DType> want) {
   UOp out;
   if (n->has_alternatives) out = build_pattern(n->children[pick_alternative(n->children.size())], want);
   else if (n->ops.empty()) out = make_leaf(want ? *want : pick_dtype(n->dtypes));
-  else if (is_constant(n)) out = constant(n, want);
-  else if (n->ops == OpSet{Op::RANGE}) out = want && *want != dtypes::index ? UOp() : range(n);
-  else if (n->ops == OpSet{Op::INDEX}) out = index(n, want ? *want : pick_dtype(n->dtypes), false);
-  else if (n->ops == OpSet{Op::LOAD}) out = load(n, want);
+  else if (is_constant(n)) out = make_constant(n, want);
+  else if (n->ops == OpSet{Op::RANGE}) out = want && *want != dtypes::index ? UOp() : make_range(n);
+  else if (n->ops == OpSet{Op::INDEX}) out = make_index(n, want ? *want : pick_dtype(n->dtypes), false);
+  else if (n->ops == OpSet{Op::LOAD}) out = make_load(n, want);
   else {
     std::vector<Op> ops;
     n->ops.for_each([&](Op op) {
@@ -220,7 +220,7 @@ UOp RuleInstances::make_elementwise(const PatNode* n, Op op, std::optional<DType
   DType d = compares ? dtypes::bool_ : want ? *want : on_invalid ? dtypes::index : pick_dtype(among);
   if (compares && !n->dtypes.empty() && !n->dtypes.contains(d)) return {};
   DType of_sources = compares || casts ? dtypes::void_ : d;  // void if it is not chosen yet
-  if (!compares && !casts && op != Op::WHERE && !on_invalid && !has_op(op, d)) return {};
+  if (!compares && !casts && op != Op::WHERE && !on_invalid && !supports_op(op, d)) return {};
   const size_t arity = casts || ops::Unary.contains(op) ? 1 : ops::Binary.contains(op) ? 2 : 3;
   const bool is_each = n->sources == PatNode::Sources::Each;
   if (is_each ? arity != 1 || n->children.size() != 1 : !n->children.empty() && n->children.size() != arity) return {};
@@ -246,7 +246,7 @@ UOp RuleInstances::make_elementwise(const PatNode* n, Op op, std::optional<DType
   if (casts && src[0].dtype() == d && !(n->ops.contains(Op::BITCAST))) return {};
   if (casts && d.is(Scalar::Index) && !dtypes::is_int(src[0].dtype())) return {};
   if (op == Op::BITCAST && (src[0].dtype().itemsize() != d.itemsize() || d.is(Scalar::Index))) return {};
-  if (compares && !has_op(op, src[0].dtype())) return {};
+  if (compares && !supports_op(op, src[0].dtype())) return {};
   return graph_->node(op, d, src);
 }
 

@@ -19,13 +19,13 @@ class RuleInstances {
   // Makes the next instance, a node in `graph` that the pattern matches. Returns nullopt after the last instance, and
   // the empty UOp if the next combination of choices makes no valid node.
   std::optional<UOp> next_instance(Graph& graph);
-  const std::array<UOp, pat::kNumCaptures>& captured() const { return captured_nodes_; }
+  const std::array<UOp, pat::kNumCaptures>& captured_nodes() const { return captured_nodes_; }
 
  protected:
   void start_instance(Graph& graph);
   UOp build_root() { return build_pattern(rule_.left, std::nullopt); }
   Graph& graph() { return *graph_; }
-  UOp variable(const Int& least, const Int& most);
+  UOp make_variable(const Int& least, const Int& most);
   virtual size_t pick_alternative(size_t n);  // chooses one of n alternatives: returns a number below n
   virtual UOp make_leaf(DType d);
   virtual Const make_number(DType d);
@@ -35,11 +35,11 @@ class RuleInstances {
 
   UOp build_pattern(const PatNode* n, std::optional<DType> want);
   UOp make_elementwise(const PatNode* n, Op op, std::optional<DType> want);
-  UOp constant(const PatNode* n, std::optional<DType> want);
-  UOp index(const PatNode* n, DType d, bool is_pointer);
-  UOp load(const PatNode* n, std::optional<DType> want);
-  UOp range(const PatNode* n);
-  UOp loaded(DType d, int64_t n);
+  UOp make_constant(const PatNode* n, std::optional<DType> want);
+  UOp make_index(const PatNode* n, DType d, bool is_pointer);
+  UOp make_load(const PatNode* n, std::optional<DType> want);
+  UOp make_range(const PatNode* n);
+  UOp make_leaf_load(DType d, int64_t n);
   UOp make_shaped_leaf(DType d);
   DType pick_dtype(DTypeSet among);
 

@@ -24,7 +24,7 @@ void add_ops_as_float(std::vector<Rule>& to, std::string_view name, DTypeSet nar
                     cast(alu(Op::MULACC, cast(a, f32), cast(b, f32), cast(d, f32)), dtype_of(x))));
 }
 
-std::vector<Rule> all() {
+std::vector<Rule> make_specifications() {
   auto through_float = [](auto e, auto to) { return cast(cast(e, f32), to); };
   std::vector<Rule> out{
       rule("double-to-half", cast(x.of(kDouble), kHalf), through_float(x, dtypes::float16)),
@@ -66,7 +66,7 @@ bool contains_all(DTypeSet a, DTypeSet b) { return b.empty() ? a.empty() : a.emp
 }  // namespace
 
 std::vector<const Rule*> specifications_of(const Rule& rule) {
-  static const RuleSet set("specifications", all());
+  static const RuleSet set("specifications", make_specifications());
   std::vector<const Rule*> out;
   for (const Rule* spec : set.rules()) {
     if (spec->name != rule.name || !contains_all(spec->left->dtypes, rule.left->dtypes)) continue;

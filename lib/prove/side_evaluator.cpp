@@ -23,12 +23,12 @@ constexpr int64_t kInputs = 2 * ExprIsolator::kLeafArrayNumber, kOutputs = 3 * E
 constexpr int64_t kAxis = 1 << 21;
 
 // Rounding explains a difference of floats that is small relative to the larger one (kClear) or absolutely
-// (least_clear()). `scale` is the largest magnitude of a leaf.
+// (min_clear_difference()). `scale` is the largest magnitude of a leaf.
 constexpr double kClear = 0.1;
 // Floats of 8 bits have few digits, and large ones are clamped. So their differences count only at points whose numbers
 // are of moderate magnitude, and if hardly a digit is right.
 constexpr double kClearFp8 = 0.875, kLeastFp8 = 0.25, kMostFp8 = 4;
-double least_clear(DType d, double scale = 1) {
+double min_clear_difference(DType d, double scale = 1) {
   return d.itemsize() >= 4 ? std::max(1e-4, 1e-6 * scale * scale) : 0.05 * scale * scale;
 }
 
@@ -128,7 +128,7 @@ void SideEvaluator::add_input(const ExprIsolator& isolator, UOp u) {
   if (dtypes::is_int(in.dtype)) {
     Interval i = intervals.interval_of(u, 0);
     if (!i.lower_bound || !i.upper_bound) return void(can_run_ = false);
-    in.least = *i.lower_bound, in.most = *i.upper_bound;
+    in.min_value = *i.lower_bound, in.max_value = *i.upper_bound;
   }
   point_inputs_.push_back(std::move(in));
 }
@@ -196,7 +196,7 @@ UOp SideEvaluator::definedness_of(UOp root) {
   return known[root.id()];
 }
 
-void put_element(Array& a, size_t i, const Const& c) {
+void write_element(Array& a, size_t i, const Const& c) {
   const DType d = a.dtype();
   uint8_t* to = a.data() + int64_t(i) * d.itemsize();
   auto copy = [&](auto v) { std::memcpy(to, &v, sizeof v); };
@@ -214,7 +214,7 @@ void put_element(Array& a, size_t i, const Const& c) {
 }
 
 void SideEvaluator::fill_input(size_t input, std::span<const Point> points) {
-  for (size_t i = 0; i < points.size(); i++) put_element(input_arrays_[input], i, points[i][input]);
+  for (size_t i = 0; i < points.size(); i++) write_element(input_arrays_[input], i, points[i][input]);
 }
 
 // Fills the random arrays: with small numbers in the first run, and with integers of all magnitudes in later runs.
@@ -224,9 +224,9 @@ void SideEvaluator::fill_memories() {
     const DType d = a.dtype();
     for (size_t i = 0; i < size_t(a.size()); i++) {
       const uint64_t r = random();
-      if (dtypes::is_bool(d)) put_element(a, i, Const(bool(r & 1)));
-      else if (dtypes::is_float(d)) put_element(a, i, Const(double(int64_t(r % 65) - 32) / 4));
-      else put_element(a, i, Const(int64_t(num_runs_ == 1 ? r % 8 : r)));
+      if (dtypes::is_bool(d)) write_element(a, i, Const(bool(r & 1)));
+      else if (dtypes::is_float(d)) write_element(a, i, Const(double(int64_t(r % 65) - 32) / 4));
+      else write_element(a, i, Const(int64_t(num_runs_ == 1 ? r % 8 : r)));
     }
   }
 }
@@ -247,8 +247,8 @@ std::optional<Counterexample::Kind> SideEvaluator::output_difference(const LaneO
   const double apart = std::fabs(a - b);
   if (has_fp8_rounding_ && (largest_magnitude_ > kMostFp8 || least_magnitude_ < kLeastFp8)) return std::nullopt;
   const double clear = has_fp8_rounding_ ? kClearFp8 : has_enlarged_rounding_ ? 5 * kClear : kClear;
-  const bool is_clear =
-      apart >= least_clear(dtype_, largest_magnitude_) && apart >= clear * std::max(std::fabs(a), std::fabs(b));
+  const bool is_clear = apart >= min_clear_difference(dtype_, largest_magnitude_) &&
+                        apart >= clear * std::max(std::fabs(a), std::fabs(b));
   return is_clear ? std::optional(Kind::Value) : std::nullopt;
 }
 
@@ -284,7 +284,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::find_differences
 double SideEvaluator::relative_error(size_t i, double least) const {
   if (!dtypes::is_float(dtype_) || !is_true_at(defined_output_, i) || !is_true_at(after_defined_output_, i)) return 0;
   double out = 0;
-  const double floor = least < 0 ? least_clear(dtype_) : least;
+  const double floor = least < 0 ? min_clear_difference(dtype_) : least;
   for (const LaneOutputs& lane : lane_outputs_) {
     if (!is_true_at(lane.before_valid, i) || !is_true_at(lane.after_valid, i)) continue;
     const double a = output_arrays_[lane.before].as<double>()[i], b = output_arrays_[lane.after].as<double>()[i];

@@ -13,7 +13,7 @@
 namespace tgc {
 
 // Sets element `i` of an array. If the array has floats and `c` is an integer, `c` has the bits of the float.
-void put_element(Array& a, size_t i, const Const& c);
+void write_element(Array& a, size_t i, const Const& c);
 
 class SideEvaluator {
  public:
@@ -23,7 +23,7 @@ class SideEvaluator {
     UOp load;
     UOp leaf;         // the node of the leaf; null for an element of a memory
     DType dtype;
-    Int least, most;
+    Int min_value, max_value;
     std::string name;
   };
   using Point = std::vector<Const>;  // one value for each input; for a float, an integer is its bits

@@ -6,10 +6,10 @@
 namespace tgc {
 namespace {
 
-std::string named(UOp u) {
+std::string render_named(UOp u) {
   if (u.is(Op::DEFINE_GLOBAL)) return "data" + std::to_string(u.arg().small_int());
   std::string out;
-  for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + render(u.src(i), false, named);
+  for (size_t i = 0; i < u.num_src(); i++) out += (i ? ", " : "") + render(u.src(i), false, render_named);
   return std::string(name_of(u.op())) + "(" + out + ")";
 }
 
@@ -17,7 +17,7 @@ std::string named(UOp u) {
 
 std::string text_of(UOp u) {
   constexpr size_t kMost = 400;
-  std::string out = render(u, false, named);
+  std::string out = render(u, false, render_named);
   return out.size() > kMost ? out.substr(0, kMost) + "..." : out;
 }
 

@@ -37,28 +37,28 @@ SExpr read_sexpr(std::string_view text, size_t& at) {
   return out;
 }
 
-std::optional<Int> bits_of(const std::string& word) {
+std::optional<Int> parse_bits(const std::string& word) {
   if (word.size() < 3 || word[0] != '#') return std::nullopt;
   return Int::parse(std::string("0") + word[1] + word.substr(2));
 }
 
-std::optional<double> real_of(const SExpr& e) {
+std::optional<double> parse_real(const SExpr& e) {
   if (!e.word.empty()) {
     if (!std::isdigit(uint8_t(e.word[0]))) return std::nullopt;
     return std::strtod(e.word.c_str(), nullptr);
   }
   if (e.list.size() == 2 && e.list[0].word == "-") {
-    auto v = real_of(e.list[1]);
+    auto v = parse_real(e.list[1]);
     return v ? std::optional(-*v) : v;
   }
   if (e.list.size() == 3 && e.list[0].word == "/") {
-    auto a = real_of(e.list[1]), b = real_of(e.list[2]);
+    auto a = parse_real(e.list[1]), b = parse_real(e.list[2]);
     return a && b ? std::optional(*a / *b) : std::nullopt;
   }
   return std::nullopt;
 }
 
-std::optional<double> ieee_of(const SExpr& e) {
+std::optional<double> parse_ieee(const SExpr& e) {
   if (e.list.size() == 4 && e.list[0].word == "_") {
     const std::string& name = e.list[1].word;
     if (name == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -66,7 +66,7 @@ std::optional<double> ieee_of(const SExpr& e) {
     return sign * (name.ends_with("oo") ? std::numeric_limits<double>::infinity() : 0.0);
   }
   if (e.list.size() != 4 || e.list[0].word != "fp") return std::nullopt;
-  auto sign = bits_of(e.list[1].word), exponent = bits_of(e.list[2].word), digits = bits_of(e.list[3].word);
+  auto sign = parse_bits(e.list[1].word), exponent = parse_bits(e.list[2].word), digits = parse_bits(e.list[3].word);
   if (!sign || !exponent || !digits) return std::nullopt;
   auto width = [](const std::string& word) { return int(word.size() - 2) * (word[1] == 'x' ? 4 : 1); };
   const int bias = (1 << (width(e.list[2].word) - 1)) - 1, places = width(e.list[3].word);
@@ -77,14 +77,14 @@ std::optional<double> ieee_of(const SExpr& e) {
 }
 
 // Converts a value in a model of Z3 to a number of the dtype `d`; nullopt if it is no number.
-std::optional<Const> value_of(const SExpr& e, DType d) {
+std::optional<Const> parse_value(const SExpr& e, DType d) {
   if (e.word == "true" || e.word == "false") return Const(e.word == "true");
   if (dtypes::is_float(d)) {
-    auto v = ieee_of(e);
-    if (!v) v = real_of(e);
+    auto v = parse_ieee(e);
+    if (!v) v = parse_real(e);
     return v ? std::optional(Const(*v)) : std::nullopt;
   }
-  if (auto bits = bits_of(e.word)) {
+  if (auto bits = parse_bits(e.word)) {
     if (is_signed(d) && *bits >= Int::pow2(uint32_t(bit_width_of(d) - 1)))
       *bits = *bits - Int::pow2(uint32_t(bit_width_of(d)));
     return Const(*bits);
@@ -95,7 +95,7 @@ std::optional<Const> value_of(const SExpr& e, DType d) {
 }
 
 // Returns the formula that the variable is in -most..most; "" if this is not restricted.
-std::string small_formula(const SmtVariable& v, DType d, ProofSenses senses, int most) {
+std::string small_range_formula(const SmtVariable& v, DType d, ProofSenses senses, int most) {
   if (!dtypes::is_int(d)) return "";
   std::string number = std::to_string(most);
   if (senses.int_sense == IntSense::Numbers) return "(<= (- " + number + ") " + v.name + " " + number + ")";
@@ -139,7 +139,7 @@ void for_each_smt_model(const ExprIsolator& isolator, const ComparedValues& valu
         std::string small;
         for (const SmtVariable& v : encoder.variables())
           if (auto in = input_of(v); most && in != inputs.end())
-            if (std::string formula = small_formula(v, in->dtype, senses, most); !formula.empty())
+            if (std::string formula = small_range_formula(v, in->dtype, senses, most); !formula.empty())
               small += "(assert " + formula + ")\n";
         if (most && small.empty()) continue;
         Z3Session z3;
@@ -150,12 +150,12 @@ void for_each_smt_model(const ExprIsolator& isolator, const ComparedValues& valu
         size_t at = 0;
         const SExpr model = read_sexpr(said, at);
         SideEvaluator::Point point;
-        for (auto& in : inputs) point.push_back(dtypes::is_float(in.dtype) ? Const(0.0) : Const(in.least));
+        for (auto& in : inputs) point.push_back(dtypes::is_float(in.dtype) ? Const(0.0) : Const(in.min_value));
         bool is_good = model.list.size() == encoder.variables().size();
         for (size_t i = 0; is_good && i < model.list.size(); i++) {
           auto in = input_of(encoder.variables()[i]);
           if (in == inputs.end() || model.list[i].list.size() != 2) continue;
-          auto value = value_of(model.list[i].list[1], in->dtype);
+          auto value = parse_value(model.list[i].list[1], in->dtype);
           if (value) point[size_t(in - inputs.begin())] = *value;
           is_good = value.has_value();
         }

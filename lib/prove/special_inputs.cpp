@@ -30,7 +30,7 @@ bool computes_floats(UOp root) {
   });
 }
 
-bool same_element(const Array& a, const Array& b, int64_t i) {
+bool is_same_element(const Array& a, const Array& b, int64_t i) {
   const auto item = size_t(a.dtype().itemsize());
   return std::equal(a.data() + size_t(i) * item, a.data() + size_t(i + 1) * item, b.data() + size_t(i) * item);
 }
@@ -110,7 +110,7 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     for (NamedArray& a : inputs) {
       const auto v = input_points_[number].find(a.name);
       const auto value = v == input_points_[number].end() ? std::nullopt : number_of(v->second, a.array.dtype());
-      for (int64_t i = 0; value && i < a.array.size(); i++) put_element(a.array, size_t(i), *value);
+      for (int64_t i = 0; value && i < a.array.size(); i++) write_element(a.array, size_t(i), *value);
       is_changed |= value.has_value();
     }
     for (auto& [name, value] : variables)
@@ -136,7 +136,7 @@ std::optional<StageTrial> SpecialInputs::draw_trial(size_t number) const {
     if (numbers.empty() || addresses.contains(a.name)) continue;
     const Const all = numbers[random() % numbers.size()];
     for (int64_t i = 0; i < a.array.size(); i++)
-      if (random() % 8) put_element(a.array, size_t(i), is_uniform ? all : numbers[random() % numbers.size()]);
+      if (random() % 8) write_element(a.array, size_t(i), is_uniform ? all : numbers[random() % numbers.size()]);
   }
   if (variables.empty()) return stage_runner_.stage_trial_of(std::move(inputs), std::move(variables));
   const Executable kernel = std::move(Executable::make_for_ref(ast_).value_or_throw());
@@ -180,7 +180,7 @@ std::map<std::string, std::string> SpecialInputs::narrow_point(
     }
     std::vector<int64_t> left;
     for (int64_t i = 0; i < inputs[k].array.size(); i++)
-      if (!same_element(inputs[k].array, usual[k].array, i)) left.push_back(i);
+      if (!is_same_element(inputs[k].array, usual[k].array, i)) left.push_back(i);
     for (int64_t i : left)
       if (int64_t(left.size()) <= kFew)
         out[inputs[k].name + "[" + std::to_string(i) + "]"] = element_text(inputs[k].array, i);

@@ -39,24 +39,24 @@ void set_verdict_unknown(RewriteProof& r, std::string_view reason) {
 namespace {
 
 bool moves_elements(const KernelProof& proof, const RewriteProof& r) {
-  const Application& a = proof.rewrite_history->applications()[r.application_index];
+  const AppliedRewrite& a = proof.rewrite_history->applications()[r.application_index];
   return r.place.rule.starts_with("schedule/") || (a.substitution_target && a.depth == 0);
 }
 
-class StageCheck {
+class StageChecker {
  public:
-  StageCheck(KernelProof& out, UOp ast, bool should_check_stages)
-      : out_(out), history_(*out.rewrite_history), checks_stages_(should_check_stages), ast_(ast), runner_(ast) {}
+  StageChecker(KernelProof& out, UOp ast, bool should_check_stages)
+      : proof_(out), history_(*out.rewrite_history), checks_stages_(should_check_stages), ast_(ast), runner_(ast) {}
 
   // Runs the graphs after stages in REF at sample inputs. If all rewrites are proven and the kernel is not small, runs
   // the last graph first and, if it is right, only the linear list after it.
   void run() {
-    const bool is_open = std::ranges::any_of(out_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
-                         std::ranges::any_of(out_.stage_findings, [](auto& r) { return r.kind != Kind::Proven; });
+    const bool is_open = std::ranges::any_of(proof_.rewrites, [](auto& r) { return r.kind != Kind::Proven; }) ||
+                         std::ranges::any_of(proof_.stage_findings, [](auto& r) { return r.kind != Kind::Proven; });
     const bool runs_stages = is_open || checks_stages_;
     if (!is_open) runner_.limit_evaluations();
     if (!is_open && runs_stages && !runner_.is_small())
-      if (is_last_right()) return (void)check_list();
+      if (is_last_graph_right()) return (void)check_linear_list();
     size_t right = SIZE_MAX;  // the last stage that REF could run and that is right; SIZE_MAX is the AST
     auto first = [&] { return right == SIZE_MAX ? 0 : right + 1; };
     for (size_t i = 0; runs_stages && i < stages().size(); i++) {
@@ -64,20 +64,20 @@ class StageCheck {
       if (is_time_over()) throw Failure("the time is over");
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
-      out_.num_checked_stages++;
+      proof_.num_checked_stages++;
       if (!difference->empty()) return mark_wrong_stages(first(), i, *difference);
       search_inputs(first(), i, right, history_.imported_graph(stages()[i].result));
       for (size_t k = first(); k <= i; k++) mark_right_stage(k);
       right = i;
     }
-    if (!check_list()) return;
+    if (!check_linear_list()) return;
     if (first() < stages().size()) search_inputs(first(), stages().size() - 1, right, history_.linear_list());
     for (size_t k = first(); k < stages().size(); k++) mark_right_stage(k);
   }
 
  private:
   std::span<const HistoryStage> stages() const { return history_.stages(); }
-  std::span<const Application> list() const { return history_.applications(); }
+  std::span<const AppliedRewrite> applications() const { return history_.applications(); }
 
   // If rewrites of the stages first..last have sides that differ, searches inputs for which `result` stores something
   // else than the AST, and refutes the rewrites that cause this. `before` is the last right stage (SIZE_MAX is the
@@ -88,12 +88,12 @@ class StageCheck {
     std::vector<UOp> sides;
     std::vector<std::map<std::string, std::string>> points;
     for (size_t i = first; i <= last; i++)
-      for (RewriteProof* r : rewrites_of(out_, i)) {
+      for (RewriteProof* r : rewrites_of(proof_, i)) {
         if (r->kind != Kind::Refuted) continue;
         suspects.push_back(r);
         if (std::ranges::find(points, r->counterexample) == points.end()) points.push_back(r->counterexample);
-        const auto pairs =
-            history_.import_sides({list()[r->application_index].before, list()[r->application_index].after});
+        const auto pairs = history_.import_sides(
+            {applications()[r->application_index].before, applications()[r->application_index].after});
         if (!pairs) continue;
         for (const RewriteSides& s : *pairs)
           for (UOp side : {s.before, s.after})
@@ -126,7 +126,7 @@ class StageCheck {
       if (before == "" && after && !after->empty()) guilty.push_back(r);
       if (!before || !after) open.push_back(r);
     }
-    if (guilty.empty() && !open.empty() && explains(first, last)) guilty.push_back(open[0]);
+    if (guilty.empty() && !open.empty() && all_stages_replay(first, last)) guilty.push_back(open[0]);
     if (guilty.empty()) return false;
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
     const auto inputs = special.narrow_point(t, [&](const StageTrial& other) {
@@ -139,13 +139,13 @@ class StageCheck {
     return true;
   }
 
-  bool explains(size_t first, size_t last) {
+  bool all_stages_replay(size_t first, size_t last) {
     for (size_t i = first; i <= last; i++)
-      if (!replays(i)) return false;
+      if (!replays_exactly(i)) return false;
     return true;
   }
-  bool replays(size_t number) {
-    auto [it, is_new] = replays_.try_emplace(number);
+  bool replays_exactly(size_t number) {
+    auto [it, is_new] = stage_replays_.try_emplace(number);
     const HistoryStage& stage = stages()[number];
     if (is_new)
       it->second = stage.result && std::ranges::all_of(history_.find_corresponding_nodes(stage), [](auto& link) {
@@ -154,29 +154,29 @@ class StageCheck {
     return it->second;
   }
 
-  bool is_last_right() {
+  bool is_last_graph_right() {
     for (size_t i = stages().size(); i-- > 0;) {
       if (!stages()[i].is_graph_changed() || !stages()[i].result) continue;
       const auto difference = runner_.difference_from_ast(history_.imported_graph(stages()[i].result), kTrials);
       if (!difference) continue;
-      out_.num_checked_stages += difference->empty();
+      proof_.num_checked_stages += difference->empty();
       return difference->empty();
     }
     return false;
   }
 
   // Runs the linear list in REF, because no proof covers it.
-  bool check_list() {
+  bool check_linear_list() {
     if (stages().empty()) return false;
     const auto difference = runner_.difference_from_ast(history_.linear_list(), kTrials);
     if (!difference || difference->empty()) return difference.has_value();
-    RewriteProof& finding = add_finding(out_, stages().size() - 1, Kind::Refuted, "the linear list is wrong");
+    RewriteProof& finding = add_finding(proof_, stages().size() - 1, Kind::Refuted, "the linear list is wrong");
     finding.counterexample["stored"] = *difference;
     return false;
   }
 
   // Returns true if both sides are integers that are computed only from loops. REF runs all iterations of these loops.
-  bool has_only_loops(const Application& a) {
+  bool depends_only_on_loops(const AppliedRewrite& a) {
     const auto pairs = history_.import_sides({a.before, a.after});
     auto is_of_loops = [](UOp u) {
       return dtypes::is_int(u.dtype()) && std::ranges::all_of(toposort(u), [](UOp x) {
@@ -191,15 +191,16 @@ class StageCheck {
   void mark_right_stage(size_t stage) {
     // the run in REF also shows, for the sample inputs, that the graphs of a finding store the same, and that threads
     // do not overwrite each other's elements
-    for (RewriteProof& f : out_.stage_findings)
+    for (RewriteProof& f : proof_.stage_findings)
       if (f.place.stage_number == stage && f.kind == Kind::Unknown &&
           (f.proof_method == "races" || f.proof_method == "graphs"))
         f.kind = Kind::Sampled;
-    for (RewriteProof* r : rewrites_of(out_, stage)) {
+    for (RewriteProof* r : rewrites_of(proof_, stage)) {
       if (r->kind == Kind::Unknown) r->kind = Kind::Sampled;
       if (r->kind != Kind::Refuted || r->counterexample.contains("stored")) continue;
       set_verdict_unknown(*r, "the stage computes the same at sample inputs");
-      if (moves_elements(out_, *r) || has_only_loops(list()[r->application_index])) r->kind = Kind::Sampled;
+      if (moves_elements(proof_, *r) || depends_only_on_loops(applications()[r->application_index]))
+        r->kind = Kind::Sampled;
     }
   }
 
@@ -208,27 +209,27 @@ class StageCheck {
     const std::string after = first == last ? "" : ", after '" + std::string(stages()[last].name) + "'";
     std::vector<RewriteProof*> open, known;
     for (size_t i = first; i <= last; i++)
-      for (RewriteProof* r : rewrites_of(out_, i)) {
+      for (RewriteProof* r : rewrites_of(proof_, i)) {
         if (r->kind == Kind::Refuted) known.push_back(r);
         if (r->kind != Kind::Proven && r->kind != Kind::Refuted) open.push_back(r);
       }
     std::vector<RewriteProof*> gaps;
-    for (RewriteProof& f : out_.stage_findings)
+    for (RewriteProof& f : proof_.stage_findings)
       if (f.place.stage_number <= last && f.kind != Kind::Proven) gaps.push_back(&f);
-    drop_innocent(known);
+    drop_innocent_rewrites(known);
     for (RewriteProof* r : known) r->counterexample["stored"] = difference + after;
     const bool is_explained = refute_culprits(open) || !known.empty();
     if (is_explained) return;
     if (!open.empty() && (gaps.empty() || open.size() == 1)) return set_refuted(*open[0], difference + after);
     if (!gaps.empty()) return set_refuted(*gaps[0], difference + after);
-    RewriteProof& bug = add_finding(out_, last, Kind::Refuted,
+    RewriteProof& bug = add_finding(proof_, last, Kind::Refuted,
                                     "each rewrite is proven, but REF disagrees: this is a bug of tgc's prover");
     bug.counterexample["stored"] = difference + after;
   }
 
   // `known` are rewrites of wrong stages with sides that differ. If there are 2 to kMost, removes those for which the
   // graphs before and after the rewrite store the same elements, unless these are all.
-  void drop_innocent(std::vector<RewriteProof*>& known) {
+  void drop_innocent_rewrites(std::vector<RewriteProof*>& known) {
     constexpr size_t kMost = 8;
     if (known.size() < 2 || known.size() > kMost) return;
     auto is_innocent = [&](RewriteProof* r) { return difference_at(*r) == ""; };
@@ -266,7 +267,7 @@ class StageCheck {
   // Returns nullopt if repeating the rewrites does not give the stage's result.
   std::optional<std::pair<UOp, UOp>> graphs_around(const RewriteProof& r) {
     const size_t number = history_.stage_index_of(r.application_index);
-    if (number == SIZE_MAX || !replays(number)) return std::nullopt;
+    if (number == SIZE_MAX || !replays_exactly(number)) return std::nullopt;
     size_t count = 0;
     for (size_t top : stages()[number].graph_rewrites)
       for (size_t k : history_.graph_rewrites()[top].application_indices) count += k < r.application_index;
@@ -279,19 +280,19 @@ class StageCheck {
   static constexpr size_t kTrials = 3;
   static constexpr double kSearchSeconds = 3;  // processor time for all searches of inputs
 
-  KernelProof& out_;
+  KernelProof& proof_;
   RewriteHistory& history_;
   const bool checks_stages_;
   const UOp ast_;
   StageRunner runner_;
-  std::map<size_t, bool> replays_;
+  std::map<size_t, bool> stage_replays_;
   double search_seconds_left_ = kSearchSeconds;
 };
 
 }  // namespace
 
 void check_stages(KernelProof& proof, UOp ast, bool should_check_stages) {
-  StageCheck(proof, ast, should_check_stages).run();
+  StageChecker(proof, ast, should_check_stages).run();
 }
 
 void mark_isolated_sides_unknown(KernelProof& proof, bool has_run) {

@@ -151,7 +151,7 @@ const StageRunner::Trial* StageRunner::make_trial(size_t number) {
 void StageRunner::run_ast(Trial& t) const {
   const ExecuteOptions here{.should_run_in_process = true};
   ExecutionResult done = std::move(ReferenceRunner(t.inputs, t.variables, here).run_reference(ast_).value_or_throw());
-  t.expected = std::move(done.outputs), t.ref_notes = done.notes;
+  t.expected_arrays = std::move(done.outputs), t.ref_notes = done.notes;
 }
 
 std::optional<std::string> StageRunner::difference(UOp input, UOp result) {
@@ -173,7 +173,7 @@ std::optional<std::string> StageRunner::difference_from_ast(UOp graph, size_t mo
 std::optional<std::string> StageRunner::difference_from_ast(std::span<const UOp> list, size_t most_trials) {
   if (list.empty() || !can_decide()) return std::nullopt;
   // the loops of a list cannot be shortened, so all expected values are needed
-  if (stage_trials_[0].expected.empty() && work_of(ast_) <= kMaxEvaluations &&
+  if (stage_trials_[0].expected_arrays.empty() && work_of(ast_) <= kMaxEvaluations &&
       !catch_failures([&] { return run_ast(stage_trials_[0]), 0; }))
     return std::nullopt;
   return compare_with_ast(list, most_trials);
@@ -198,7 +198,7 @@ std::optional<std::string> StageRunner::compare_with_ast(const Code& code, size_
 }
 
 std::optional<StageTrial> StageRunner::stage_trial_of(Arrays inputs, std::map<std::string, int64_t> variables) const {
-  Trial t{.inputs = std::move(inputs), .expected = {}, .variables = std::move(variables)};
+  Trial t{.inputs = std::move(inputs), .expected_arrays = {}, .variables = std::move(variables)};
   if (work_of(ast_) > max_evaluations_) return may_be_undefined(ast_) ? std::nullopt : std::optional(std::move(t));
   constexpr std::string_view kNan = " of a negative number";  // the end of REF's note on a root or logarithm
   if (!catch_failures([&] { return run_ast(t), 0; })) return std::nullopt;
@@ -210,7 +210,7 @@ template <class Code>
 std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t, const Code& code) const {
   auto found = catch_failures([&]() -> std::string {
     if constexpr (std::is_same_v<Code, UOp>)
-      if (t.expected.empty() || work_of(code) > max_evaluations_) {
+      if (t.expected_arrays.empty() || work_of(code) > max_evaluations_) {
         Graph scratch(ast_.graph().settings());
         const UOp shorter = truncate_loops(scratch, code, kMaxEvaluations);
         auto run = sample_stores_in_ref(shorter, t.inputs, t.variables, kMostStored, true);
@@ -220,13 +220,13 @@ std::optional<std::string> StageRunner::unexplained_difference_of(const Trial& t
         if (stored.has_overlaps) return kRace;
         return first_clear_difference(compared, stored.values, expected, stored.flat_indices);
       }
-    if (t.expected.empty()) throw Failure("the kernel is too large for REF");
+    if (t.expected_arrays.empty()) throw Failure("the kernel is too large for REF");
     const ReferenceRunner ref(t.inputs, t.variables, {.should_run_in_process = true});
     Arrays settled;
-    const auto compared = ref.compare_arrays(ast_, run_code(t, code).outputs, t.expected,
+    const auto compared = ref.compare_arrays(ast_, run_code(t, code).outputs, t.expected_arrays,
                                              {.should_accept_rounding = true}, Recheck::Always, &settled)
                               .value_or_throw();
-    return first_clear_difference(compared, settled, t.expected);
+    return first_clear_difference(compared, settled, t.expected_arrays);
   });
   if (found) return *found;
   return found.diag().kernel_fault ? std::optional(found.diag().message) : std::nullopt;
@@ -276,7 +276,7 @@ ExecutionResult StageRunner::run_code(const Trial& t, const Code& code) const {
   ExecutionResult done = std::move(
       ReferenceRunner(own, t.variables, {.should_run_in_process = true}).run_reference(code).value_or_throw());
   done.outputs = arrays_with_dtypes_of(done.outputs, buffers_of_nodes(toposort(ast_)));
-  for (const NamedArray& a : t.expected)
+  for (const NamedArray& a : t.expected_arrays)
     if (!find_array(done.outputs, a.name)) done.outputs.push_back({a.name, find_array(t.inputs, a.name)->copy()});
   return done;
 }
@@ -284,8 +284,8 @@ ExecutionResult StageRunner::run_code(const Trial& t, const Code& code) const {
 template <class Code>
 std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   if constexpr (std::is_same_v<Code, UOp>) {
-    if (t.expected.empty() || work_of(code) > max_evaluations_) return difference_of_parts(t, code);
-  } else if (t.expected.empty()) {
+    if (t.expected_arrays.empty() || work_of(code) > max_evaluations_) return difference_of_parts(t, code);
+  } else if (t.expected_arrays.empty()) {
     throw Failure("the kernel is too large for REF");
   }
   const ReferenceRunner ref(t.inputs, t.variables, {.should_run_in_process = true});
@@ -293,11 +293,11 @@ std::string StageRunner::difference_of_all(const Trial& t, const Code& code) {
   const Arrays& stored = done.outputs;
   for (const NamedArray& a : stored) {
     const Array* begin = find_array(t.inputs, a.name);
-    if (find_array(t.expected, a.name) || !begin || begin->nbytes() != a.array.nbytes()) continue;
+    if (find_array(t.expected_arrays, a.name) || !begin || begin->nbytes() != a.array.nbytes()) continue;
     if (!std::equal(a.array.data(), a.array.data() + a.array.nbytes(), begin->data()))
       return a.name + " is stored to, which the AST does not";
   }
-  std::string out = first_difference(ref.compare_arrays(ast_, stored, t.expected).value_or_throw());
+  std::string out = first_difference(ref.compare_arrays(ast_, stored, t.expected_arrays).value_or_throw());
   if (!out.empty()) return out;
   constexpr std::string_view kNote = "to an element already stored to";
   if (done.notes.find(kNote) != std::string::npos && t.ref_notes.find(kNote) == std::string::npos) return kRace;

@@ -16,7 +16,7 @@ namespace tgc {
 
 struct StageTrial {
   using Places = std::map<std::string, std::vector<int64_t>>;
-  Arrays inputs, expected;  // `expected` is empty if the AST is too large for REF
+  Arrays inputs, expected_arrays;  // `expected_arrays` is empty if the AST is too large for REF
   std::map<std::string, int64_t> variables;
   std::string ref_notes = {};
   mutable std::map<Places, Arrays> computed_parts = {};  // by flat indices: the elements that the AST stores there

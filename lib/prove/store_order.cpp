@@ -26,7 +26,7 @@ struct StoredElements {
   }
 };
 
-std::vector<int64_t> lanes_of(UOp index) {
+std::vector<int64_t> constant_lanes_of(UOp index) {
   std::vector<int64_t> out;
   if (auto one = constant_integer(index)) out.assign(size_t(index.dtype().count()), *one);
   if (index.is(Op::VCONST))
@@ -44,7 +44,7 @@ std::vector<int64_t> lanes_of(UOp index) {
 }
 
 // Returns the elements that a store to a register or to shared memory writes; nullopt for other stores.
-std::optional<StoredElements> stored_by(UOp store) {
+std::optional<StoredElements> stored_elements_of(UOp store) {
   UOp memory = store.src(0), index;
   constexpr OpSet kOfPointers{Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::VECTORIZE, Op::PTRCAT, Op::LOAD};
   while (memory.in(kOfPointers) && memory.num_src()) {
@@ -55,7 +55,7 @@ std::optional<StoredElements> stored_by(UOp store) {
   StoredElements out{store, memory};
   const bool is_plain = store.src(0).is(Op::INDEX) || (store.src(0).is(Op::CAST) && store.src(0).src(0).is(Op::INDEX));
   if (!is_plain || index.num_src() < 2 || !index.dtype().is_ptr()) return out;
-  const std::vector<int64_t> lanes = lanes_of(index.src(1));
+  const std::vector<int64_t> lanes = constant_lanes_of(index.src(1));
   if (lanes.empty()) return out;
   const int64_t unit = index.dtype().base().count();
   const int64_t width = std::max(unit, store.src(1).dtype().count() / int64_t(lanes.size()));
@@ -64,21 +64,21 @@ std::optional<StoredElements> stored_by(UOp store) {
   return out;
 }
 
-std::vector<StoredElements> stores_in(UOp root) {
+std::vector<StoredElements> stored_elements_in(UOp root) {
   std::vector<StoredElements> out;
   for (UOp u : toposort(root))
     if (u.is(Op::STORE) && u.num_src() > 1)
-      if (auto stored = stored_by(u)) out.push_back(std::move(*stored));
+      if (auto stored = stored_elements_of(u)) out.push_back(std::move(*stored));
   return out;
 }
 
 // Returns true if the store `before` waits for a store to some elements, and a store of `after` that may write the same
 // elements does not.
-bool loses_order(UOp before, UOp after) {
-  if (!before.is(Op::STORE) || before.num_src() < 2 || !stored_by(before)) return false;
-  std::vector<StoredElements> earlier = stores_in(before);
+bool loses_store_order(UOp before, UOp after) {
+  if (!before.is(Op::STORE) || before.num_src() < 2 || !stored_elements_of(before)) return false;
+  std::vector<StoredElements> earlier = stored_elements_in(before);
   std::erase_if(earlier, [&](const StoredElements& s) { return s.store == before; });
-  for (const StoredElements& s : stores_in(after)) {
+  for (const StoredElements& s : stored_elements_in(after)) {
     if (in_backward_slice_with_self(before, s.store)) continue;
     for (const StoredElements& e : earlier)
       if (e.overlaps(s) && !in_backward_slice_with_self(s.store, e.store)) return true;
@@ -89,7 +89,7 @@ bool loses_order(UOp before, UOp after) {
 }  // namespace
 
 bool has_unordered_stores(UOp root) {
-  const std::vector<StoredElements> stores = stores_in(root);
+  const std::vector<StoredElements> stores = stored_elements_in(root);
   for (size_t i = 0; i < stores.size(); i++)
     for (size_t k = 0; k < i; k++) {
       const StoredElements &a = stores[k], &b = stores[i];  // `b` is later in toposort order: `a` cannot depend on it
@@ -98,12 +98,12 @@ bool has_unordered_stores(UOp root) {
   return false;
 }
 
-void check_store_order(std::span<RewriteProof* const> proofs, std::span<const Application> list, UOp input,
+void check_store_order(std::span<RewriteProof* const> proofs, std::span<const AppliedRewrite> list, UOp input,
                        UOp result) {
   if (proofs.empty() || !input || !result || !has_unordered_stores(result) || has_unordered_stores(input)) return;
   auto guilty = std::ranges::find_if(proofs, [&](const RewriteProof* r) {
-    const Application& a = list[r->application_index];
-    return a.after && loses_order(a.before, a.after);
+    const AppliedRewrite& a = list[r->application_index];
+    return a.after && loses_store_order(a.before, a.after);
   });
   RewriteProof& r = guilty == proofs.end() ? *proofs.back() : **guilty;
   if (r.kind != RewriteProof::Kind::Proven && r.kind != RewriteProof::Kind::Sampled) return;
@@ -131,12 +131,12 @@ int64_t loop_size(UOp loop) {
 }
 
 // The index of a store as a sum of loops times factors, without its constant.
-struct Linear {
+struct LinearIndex {
   std::map<uint32_t, std::pair<UOp, int64_t>> terms = {};
   bool is_linear = true;
 };
 
-void add_terms(UOp u, int64_t factor, Linear& out) {
+void add_terms(UOp u, int64_t factor, LinearIndex& out) {
   std::vector<std::pair<UOp, int64_t>> stack{{u, factor}};
   while (!stack.empty() && out.is_linear) {
     auto [x, by] = stack.back();
@@ -160,7 +160,7 @@ void add_terms(UOp u, int64_t factor, Linear& out) {
 // Returns true if different values of the parallel loops always give different elements: each factor is larger than the
 // largest sum of the terms with smaller factors. Serial loops may repeat an index. `width` is the number of elements
 // that a store writes at an index.
-bool are_apart(const Linear& index, int64_t width) {
+bool are_indices_disjoint(const LinearIndex& index, int64_t width) {
   std::vector<std::tuple<int64_t, int64_t, bool>> all;
   for (auto& [id, term] : index.terms) {
     const int64_t size = loop_size(term.first), factor = std::abs(term.second);
@@ -179,11 +179,11 @@ bool are_apart(const Linear& index, int64_t width) {
 }
 
 // `memory` is empty if the store is not to global memory.
-struct StoredPlace {
+struct StoreTarget {
   UOp memory, index;
 };
-StoredPlace stored_place(UOp store) {
-  StoredPlace out;
+StoreTarget store_target_of(UOp store) {
+  StoreTarget out;
   UOp u = store.src(0);
   while (u.num_src() && !u.in(ops::Defines)) {
     if (u.is(Op::INDEX) && u.num_src() > 1 && !out.index) out.index = u.src(1);
@@ -197,7 +197,7 @@ bool depends_on(UOp u, UOp loop) { return in_backward_slice_with_self(u, loop); 
 
 // Enumerates the values of all loops in `index`, also of serial loops. Returns true if different values give different
 // indices.
-bool are_apart_by_trying(UOp index) {
+bool are_indices_disjoint_by_enumeration(UOp index) {
   UOp at = index;
   while (at.is(Op::WHERE) && at.src(2).is_const() && at.src(2).is_invalid()) at = at.src(1);
   if (std::ranges::any_of(toposort(at), [](UOp u) { return is_parallel(u) && u.is(Op::DEFINE_VAR); })) return false;
@@ -232,7 +232,7 @@ UOp find_store_race(UOp root) {
   if (parallel.empty()) return {};
   for (UOp store : all) {
     if (!store.is(Op::STORE) || store.num_src() < 2) continue;
-    const StoredPlace place = stored_place(store);
+    const StoreTarget place = store_target_of(store);
     if (!place.memory || !place.index) continue;
     std::vector<UOp> own;
     bool is_missing = false;
@@ -247,9 +247,10 @@ UOp find_store_race(UOp root) {
     const int64_t width = std::max<int64_t>(store.src(1).dtype().count(), store.src(0).dtype().base().count());
     bool is_apart = index.dtype().count() == 1;
     if (index.is(Op::VECTORIZE) || index.is(Op::VCONST)) continue;  // skip: the stage before vectorizing was checked
-    Linear linear;
+    LinearIndex linear;
     add_terms(index, 1, linear);
-    is_apart = is_apart && ((linear.is_linear && are_apart(linear, width)) || are_apart_by_trying(index));
+    is_apart = is_apart && ((linear.is_linear && are_indices_disjoint(linear, width)) ||
+                            are_indices_disjoint_by_enumeration(index));
     if (!is_apart) return store;
   }
   return {};

@@ -12,43 +12,43 @@
 namespace tgc {
 namespace {
 
-std::string text_of(JsonScanner& in) {
+std::string read_text(JsonScanner& in) {
   return in.peek_type() == JsonScanner::Type::String ? in.string() : std::string(in.skip_any());
 }
 
 // Reports print a name, id or target within a line; a text with a line break could look like lines of the report.
-std::string name_in(JsonScanner& in) {
+std::string read_one_line_name(JsonScanner& in) {
   const size_t at = in.position();
   std::string out = in.string();
   if (!is_one_line(out))
-    in.throw_error(at, "'" + visible(out) + "' has a line break or a control character", "a name of one line");
+    in.throw_error(at, "'" + visible_text(out) + "' has a line break or a control character", "a name of one line");
   return out;
 }
 
 std::optional<std::string> text_or_null(JsonScanner& in) {
   if (in.read_null()) return std::nullopt;
-  return text_of(in);
+  return read_text(in);
 }
 
-std::vector<std::string> texts(JsonScanner& in) {
+std::vector<std::string> read_texts(JsonScanner& in) {
   std::vector<std::string> out;
-  if (!in.read_null()) in.array([&] { out.push_back(text_of(in)); });
+  if (!in.read_null()) in.array([&] { out.push_back(read_text(in)); });
   return out;
 }
 
-std::vector<std::string> strings(JsonScanner& in) {
+std::vector<std::string> read_strings(JsonScanner& in) {
   std::vector<std::string> out;
   in.array([&] { out.push_back(in.string()); });
   return out;
 }
 
-std::vector<int64_t> integers(JsonScanner& in) {
+std::vector<int64_t> read_integers(JsonScanner& in) {
   std::vector<int64_t> out;
   if (!in.read_null()) in.array([&] { out.push_back(in.read_int64()); });
   return out;
 }
 
-std::map<std::string, int64_t> variables(JsonScanner& in) {
+std::map<std::string, int64_t> read_variables(JsonScanner& in) {
   std::map<std::string, int64_t> out;
   if (!in.read_null())
     in.object([&](std::string_view name) {
@@ -58,63 +58,63 @@ std::map<std::string, int64_t> variables(JsonScanner& in) {
   return out;
 }
 
-GoldenProgram program_of(JsonScanner& in) {
+GoldenProgram read_program(JsonScanner& in) {
   GoldenProgram p;
   in.object([&](std::string_view key) {
-    if (key == "name") p.name = name_in(in);
-    else if (key == "function_name") p.function_name = name_in(in);
-    else if (key == "applied_opts") p.applied_opts = text_of(in);
-    else if (key == "ops") p.ops = text_of(in);
-    else if (key == "lds") p.lds = text_of(in);
-    else if (key == "mem") p.mem = text_of(in);
-    else if (key == "global_size") p.global_size = texts(in);
+    if (key == "name") p.name = read_one_line_name(in);
+    else if (key == "function_name") p.function_name = read_one_line_name(in);
+    else if (key == "applied_opts") p.applied_opts = read_text(in);
+    else if (key == "ops") p.ops = read_text(in);
+    else if (key == "lds") p.lds = read_text(in);
+    else if (key == "mem") p.mem = read_text(in);
+    else if (key == "global_size") p.global_size = read_texts(in);
     else if (key == "local_size")
-      p.has_local_size = in.peek_type() != JsonScanner::Type::Null, p.local_size = texts(in);
-    else if (key == "vars") p.vars = texts(in);
-    else if (key == "globals") p.globals = integers(in);
-    else if (key == "outs") p.outs = integers(in);
-    else if (key == "ins") p.ins = integers(in);
+      p.has_local_size = in.peek_type() != JsonScanner::Type::Null, p.local_size = read_texts(in);
+    else if (key == "vars") p.vars = read_texts(in);
+    else if (key == "globals") p.globals = read_integers(in);
+    else if (key == "outs") p.outs = read_integers(in);
+    else if (key == "ins") p.ins = read_integers(in);
     else in.skip_any();
   });
   return p;
 }
 
-double seconds(JsonScanner& in) { return std::strtod(std::string(in.number()).c_str(), nullptr); }
+double read_seconds(JsonScanner& in) { return std::strtod(std::string(in.number()).c_str(), nullptr); }
 
-GoldenStage stage_of(JsonScanner& in) {
+GoldenStage read_stage(JsonScanner& in) {
   GoldenStage s;
   size_t at = in.position();
   in.object([&](std::string_view key) {
-    if (key == "name") s.name = name_in(in);
+    if (key == "name") s.name = read_one_line_name(in);
     else if (key == "same") s.is_unchanged = in.read_boolean();
     else if (key == "ir") s.ir = in.read_string_or_null();
     else if (key == "letters") s.pyrender = in.read_string_or_null();
     else if (key == "full") s.full_text = in.read_string_or_null();
-    else if (key == "at") s.call_places = strings(in);
-    else if (key == "function") s.function = name_in(in);
-    else if (key == "seconds") s.stage_seconds = seconds(in);
+    else if (key == "at") s.call_places = read_strings(in);
+    else if (key == "function") s.function = read_one_line_name(in);
+    else if (key == "seconds") s.stage_seconds = read_seconds(in);
     else in.skip_any();
   });
   if (s.name.empty()) in.throw_error(at, "a stage without a name", R"("name")");
   return s;
 }
 
-GoldenBuffer buffer_of(JsonScanner& in) {
+GoldenBuffer read_buffer(JsonScanner& in) {
   GoldenBuffer b;
   in.object([&](std::string_view key) {
     if (key == "base") b.base = in.read_int64();
     else if (key == "offset") b.offset = in.read_int64();
     else if (key == "size") b.size = in.read_int64();
     else if (key == "dtype") b.dtype = in.string();
-    else if (key == "multi") in.array([&] { b.device_buffers.push_back(buffer_of(in)); });
+    else if (key == "multi") in.array([&] { b.device_buffers.push_back(read_buffer(in)); });
     else in.skip_any();
   });
   return b;
 }
 
-GoldenMetadata metadata_of(JsonScanner& in) {
+GoldenMetadata read_metadata(JsonScanner& in) {
   GoldenMetadata m;
-  if (in.peek_type() != JsonScanner::Type::Object) return m.name = text_of(in), m;
+  if (in.peek_type() != JsonScanner::Type::Object) return m.name = read_text(in), m;
   in.object([&](std::string_view key) {
     if (key == "name") m.name = in.string();
     else if (key == "caller") m.call_place = in.string();
@@ -126,20 +126,20 @@ GoldenMetadata metadata_of(JsonScanner& in) {
   return m;
 }
 
-std::vector<GoldenMetadata> metadata_list(JsonScanner& in) {
+std::vector<GoldenMetadata> read_metadata_list(JsonScanner& in) {
   std::vector<GoldenMetadata> out;
-  if (!in.read_null()) in.array([&] { out.push_back(metadata_of(in)); });
+  if (!in.read_null()) in.array([&] { out.push_back(read_metadata(in)); });
   return out;
 }
 
-GoldenStoredValue stored_of(JsonScanner& in) {
+GoldenStoredValue read_stored_value(JsonScanner& in) {
   GoldenStoredValue s;
   in.object([&](std::string_view key) {
     if (key == "node") s.node = in.string();
     else if (key == "added_for") s.added_for_op = in.string();
     else if (key == "buffers") s.num_buffers = in.read_int64();
     else if (key == "reduces") s.has_buffer_reduction = in.read_boolean();
-    else if (key == "made_by") s.made_by = metadata_list(in);
+    else if (key == "made_by") s.made_by = read_metadata_list(in);
     else if (key == "reasons")
       in.array([&] {
         auto& reason = s.reasons.emplace_back();
@@ -155,22 +155,22 @@ GoldenStoredValue stored_of(JsonScanner& in) {
   return s;
 }
 
-GoldenKernel kernel_of(JsonScanner& in) {
+GoldenKernel read_kernel(JsonScanner& in) {
   GoldenKernel k;
   in.object([&](std::string_view key) {
     if (key == "ast") k.ast = in.read_string_or_null().value_or("");
-    else if (key == "id") k.id = name_in(in);
-    else if (key == "bufs") in.array([&] { k.buffer_args.push_back(buffer_of(in)); });
-    else if (key == "fixedvars") k.fixed_variables = variables(in);
-    else if (key == "metadata") k.metadata = metadata_list(in);
-    else if (key == "stored") k.stored_reasons = stored_of(in);
+    else if (key == "id") k.id = read_one_line_name(in);
+    else if (key == "bufs") in.array([&] { k.buffer_args.push_back(read_buffer(in)); });
+    else if (key == "fixedvars") k.fixed_variables = read_variables(in);
+    else if (key == "metadata") k.metadata = read_metadata_list(in);
+    else if (key == "stored") k.stored_reasons = read_stored_value(in);
     else in.skip_any();
   });
   return k;
 }
 
 // Reads {"uop/symbolic.py:102": [matches, attempts, seconds of the matches, seconds of the attempts]}.
-std::vector<GoldenRule> rules_of(JsonScanner& in) {
+std::vector<GoldenRule> read_rules(JsonScanner& in) {
   std::vector<GoldenRule> out;
   in.object([&](std::string_view place) {
     GoldenRule& rule = out.emplace_back();
@@ -180,8 +180,8 @@ std::vector<GoldenRule> rules_of(JsonScanner& in) {
       switch (n++) {
         case 0: rule.num_matches = in.read_int64(); break;
         case 1: rule.num_attempts = in.read_int64(); break;
-        case 2: rule.match_seconds = seconds(in); break;
-        case 3: rule.attempt_seconds = seconds(in); break;
+        case 2: rule.match_seconds = read_seconds(in); break;
+        case 3: rule.attempt_seconds = read_seconds(in); break;
         default: in.skip_any();
       }
     });
@@ -189,33 +189,33 @@ std::vector<GoldenRule> rules_of(JsonScanner& in) {
   return out;
 }
 
-GoldenRecord record_of(JsonScanner& in) {
+GoldenRecord read_record(JsonScanner& in) {
   GoldenRecord r;
   bool has_id = false, has_ast = false;
   in.object([&](std::string_view key) {
-    if (key == "id") r.id = name_in(in), has_id = true;
+    if (key == "id") r.id = read_one_line_name(in), has_id = true;
     else if (key == "ast") r.ast = in.string(), has_ast = true;
     else if (key == "ast_full") r.ast_full = in.read_string_or_null();
-    else if (key == "target") r.target = name_in(in);
-    else if (key == "device") r.device = text_of(in);
+    else if (key == "target") r.target = read_one_line_name(in);
+    else if (key == "device") r.device = read_text(in);
     else if (key == "nodes") r.num_nodes = in.read_int64();
-    else if (key == "stages") in.array([&] { r.stages.push_back(stage_of(in)); });
+    else if (key == "stages") in.array([&] { r.stages.push_back(read_stage(in)); });
     else if (key == "linear") r.linear = text_or_null(in);
     else if (key == "source") r.source = text_or_null(in);
     else if (key == "source_error") r.source_error = text_or_null(in);
     else if (key == "error") r.error = text_or_null(in);
-    else if (key == "error_stage") r.error_stage = name_in(in);
+    else if (key == "error_stage") r.error_stage = read_one_line_name(in);
     else if (key == "program") {
-      if (!in.read_null()) r.program = program_of(in);
+      if (!in.read_null()) r.program = read_program(in);
     } else if (key == "kernels") {
-      if (!in.read_null()) in.array([&] { r.kernels.push_back(kernel_of(in)); });
-    } else if (key == "var_vals") r.var_vals = variables(in);
+      if (!in.read_null()) in.array([&] { r.kernels.push_back(read_kernel(in)); });
+    } else if (key == "var_vals") r.var_vals = read_variables(in);
     else if (key == "runtime") r.is_of_runtime = in.read_boolean();
     else if (key == "rewrites") r.rewrites_json = in.skip_any();
     else if (key == "made_by") r.made_by = in.skip_any();
-    else if (key == "rules") r.rule_times = rules_of(in);
-    else if (key == "seconds") r.record_seconds = seconds(in);
-    else if (key == "metadata") r.metadata = metadata_list(in);
+    else if (key == "rules") r.rule_times = read_rules(in);
+    else if (key == "seconds") r.record_seconds = read_seconds(in);
+    else if (key == "metadata") r.metadata = read_metadata_list(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
@@ -229,19 +229,19 @@ GoldenRecord record_of(JsonScanner& in) {
   return r;
 }
 
-GoldenHeader header_of(JsonScanner& in) {
+GoldenHeader read_golden_header(JsonScanner& in) {
   GoldenHeader h;
   std::string format, version, commit;
   in.object([&](std::string_view key) {
-    if (key == "format") format = text_of(in);
-    else if (key == "version") version = text_of(in);
-    else if (key == "level") h.level = name_in(in);
-    else if (key == "producer") h.producer = name_in(in);
-    else if (key == "commit") commit = in.read_null() ? "" : name_in(in);
+    if (key == "format") format = read_text(in);
+    else if (key == "version") version = read_text(in);
+    else if (key == "level") h.level = read_one_line_name(in);
+    else if (key == "producer") h.producer = read_one_line_name(in);
+    else if (key == "commit") commit = in.read_null() ? "" : read_one_line_name(in);
     else if (key == "settings")
       in.object([&](std::string_view name) {
         std::string setting(name);
-        h.settings[setting] = text_of(in);
+        h.settings[setting] = read_text(in);
       });
     else in.skip_any();
   });
@@ -282,7 +282,7 @@ std::string program_text(const GoldenProgram& p) {
 std::vector<GoldenMetadata> read_methods(std::string_view json) {
   if (json.empty()) return {};
   JsonScanner in(json, "made_by");
-  return metadata_list(in);
+  return read_metadata_list(in);
 }
 
 std::string methods_text(const std::vector<GoldenMetadata>& metadata) {
@@ -326,7 +326,7 @@ namespace {
 
 // Removes `"key": "text"`, and the blanks and commas before it, from the beginning of `text`. Returns nullopt if `text`
 // begins otherwise, or if the quoted text has an escape.
-std::optional<std::string_view> take_member(std::string_view& text, std::string_view key) {
+std::optional<std::string_view> remove_member(std::string_view& text, std::string_view key) {
   std::string_view rest = text;
   for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
                                 std::string_view("\"")}) {
@@ -343,8 +343,8 @@ std::optional<std::string_view> take_member(std::string_view& text, std::string_
 // Returns "ID@TARGET" if the line begins with the id, as the exporter writes it; else "".
 std::string key_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
-  auto id = take_member(line, "id");
-  return id ? std::string(*id) + "@" + std::string(take_member(line, "target").value_or("")) : "";
+  auto id = remove_member(line, "id");
+  return id ? std::string(*id) + "@" + std::string(remove_member(line, "target").value_or("")) : "";
 }
 
 }  // namespace
@@ -358,7 +358,7 @@ std::string target_label(std::string_view target) {
   const auto commas = std::ranges::count(target, ',');
   if (features == target.npos || target.find(':') == target.npos || commas < 3) return std::string(target);
   const char* what = target.starts_with("CL:") ? "extension" : "feature";
-  return std::string(target.substr(0, features)) + ", " + counted(size_t(commas) + 1, what);
+  return std::string(target.substr(0, features)) + ", " + count_text(size_t(commas) + 1, what);
 }
 
 std::string record_label(std::string_view id, std::string_view target) {
@@ -404,7 +404,7 @@ bool may_name_record(std::string_view wanted, const GoldenLine& line) {
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file) {
   return catch_failures([&] {
     JsonScanner in(line.text, file, line.line);
-    GoldenRecord r = record_of(in);
+    GoldenRecord r = read_record(in);
     r.line = line.line;
     r.id = line.make_distinct_id(std::move(r.id));
     return r;
@@ -414,7 +414,7 @@ Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_vie
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file) {
   return catch_failures([&] {
     JsonScanner in(line.text, file, line.line);
-    return header_of(in);
+    return read_golden_header(in);
   });
 }
 

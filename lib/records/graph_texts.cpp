@@ -57,9 +57,9 @@ size_t end_of_progress(std::string_view line) {
   return 0;
 }
 
-class Finder {
+class GraphTextFinder {
  public:
-  explicit Finder(std::string_view text) : text_(text) {
+  explicit GraphTextFinder(std::string_view text) : text_(text) {
     for (size_t at = 0; at < text.size(); at = lines_.back().end + 1) {
       const size_t end = std::min(text.find('\n', at), text.size());
       lines_.push_back({at + end_of_progress(text.substr(at, end - at)), end});
@@ -67,11 +67,11 @@ class Finder {
   }
 
   FoundGraphTexts find() {
-    const bool has_fences = std::ranges::any_of(lines_, [&](const Line& line) { return is_fence(shown(line)); });
-    if (has_fences) in_fences();
-    else in_lines(0, lines_.size());
+    const bool has_fences = std::ranges::any_of(lines_, [&](const Line& line) { return is_fence(text_of_line(line)); });
+    if (has_fences) find_in_fences();
+    else find_in_lines(0, lines_.size());
     auto& graph_texts = out_.graph_texts;
-    const bool is_all_python = graph_texts.size() == 1 && graph_texts[0].kind == InputKind::Pyrender && all_python_;
+    const bool is_all_python = graph_texts.size() == 1 && graph_texts[0].kind == InputKind::Pyrender && is_all_python_;
     if (!has_fences && graph_texts.size() == 1 && (!out_.has_other_lines || is_all_python)) graph_texts.clear();
     return std::move(out_);
   }
@@ -80,21 +80,21 @@ class Finder {
   struct Line {
     size_t begin, end;
   };
-  std::string_view shown(const Line& line) const { return text_.substr(line.begin, line.end - line.begin); }
-  std::string_view line(size_t i) const { return shown(lines_[i]); }
+  std::string_view text_of_line(const Line& line) const { return text_.substr(line.begin, line.end - line.begin); }
+  std::string_view line(size_t i) const { return text_of_line(lines_[i]); }
 
-  void in_fences() {
+  void find_in_fences() {
     out_.has_other_lines = true;
     for (size_t i = 0; i < lines_.size(); i++) {
       if (!is_fence(line(i))) continue;
       const size_t first = i + 1;
       for (i = first; i < lines_.size() && !is_fence(line(i));) i++;
-      if (first < i && line(first).starts_with('{')) add(InputKind::Json, first, i);
-      else in_lines(first, i);
+      if (first < i && line(first).starts_with('{')) add_text(InputKind::Json, first, i);
+      else find_in_lines(first, i);
     }
   }
 
-  void in_lines(size_t first, size_t end) {
+  void find_in_lines(size_t first, size_t end) {
     for (size_t i = first; i < end;) {
       size_t next = i;
       std::optional<InputKind> kind;
@@ -103,7 +103,7 @@ class Finder {
       else if (is_pyrender_line(line(i))) kind = InputKind::Pyrender, next = end_of_pyrender(i, end);
       else if (is_start_of_svod_tree(line(i))) kind = InputKind::Repr, next = end_of_tree(i, end);
       if (next == i) {
-        if (!is_blank_or_comment(line(i))) out_.has_other_lines = true, all_python_ &= is_python_line(line(i));
+        if (!is_blank_or_comment(line(i))) out_.has_other_lines = true, is_all_python_ &= is_python_line(line(i));
         i++;
         continue;
       }
@@ -111,13 +111,13 @@ class Finder {
       while (begin > first && line(begin - 1).starts_with('#') &&
              (out_.graph_texts.empty() || is_after_last(begin - 1)))
         begin--;
-      add(*kind, begin, next);
+      add_text(*kind, begin, next);
       i = next;
     }
   }
 
   bool is_after_last(size_t i) const { return lines_[i].begin >= out_.graph_texts.back().end; }
-  void add(InputKind kind, size_t first, size_t end) {
+  void add_text(InputKind kind, size_t first, size_t end) {
     out_.graph_texts.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }
 
@@ -180,7 +180,7 @@ class Finder {
   FoundGraphTexts out_;
   // end_of_pyrender() returns at once for lines above this one: an earlier search up to here found no end of a text
   size_t no_pyrender_before_ = 0;
-  bool all_python_ = true;
+  bool is_all_python_ = true;
 };
 
 }  // namespace
@@ -190,6 +190,6 @@ std::string GraphText::padded_text(std::string_view text) const {
   return out.append(text.substr(begin, end - begin));
 }
 
-FoundGraphTexts find_graph_texts(std::string_view text) { return Finder(text).find(); }
+FoundGraphTexts find_graph_texts(std::string_view text) { return GraphTextFinder(text).find(); }
 
 }  // namespace tgc

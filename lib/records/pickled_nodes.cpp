@@ -21,11 +21,11 @@ constexpr int kMaxDepth = 1000;
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
 
 // Members of tinygrad's enums, whose numbers begin at 1.
-using Members = std::array<std::string_view, 12>;
-constexpr Members kOptOps{"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO",
-                          "SWAP"};
-constexpr Members kAddrSpaces{"GLOBAL", "LOCAL", "REG", "ALU"};
-constexpr Members kAxisTypes[] = {
+using EnumMembers = std::array<std::string_view, 12>;
+constexpr EnumMembers kOptOps{"TC", "UPCAST", "UNROLL", "LOCAL", "THREAD", "GROUP", "GROUPTOP", "NOLOCALS", "PADTO",
+                              "SWAP"};
+constexpr EnumMembers kAddrSpaces{"GLOBAL", "LOCAL", "REG", "ALU"};
+constexpr EnumMembers kAxisTypes[] = {
     {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "OUTER", "PLACEHOLDER"},
     {"GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD", "PLACEHOLDER"},
     {"DEVICE", "GLOBAL", "WARP", "LOCAL", "LOOP", "GROUP_REDUCE", "REDUCE", "UPCAST", "UNROLL", "THREAD",
@@ -43,10 +43,10 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
 };
 
 // tinygrad's repr omits a field that has its default.
-struct Default {
+struct FieldDefault {
   std::string_view field, json;
 };
-constexpr Default kParamDefaults[] = {
+constexpr FieldDefault kParamDefaults[] = {
     {"vmin_vmax", "null"}, {"multiple_of", "null"}, {"name", "null"}, {"addrspace", R"({"value":"AddrSpace.GLOBAL"})"},
     {"axis", "null"}, {"device", "null"}, {"volatile", "false"},
 };
@@ -104,7 +104,7 @@ std::vector<PickleDialect> make_dialects() {
   }
   return out;
 }
-const std::vector<PickleDialect>& dialects() {
+const std::vector<PickleDialect>& known_dialects() {
   static const std::vector<PickleDialect> out = make_dialects();
   return out;
 }
@@ -121,34 +121,34 @@ std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
   return number >= 1 && number <= 12 ? kAxisTypes[d.axis_type_table_index][size_t(number - 1)] : std::string_view();
 }
 
-enum class ArgIs : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
+enum class ArgKind : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
 // The sources and the arg that nodes of these ops have in every version.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
   size_t fewest, most;  // fewest and most sources
-  ArgIs arg;
+  ArgKind arg;
 };
 constexpr size_t kMany = SIZE_MAX;
 const NodeForm kNodeForms[] = {
     {{"ADD", "MUL", "SHL", "SHR", "IDIV", "CDIV", "MAX", "MOD", "CMOD", "CMPLT", "CMPNE", "CMPEQ", "XOR", "OR", "AND",
-      "THREEFRY", "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD", "BIND"}, 2, 2, ArgIs::Nothing},
-    {{"WHERE", "MULACC"}, 3, 3, ArgIs::Nothing},
-    {{"EXP2", "LOG2", "SIN", "SQRT", "RECIP", "RECIPROCAL", "NEG", "TRUNC"}, 1, 1, ArgIs::Nothing},
-    {{"CAST", "BITCAST"}, 1, 1, ArgIs::Anything},
-    {{"STORE", "ASSIGN"}, 2, kMany, ArgIs::Nothing},
-    {{"END", "LOAD"}, 1, kMany, ArgIs::Nothing},
-    {{"GROUP", "AFTER", "VECTORIZE", "STACK", "BARRIER", "LINEAR", "TUPLE", "IF", "ENDIF"}, 0, kMany, ArgIs::Nothing},
-    {{"SPECIAL"}, 1, 1, ArgIs::Text},
-    {{"SOURCE", "CUSTOM", "CUSTOMI", "REWRITE_ERROR", "CUSTOM_FUNCTION"}, 0, kMany, ArgIs::Text},
-    {{"BINARY"}, 0, 0, ArgIs::Bytes},
-    {{"UNIQUE", "LUNIQUE"}, 0, 0, ArgIs::Number},
-    {{"DEFINE_GLOBAL"}, 0, 0, ArgIs::Number},
-    {{"GETTUPLE", "MSELECT"}, 1, 1, ArgIs::Number},
-    {{"GEP", "PERMUTE", "FLIP", "UNROLL", "CONTRACT", "REDUCE_AXIS"}, 1, 1, ArgIs::Tuple},
-    {{"VCONST"}, 0, kMany, ArgIs::Tuple},
-    {{"DEFINE_VAR"}, 0, 0, ArgIs::Tuple},
-    {{"WMMA"}, 3, 3, ArgIs::Tuple},
-    {{"ALLREDUCE"}, 1, kMany, ArgIs::Anything},
+      "THREEFRY", "SUB", "FDIV", "POW", "FLOORDIV", "FLOORMOD", "BIND"}, 2, 2, ArgKind::Nothing},
+    {{"WHERE", "MULACC"}, 3, 3, ArgKind::Nothing},
+    {{"EXP2", "LOG2", "SIN", "SQRT", "RECIP", "RECIPROCAL", "NEG", "TRUNC"}, 1, 1, ArgKind::Nothing},
+    {{"CAST", "BITCAST"}, 1, 1, ArgKind::Anything},
+    {{"STORE", "ASSIGN"}, 2, kMany, ArgKind::Nothing},
+    {{"END", "LOAD"}, 1, kMany, ArgKind::Nothing},
+    {{"GROUP", "AFTER", "VECTORIZE", "STACK", "BARRIER", "LINEAR", "TUPLE", "IF", "ENDIF"}, 0, kMany, ArgKind::Nothing},
+    {{"SPECIAL"}, 1, 1, ArgKind::Text},
+    {{"SOURCE", "CUSTOM", "CUSTOMI", "REWRITE_ERROR", "CUSTOM_FUNCTION"}, 0, kMany, ArgKind::Text},
+    {{"BINARY"}, 0, 0, ArgKind::Bytes},
+    {{"UNIQUE", "LUNIQUE"}, 0, 0, ArgKind::Number},
+    {{"DEFINE_GLOBAL"}, 0, 0, ArgKind::Number},
+    {{"GETTUPLE", "MSELECT"}, 1, 1, ArgKind::Number},
+    {{"GEP", "PERMUTE", "FLIP", "UNROLL", "CONTRACT", "REDUCE_AXIS"}, 1, 1, ArgKind::Tuple},
+    {{"VCONST"}, 0, kMany, ArgKind::Tuple},
+    {{"DEFINE_VAR"}, 0, 0, ArgKind::Tuple},
+    {{"WMMA"}, 3, 3, ArgKind::Tuple},
+    {{"ALLREDUCE"}, 1, kMany, ArgKind::Anything},
 };
 
 // Classes of args, and the ops that may have such args.
@@ -164,24 +164,24 @@ const ArgClass kArgClasses[] = {
     {"DType", {"CAST", "BITCAST"}}, {"PtrDType", {"CAST", "BITCAST"}},
 };
 
-bool is_of(ArgIs kind, PickleValue arg) {
+bool has_kind(ArgKind kind, PickleValue arg) {
   switch (kind) {
-    case ArgIs::Anything: return true;
-    case ArgIs::Nothing: return arg.is_none();
-    case ArgIs::Number: return arg.kind() == Pickle::Number;
-    case ArgIs::Text: return arg.kind() == Pickle::Text;
-    case ArgIs::Tuple: return arg.kind() == Pickle::Tuple;
-    case ArgIs::Bytes: return arg.kind() == Pickle::Bytes;
-    case ArgIs::Ops: return arg.class_name() == "Ops";
+    case ArgKind::Anything: return true;
+    case ArgKind::Nothing: return arg.is_none();
+    case ArgKind::Number: return arg.kind() == Pickle::Number;
+    case ArgKind::Text: return arg.kind() == Pickle::Text;
+    case ArgKind::Tuple: return arg.kind() == Pickle::Tuple;
+    case ArgKind::Bytes: return arg.kind() == Pickle::Bytes;
+    case ArgKind::Ops: return arg.class_name() == "Ops";
   }
   return false;
 }
 
 // `second` is the op of the second source, if known.
-bool fits(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
+bool fits_known_forms(std::string_view op, size_t sources, PickleValue arg, std::string_view second) {
   auto is = [&](std::initializer_list<std::string_view> ops) { return std::ranges::find(ops, op) != ops.end(); };
   for (const NodeForm& s : kNodeForms)
-    if (is(s.ops) && (sources < s.fewest || sources > s.most || !is_of(s.arg, arg))) return false;
+    if (is(s.ops) && (sources < s.fewest || sources > s.most || !has_kind(s.arg, arg))) return false;
   const std::string_view type = arg.class_name();
   for (const ArgClass& c : kArgClasses)
     if (type == c.name && !is(c.ops)) return false;
@@ -291,7 +291,7 @@ std::string PickledNodeWriter::op_name(PickleValue op) const {
 std::string PickledNodeWriter::enum_name(PickleValue v) const {
   const std::string_view name = v.class_name();
   if (name == "Ops") return "Ops." + op_name(v);
-  const Members& members = name == "AxisType" ? kAxisTypes[pickle_dialect_.axis_type_table_index]
+  const EnumMembers& members = name == "AxisType" ? kAxisTypes[pickle_dialect_.axis_type_table_index]
                            : name == "OptOps" ? kOptOps : kAddrSpaces;
   int64_t number = enum_number(v);
   if (number < 1 || size_t(number) > members.size() || members[size_t(number - 1)].empty())
@@ -385,7 +385,7 @@ std::string PickledNodeWriter::object_text(PickleValue v, int depth) {
     };
     std::string slot = field("slot");
     member("*", "[" + slot + "," + field("dtype") + "]");
-    for (const Default& d : kParamDefaults)
+    for (const FieldDefault& d : kParamDefaults)
       if (std::string json = state->find(d.field) ? field(d.field) : std::string(d.json); json != d.json)
         member(d.field, json);
   } else if (name == "Target" && state) {  // the repr of a Target is not Python: "AMD:HIP:gfx1100"
@@ -402,7 +402,8 @@ std::string PickledNodeWriter::object_text(PickleValue v, int depth) {
     auto ast = state->find("ast");
     if (!ast) fail("a Kernel has no AST");
     auto number = ast->int_value();
-    member("ast", number ? R"({"uop":)" + std::to_string(add_numbered_node(*number)) + "}" : value_text(*ast, depth + 1));
+    member("ast",
+           number ? R"({"uop":)" + std::to_string(add_numbered_node(*number)) + "}" : value_text(*ast, depth + 1));
     member("metadata", "[]");
   } else if (state && state->kind() == Pickle::Dict) {
     // leave out None fields that 0.12.0 does not have, because commits near 0.12.0 have them
@@ -425,11 +426,12 @@ const PickleDialect& find_fitting_dialect(const std::vector<PickleValue>& nodes,
     int64_t number = node.size() < kFields ? -1 : enum_number(node[kOp]);
     return number >= 0 && size_t(number) < d.ops.size() ? d.ops[size_t(number)] : std::string_view();
   };
-  for (const PickleDialect& d : dialects()) {
+  for (const PickleDialect& d : known_dialects()) {
     bool is_fitting = std::ranges::all_of(nodes, [&](PickleValue v) {
       std::string_view op = name(d, v);
       bool has_object = !op.empty() && v[kSources].size() > 1 && v[kSources][1].class_name() == "UOp";
-      return !op.empty() && fits(op, v[kSources].size(), v[kArg], has_object ? name(d, v[kSources][1]) : "");
+      return !op.empty() &&
+             fits_known_forms(op, v[kSources].size(), v[kArg], has_object ? name(d, v[kSources][1]) : "");
     });
     if (kernel) is_fitting = is_fitting && (name(d, *kernel) == "SINK" || name(d, *kernel) == "PROGRAM");
     if (is_fitting) fitting.push_back(&d);

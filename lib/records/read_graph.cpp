@@ -22,7 +22,7 @@ constexpr std::string_view kKinds[] = {
 #undef X
 };
 
-std::string_view below_comments(std::string_view text) {
+std::string_view skip_comments(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   size_t at = text.find_first_not_of(kBlanks);
   while (at != text.npos && text[at] == '#') at = text.find_first_not_of(kBlanks, text.find('\n', at));
@@ -36,7 +36,7 @@ std::string_view name_of(InputKind k) { return kKinds[int(k)]; }
 InputKind detect_input_kind(std::string_view head) {
   // 8 is the protobuf tag of ir_version, the first field of an ONNX file
   if (!head.empty() && head[0] == '\x08' && head.find('\n') != 0) return InputKind::Onnx;
-  head = below_comments(head);
+  head = skip_comments(head);
   if (head.starts_with('{') && is_start_of_repro(head)) return InputKind::Repro;
   if (head.starts_with('{'))
     return head.substr(0, head.find('\n')).find("\"tgc-golden\"") != head.npos ? InputKind::Golden : InputKind::Json;
@@ -69,7 +69,7 @@ namespace {
 
 // True for the repr of a UOp as Svod, a port of tinygrad, prints it.
 bool is_svod_tree(InputKind kind, std::string_view text) {
-  return kind == InputKind::Repr && is_start_of_svod_tree(below_comments(text));
+  return kind == InputKind::Repr && is_start_of_svod_tree(skip_comments(text));
 }
 
 // Returns the producer to assume for a text without a header; empty for 0.12.0.
@@ -82,17 +82,17 @@ std::string producer_of_text(InputKind kind, std::string_view text, const GraphR
 }
 
 // True if the text begins like a Python program, which a user may pass in place of its recording.
-bool is_program(std::string_view text) {
-  text = below_comments(text);
+bool is_python_program(std::string_view text) {
+  text = skip_comments(text);
   return text.starts_with("import ") || text.starts_with("from ") || text.starts_with("\"\"\"");
 }
 
-std::string nodes_of(Release release) { return "nodes of " + producer_name(release); }
+std::string release_nodes_text(Release release) { return "nodes of " + producer_name(release); }
 
-Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
-                           GraphReadReport& report) {
-  Places* places = &report.places;
-  if (kind == InputKind::Pyrender && is_program(text))
+Result<GraphFile> read_by_kind(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
+                               GraphReadReport& report) {
+  NodePlaces* places = &report.places;
+  if (kind == InputKind::Pyrender && is_python_program(text))
     return Diag{.message = "is a Python program, not a graph or a recording",
                 .file = std::string(file),
                 .expected = "what `python -m tgc.export --rewrites -o PROGRAM.jsonl.gz -- PROGRAM` records of it"};
@@ -103,8 +103,8 @@ Result<GraphFile> read_any(Graph& graph, InputKind kind, std::string_view text, 
   // with accepts_malformed_graphs, one Graph may get graphs of different releases, as for comparisons
   const Release release = release_of(kind == InputKind::Json ? read_graph_info(kind, text).producer : info.producer);
   if (graph.size() > 0 && graph.release() != release && !report.accepts_malformed_graphs)
-    return Diag{.message = nodes_of(release), .file = std::string(file),
-                .expected = nodes_of(graph.release()) + ", as in the graph so far"};
+    return Diag{.message = release_nodes_text(release), .file = std::string(file),
+                .expected = release_nodes_text(graph.release()) + ", as in the graph so far"};
   graph.set_release(release);
   auto of_root = [&](Result<UOp> root) -> Result<GraphFile> {
     if (!root) return root.diag();
@@ -142,7 +142,7 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
                              GraphReadReport* report) {
   GraphReadReport own;
   if (!report) report = &own;
-  auto read = read_any(graph, kind, text, file, *report);
+  auto read = read_by_kind(graph, kind, text, file, *report);
   if (!read || report->accepts_malformed_graphs) return read;
   auto malformed = first_malformed_below(read->root);
   if (!malformed) malformed = first_malformed_node(read->list);
@@ -155,7 +155,7 @@ namespace {
 
 // Returns the last node made at each place. Leaves out places where no node was made: their nodes were made before, and
 // are not known.
-std::vector<NodePosition> nodes_of_places(const Graph& graph, const Places& places) {
+std::vector<NodePosition> nodes_of_places(const Graph& graph, const NodePlaces& places) {
   std::vector<NodePosition> out;
   for (size_t i = 0; i < places.size(); i++) {
     const size_t end = i + 1 < places.size() ? places[i + 1].first_id : graph.size();

@@ -40,7 +40,7 @@ struct GraphReadReport {
   bool accepts_malformed_graphs = false;
   std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
-  Places places;
+  NodePlaces places;
   std::shared_ptr<const Repro> repro;  // a repro bundle without its graph
 };
 

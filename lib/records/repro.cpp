@@ -129,7 +129,7 @@ bool is_start_of_repro(std::string_view head) {
   return head.substr(0, head.find('\n')).find("\"tgc-repro\"") != head.npos;
 }
 
-Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places,
+Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places,
                                   Repro& repro) {
   return catch_failures([&] {
     JsonScanner in(text, file);

@@ -39,7 +39,7 @@ std::string repro_to_json(const Repro& repro, std::string_view graph);
 bool is_start_of_repro(std::string_view head);
 
 // Parses a bundle. Returns its graph, and stores the rest in `repro`. Errors have line and column.
-Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, Places* places,
+Result<GraphFile> repro_from_json(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places,
                                   Repro& repro);
 
 }  // namespace tgc

@@ -35,10 +35,10 @@ bool contains(const List& list, std::string_view name) {
 }
 
 // A graph rewrite of the trace.
-struct Rewrite {
+struct TracedRewrite {
   std::string name, place;  // `place` of the call: "codegen/__init__.py:344"
   int64_t sink = 0, depth = 0;
-  bool bottom_up = false;
+  bool is_bottom_up = false;
   PickleValue matches;
 };
 
@@ -65,33 +65,33 @@ std::string one_line(std::string_view text) {
 }
 std::string name_in(PickleValue v) { return one_line(v.text()); }
 
-Rewrite rewrite_of(PickleValue v) {
-  Rewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
+TracedRewrite rewrite_of(PickleValue v) {
+  TracedRewrite out{.place = place_of_pair(field(v, "loc")), .matches = field(v, "matches")};
   out.name = name_in(field(v, "name"));
   auto sink = field(v, "sink").int_value(), depth = field(v, "depth").int_value();
   if (!sink || !depth) refuse("a rewrite without a graph");
-  out.sink = *sink, out.depth = *depth, out.bottom_up = field(v, "bottom_up").is_true();
+  out.sink = *sink, out.depth = *depth, out.is_bottom_up = field(v, "bottom_up").is_true();
   return out;
 }
 
-// An outermost, named graph rewrite of a group (of one kernel or schedule). `ran` has it and the graph rewrites nested
-// in it that belong to no earlier stage.
-struct Stage {
-  const Rewrite* rewrite = nullptr;
-  std::vector<const Rewrite*> ran;
+// An outermost, named graph rewrite of a group (of one kernel or schedule). `rewrites` has it and the graph rewrites
+// nested in it that belong to no earlier stage.
+struct TracedStage {
+  const TracedRewrite* rewrite = nullptr;
+  std::vector<const TracedRewrite*> rewrites;
 };
 
 // Returns the stages in the order in which they ended.
-std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
-  std::vector<Stage> out;
+std::vector<TracedStage> stages_of(const std::vector<TracedRewrite>& group) {
+  std::vector<TracedStage> out;
   struct Running {
-    const Rewrite* rewrite;
+    const TracedRewrite* rewrite;
     bool is_stage;
     size_t first;  // index of this rewrite in `pending`; those inside it follow
   };
   constexpr size_t kMaxNesting = 1000;
   std::vector<Running> running;  // outermost first
-  std::vector<const Rewrite*> pending;
+  std::vector<const TracedRewrite*> pending;
   auto end = [&] {
     Running r = running.back();
     running.pop_back();
@@ -100,7 +100,7 @@ std::vector<Stage> stages_of(const std::vector<Rewrite>& group) {
     out.push_back({r.rewrite, {first, pending.end()}});
     pending.erase(first, pending.end());
   };
-  for (const Rewrite& r : group) {
+  for (const TracedRewrite& r : group) {
     if (r.depth < group[0].depth) break;  // a rewrite of the group's caller
     while (!running.empty() && running.back().rewrite->depth >= r.depth) end();
     if (running.size() >= kMaxNesting) refuse("the rewrites nest too deep");
@@ -188,8 +188,8 @@ class GroupRecord {
   }
 
   // Returns the record's JSON; "" if the group has no stage.
-  std::string make(PickleValue key, const std::vector<Rewrite>& group, const std::string& id) {
-    std::vector<Stage> stages = stages_of(group);
+  std::string make_record(PickleValue key, const std::vector<TracedRewrite>& group, const std::string& id) {
+    std::vector<TracedStage> stages = stages_of(group);
     if (stages.empty()) return "";
     PickleValue ret = field(key, "ret");
     bool is_kernel = !ret.is_none();
@@ -202,7 +202,7 @@ class GroupRecord {
       else json.member("what", field(key, "display_name").text()).member("device", "");
       json.member("nodes", toposort(ast).size()).member("ast", graph_to_json(ast, info_));
       json.key("stages").array([&] {
-        for (const Stage& s : stages) {
+        for (const TracedStage& s : stages) {
           UOp result = result_of(*s.rewrite);
           json.object([&] {
             json.member("name", s.rewrite->name).key("at").array([&] { json.value(s.rewrite->place); });
@@ -219,33 +219,33 @@ class GroupRecord {
   }
 
  private:
-  UOp line(size_t number) {
-    while (reader_.size() <= number) reader_.add(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
+  UOp node_on_line(size_t number) {
+    while (reader_.size() <= number) reader_.read_line(nodes_.lines()[reader_.size()], uint32_t(reader_.size() + 1));
     return reader_.node_of_line(number);
   }
-  UOp node(int64_t number) { return line(nodes_.add_numbered_node(number)); }
-  UOp object(PickleValue v) { return line(nodes_.add_node(v)); }
+  UOp node(int64_t number) { return node_on_line(nodes_.add_numbered_node(number)); }
+  UOp object_node(PickleValue v) { return node_on_line(nodes_.add_node(v)); }
 
-  UOp result_of(const Rewrite& r) {
+  UOp result_of(const TracedRewrite& r) {
     std::unordered_map<UOp, UOp> became;
     for (size_t n = 0; n < r.matches.size(); n++)
-      if (auto [before, after] = match(r.matches[n]); before && after) became[node(*before)] = node(*after);
-    UOp out = apply_rewrites(node(r.sink), became, r.bottom_up);
+      if (auto [before, after] = matched_nodes(r.matches[n]); before && after) became[node(*before)] = node(*after);
+    UOp out = apply_rewrites(node(r.sink), became, r.is_bottom_up);
     if (!out) refuse("the rewrites of '" + r.name + "' nest too deep");
     return out;
   }
-  static std::pair<std::optional<int64_t>, std::optional<int64_t>> match(PickleValue v) {
+  static std::pair<std::optional<int64_t>, std::optional<int64_t>> matched_nodes(PickleValue v) {
     if (v.size() < 3) refuse("a match without nodes");
     return {v[0].int_value(), v[1].int_value()};
   }
 
-  void write_matches(JsonWriter& json, const std::vector<Stage>& stages) {
+  void write_matches(JsonWriter& json, const std::vector<TracedStage>& stages) {
     JsonNodeWriter writer(graph_);
     std::string lines, list;
     for (size_t stage = 0; stage < stages.size(); stage++)
-      for (const Rewrite* r : stages[stage].ran)
+      for (const TracedRewrite* r : stages[stage].rewrites)
         for (size_t n = 0; n < r->matches.size(); n++) {
-          auto [before, after] = match(r->matches[n]);
+          auto [before, after] = matched_nodes(r->matches[n]);
           if (!before || !after) continue;
           std::string place;
           append_json_string(place, place_of_pair(r->matches[n][2]));
@@ -263,14 +263,14 @@ class GroupRecord {
     json.key("rewrites").raw_json(R"({"nodes":[)" + separated + R"(],"list":[)" + list + "]}");
   }
 
-  void write_program(JsonWriter& json, PickleValue ret, const std::vector<Rewrite>& group) {
+  void write_program(JsonWriter& json, PickleValue ret, const std::vector<TracedRewrite>& group) {
     std::string source, name;
     std::vector<UOp> list;
     Arg info, kernel;
     if (ret.class_name() == "ProgramSpec") {
       source = field(ret, "src").text(), name = name_in(field(ret, "name"));
       if (auto uops = ret.find("uops"))
-        for (size_t n = 0; n < uops->size(); n++) list.push_back(object((*uops)[n]));
+        for (size_t n = 0; n < uops->size(); n++) list.push_back(object_node((*uops)[n]));
       if (!list.empty()) kernel = list.back().arg();
     } else if (UOp program = last_program(group)) {
       info = program.arg();
@@ -307,7 +307,7 @@ class GroupRecord {
   }
 
   // Returns the last PROGRAM with source that a graph rewrite of the group began with or made.
-  UOp last_program(const std::vector<Rewrite>& group) {
+  UOp last_program(const std::vector<TracedRewrite>& group) {
     auto has_source = [](UOp u) {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });
     };
@@ -349,43 +349,44 @@ struct RewriteTrace::State {
   const PickleDialect* dialect = nullptr;
   size_t group = 0;
   bool has_header = false, has_record = false;
-  std::set<uint32_t> listed = {};  // ids of the lists of graph rewrites of earlier groups
-  std::map<std::string, int> uses = {};
-  std::optional<Diag> problem = {};
+  std::set<uint32_t> seen_list_ids = {};  // ids of the lists of graph rewrites of earlier groups
+  std::map<std::string, int> num_uses_by_id = {};
+  std::optional<Diag> last_problem = {};
   PickleBudget budget = {};
   static constexpr size_t kMatchBytes = 8;
 
-  PickleValue part(std::string_view name) const { return field(pickle.root(), name); }
+  PickleValue trace_field(std::string_view name) const { return field(pickle.root(), name); }
 
-  std::string make(size_t n) {
-    PickleValue key = part("keys")[n], rewrites = part("rewrites")[n];
-    if (!listed.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
-    std::vector<Rewrite> all;
+  std::string make_record(size_t n) {
+    PickleValue key = trace_field("keys")[n], rewrites = trace_field("rewrites")[n];
+    if (!seen_list_ids.insert(rewrites.id()).second) refuse("two groups of rewrites are the same list");
+    std::vector<TracedRewrite> all;
     for (size_t i = 0; i < rewrites.size(); i++) {
-      const Rewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
+      const TracedRewrite& r = all.emplace_back(rewrite_of(rewrites[i]));
       // counts a list of matches for each rewrite, because rewrites may share a list; a match that is not shared takes
       // more in the file
       budget.spend_bytes(r.name.size() + r.place.size() + kMatchBytes * r.matches.size());
     }
     if (all.empty()) return "";
     std::string id = field(key, "ret").is_none() ? "tensor" : function_name(field(key, "display_name").text());
-    int use = uses[id]++;
+    int use = num_uses_by_id[id]++;
     if (use || id == "tensor") id += "." + std::to_string(use);
-    return GroupRecord(*dialect, fields, file).make(key, all, id);
+    return GroupRecord(*dialect, fields, file).make_record(key, all, id);
   }
 
-  std::string next() {
+  std::string next_record_line() {
     if (!std::exchange(has_header, true)) {
       std::string header = R"({"format":"tgc-golden","version":1,"level":"kernel","producer":")";
       return header.append(dialect->producer) + R"(","settings":{}})" + "\n";
     }
-    while (group < std::min(part("keys").size(), part("rewrites").size())) {
-      auto record = catch_failures([&] { return make(group++); });
-      if (!record) problem = record.diag();
+    while (group < std::min(trace_field("keys").size(), trace_field("rewrites").size())) {
+      auto record = catch_failures([&] { return make_record(group++); });
+      if (!record) last_problem = record.diag();
       else if (!record->empty()) return has_record = true, *record + "\n";
     }
     if (has_record) return "";
-    throw Failure(problem ? *problem : Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
+    throw Failure(last_problem ? *last_problem
+                               : Diag{.message = "no rewrite was tracked", .expected = "a trace of VIZ=1"});
   }
 };
 
@@ -396,7 +397,7 @@ namespace {
 
 // Returns work(), or its error with the file's name added.
 template <class Work>
-auto in_file(const std::string& file, Work&& work) {
+auto with_file_name(const std::string& file, Work&& work) {
   auto out = catch_failures(std::forward<Work>(work));
   if (out) return out;
   Diag diag = out.diag();
@@ -407,10 +408,10 @@ auto in_file(const std::string& file, Work&& work) {
 }  // namespace
 
 Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, const std::string& file) {
-  return in_file(file, [&] {
+  return with_file_name(file, [&] {
     auto s = std::make_unique<State>(
         State{file, std::move(Pickle::read(std::move(bytes), is_tinygrad_name, kExpected).value_or_throw())});
-    PickleValue table = s->part("uop_fields");
+    PickleValue table = s->trace_field("uop_fields");
     std::vector<PickleValue> nodes;
     for (size_t i = 0; i + 1 < table.size(); i += 2)
       if (auto number = table[i].int_value()) s->fields.emplace(*number, table[i + 1]), nodes.push_back(table[i + 1]);
@@ -420,7 +421,7 @@ Result<std::unique_ptr<RewriteTrace>> RewriteTrace::read(std::string bytes, cons
 }
 
 Result<std::string> RewriteTrace::next_line() {
-  return in_file(state_->file, [&] { return state_->next(); });
+  return with_file_name(state_->file, [&] { return state_->next_record_line(); });
 }
 
 }  // namespace tgc

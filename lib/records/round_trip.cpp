@@ -8,9 +8,10 @@
 namespace tgc {
 namespace {
 
-class Comparer {
+class GraphComparer {
  public:
-  Comparer(UOp a, UOp b) : nodes_a_(toposort(a)), nodes_b_(toposort(b)), number_a_(a.graph()), number_b_(b.graph()) {
+  GraphComparer(UOp a, UOp b)
+      : nodes_a_(toposort(a)), nodes_b_(toposort(b)), number_a_(a.graph()), number_b_(b.graph()) {
     for (size_t i = 0; i < nodes_a_.size(); i++) number_a_[nodes_a_[i]] = i;
     for (size_t i = 0; i < nodes_b_.size(); i++) number_b_[nodes_b_[i]] = i;
   }
@@ -33,8 +34,8 @@ class Comparer {
     };
     if (u.op() != v.op()) return unlike("op", name_of(u.op()), name_of(v.op()));
     if (u.dtype() != v.dtype()) return unlike("dtype", u.dtype().repr(), v.dtype().repr());
-    if (!same(u.arg(), v.arg())) return unlike("arg", u.arg().repr(), v.arg().repr());
-    if (!same(u.tag(), v.tag())) return unlike("tag", u.tag().repr(), v.tag().repr());
+    if (!is_same_arg(u.arg(), v.arg())) return unlike("arg", u.arg().repr(), v.arg().repr());
+    if (!is_same_arg(u.tag(), v.tag())) return unlike("tag", u.tag().repr(), v.tag().repr());
     if (u.num_src() != v.num_src())
       return unlike("number of sources", std::to_string(u.num_src()), std::to_string(v.num_src()));
     for (size_t k = 0; k < u.num_src(); k++)
@@ -43,7 +44,7 @@ class Comparer {
     return {};
   }
 
-  bool same(Arg x, Arg y) {
+  bool is_same_arg(Arg x, Arg y) {
     if (x.kind() != y.kind()) return false;
     switch (x.kind()) {
       case Arg::Kind::Str:
@@ -54,7 +55,8 @@ class Comparer {
       case Arg::Kind::Record:
         if (x.record_class() != y.record_class()) return false;
         [[fallthrough]];
-      case Arg::Kind::Tuple: return std::ranges::equal(x.items(), y.items(), [&](Arg s, Arg t) { return same(s, t); });
+      case Arg::Kind::Tuple:
+        return std::ranges::equal(x.items(), y.items(), [&](Arg s, Arg t) { return is_same_arg(s, t); });
       default: return Arg::is_identical(x, y);
     }
   }
@@ -69,7 +71,7 @@ InputKind kind_of(Format format) {
 
 }  // namespace
 
-std::optional<GraphDifference> first_difference(UOp a, UOp b) { return Comparer(a, b).run(); }
+std::optional<GraphDifference> first_difference(UOp a, UOp b) { return GraphComparer(a, b).run(); }
 
 std::string graph_difference(UOp a, UOp b) {
   auto difference = first_difference(a, b);

@@ -58,14 +58,14 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-std::optional<std::string_view> inside(std::string_view text, std::string_view open, std::string_view close) {
+std::optional<std::string_view> text_between(std::string_view text, std::string_view open, std::string_view close) {
   if (!take_prefix(text, open) || !text.ends_with(close)) return std::nullopt;
   return text.substr(0, text.size() - close.size());
 }
 
-class TreeReader : public PyScanner {
+class SvodTreeReader : public PyScanner {
  public:
-  TreeReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+  SvodTreeReader(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places)
       : PyScanner(text, file), graph_(graph), places_(places) {}
 
   UOp read() {
@@ -74,9 +74,9 @@ class TreeReader : public PyScanner {
       next = end + 1;
       std::string_view line = input_text_.substr(position_, end - position_);
       line = line.substr(0, line.find_last_not_of(" \r") + 1);
-      if (!line.empty() && line[0] != '#') node(line);
+      if (!line.empty() && line[0] != '#') read_node(line);
     }
-    close(0);
+    close_nodes(0);
     if (!root_) throw_error(0, "the input holds no tree", "a line such as '[97] SINK[KERNEL] : Scalar(Void)'");
     return root_;
   }
@@ -95,14 +95,14 @@ class TreeReader : public PyScanner {
   size_t offset_of(std::string_view part) const { return size_t(part.data() - input_text_.data()); }
 
   // `text` is Python text, into which the text at byte `at` was translated.
-  Arg value(size_t at, const std::string& text) {
+  Arg read_python_value(size_t at, const std::string& text) {
     auto value = catch_failures([&] { return read_value(graph_, text); });
     if (!value) throw_error(at, value.diag().message, value.diag().expected);
     return *value;
   }
 
   // A line has the branches of the tree, then a node or a reference to a node above.
-  void node(std::string_view line) {
+  void read_node(std::string_view line) {
     std::string_view rest = line;
     size_t depth = 0;
     while (take_prefix(rest, "│   ") || take_prefix(rest, "    ")) depth++;
@@ -113,18 +113,18 @@ class TreeReader : public PyScanner {
       throw_error(at, "found " + found_text(at), "a node such as '[5] Add : Scalar(Float32) shape=[]'");
     const std::string_view id = rest.substr(1, bracket - 1);
     rest.remove_prefix(bracket + 2);
-    if (depth > open_.size() || (depth == 0 && (root_ || !open_.empty())))
+    if (depth > open_frames_.size() || (depth == 0 && (root_ || !open_frames_.empty())))
       throw_error(at, depth ? "a node without the node above it" : "a second tree in one text", "one tree");
-    close(depth);
-    if (!rest.starts_with("→")) return open(at, id, rest);
+    close_nodes(depth);
+    if (!rest.starts_with("→")) return open_node(at, id, rest);
     auto known = nodes_.find(id);
     if (known == nodes_.end()) throw_error(at, "no node [" + std::string(id) + "] above this line", "a node above");
-    if (open_.empty()) throw_error(at, "a tree that is a reference", "a node");
-    open_.back().sources.push_back(known->second);
+    if (open_frames_.empty()) throw_error(at, "a tree that is a reference", "a node");
+    open_frames_.back().sources.push_back(known->second);
   }
 
   // `label` is the line after the node's id.
-  void open(size_t at, std::string_view id, std::string_view label) {
+  void open_node(size_t at, std::string_view id, std::string_view label) {
     const size_t colon = label.find(" : ");
     if (colon == label.npos) throw_error(at, "a node without its dtype", "'NAME : DTYPE'");
     const std::string_view name = label.substr(0, colon);
@@ -132,7 +132,7 @@ class TreeReader : public PyScanner {
     type = type.substr(0, type.find(" shape="));
     Frame f{.at = at, .id = id, .op = Op::NOOP, .dtype = {}, .arg = {}, .sources_expected = {}, .sources = {}};
     const std::string dtype_text = dtype(type);
-    f.dtype = value(offset_of(type), dtype_text).dtype();
+    f.dtype = read_python_value(offset_of(type), dtype_text).dtype();
     std::string_view word = name.substr(0, name.find_first_of("(["));
     const std::string_view args = name.substr(word.size());
     std::string_view known = tinygrad_name(kOps, word);
@@ -145,31 +145,31 @@ class TreeReader : public PyScanner {
                   "an op of Svod that tinygrad 0.14 has, too");
     f.op = op_of(known);
     const std::string arg = arg_text(word, args, dtype_text);
-    if (!arg.empty()) f.arg = value(offset_of(name), arg);
+    if (!arg.empty()) f.arg = read_python_value(offset_of(name), arg);
     if (f.op == Op::CONST) f.arg = const_float(graph_, f.arg);
-    if (auto length = inside(args, "(len=", ")"); length && (f.op == Op::STACK || f.op == Op::TUPLE))
+    if (auto length = text_between(args, "(len=", ")"); length && (f.op == Op::STACK || f.op == Op::TUPLE))
       f.sources_expected = size_t(std::strtoull(std::string(*length).c_str(), nullptr, 10));
-    open_.push_back(std::move(f));
+    open_frames_.push_back(std::move(f));
   }
 
-  void close(size_t depth) {
-    while (open_.size() > depth) {
-      Frame f = std::move(open_.back());
-      open_.pop_back();
+  void close_nodes(size_t depth) {
+    while (open_frames_.size() > depth) {
+      Frame f = std::move(open_frames_.back());
+      open_frames_.pop_back();
       if (f.sources_expected && *f.sources_expected != f.sources.size())
         throw_error(f.at, "found " + std::to_string(f.sources.size()) + " sources",
                     std::to_string(*f.sources_expected));
       if (places_) places_->push_back({uint32_t(graph_.size()), f.at});
       UOp u = graph_.node(f.op, f.dtype, f.sources, f.arg);
       nodes_[f.id] = u;
-      if (open_.empty()) root_ = u;
-      else open_.back().sources.push_back(u);
+      if (open_frames_.empty()) root_ = u;
+      else open_frames_.back().sources.push_back(u);
     }
   }
 
   // Returns "dtypes.float" for "Scalar(Float32)".
   std::string dtype(std::string_view type) const {
-    auto scalar = inside(type, "Scalar(", ")");
+    auto scalar = text_between(type, "Scalar(", ")");
     std::string_view known = scalar ? tinygrad_name(kDTypes, *scalar) : std::string_view();
     if (known.empty())
       throw_error(offset_of(type), "unknown dtype '" + std::string(type) + "'", "a scalar that tinygrad 0.14 has, too");
@@ -189,17 +189,17 @@ class TreeReader : public PyScanner {
     if (word == "INVALID") return "Invalid";
     if (word == "SINK") return args == "[KERNEL]" ? std::string(kKernelInfo) : args.empty() ? "" : wrong();
     if (word == "CAST" || word == "BITCAST") return dtype;
-    if (word == "CONST") return constant(args);
-    if (word == "PARAM" || word == "BUFFER") return buffer(args, dtype);
-    if (word == "PERMUTE") return list(inside(args, "(axes=[", "])"));
+    if (word == "CONST") return constant_text(args);
+    if (word == "PARAM" || word == "BUFFER") return param_arg_text(args, dtype);
+    if (word == "PERMUTE") return list(text_between(args, "(axes=[", "])"));
     if (word == "FLIP") {
-      std::string text = list(inside(args, "(axes=[", "])"));
+      std::string text = list(text_between(args, "(axes=[", "])"));
       for (auto [rust, python] : {std::pair("true", "True"), std::pair("false", "False")})
         for (size_t at; (at = text.find(rust)) != text.npos;) text.replace(at, std::string_view(rust).size(), python);
       return text;
     }
     if (word == "RANGE") {
-      auto inner = inside(args, "(", ")");
+      auto inner = text_between(args, "(", ")");
       const size_t comma = inner ? inner->find(", ") : args.npos;
       if (comma == args.npos || (!inner->starts_with('R') && !inner->starts_with('U'))) return wrong();
       std::string path(inner->substr(1, comma - 1)), type(inner->substr(comma + 2));
@@ -209,29 +209,29 @@ class TreeReader : public PyScanner {
       return "(" + path + ", AxisType." + type + ")";
     }
     if (word == "REDUCE") {
-      auto inner = inside(args, "(", ")");
+      auto inner = text_between(args, "(", ")");
       if (!inner) return wrong();
       std::string_view op = tinygrad_name(kOps, inner->substr(0, inner->find(','))), axes = *inner;
       axes.remove_prefix(std::min(axes.find(", num_axes="), axes.size()));
       if (op.empty() || !take_prefix(axes, ", num_axes=")) return wrong();
       return "(Ops." + std::string(op) + ", " + std::string(axes.substr(0, axes.find(','))) + ")";
     }
-    auto inner = inside(args, word == "MSELECT" ? "(idx=" : "(", ")");
+    auto inner = text_between(args, word == "MSELECT" ? "(idx=" : "(", ")");
     if (std::ranges::count(kOpsWithArg, word)) return inner ? std::string(*inner) : wrong();
     if (!args.empty() && word != "STACK" && word != "TUPLE") return wrong();
     return "";
   }
 
-  std::string constant(std::string_view args) const {
+  std::string constant_text(std::string_view args) const {
     for (std::string_view kind : {"(Int(", "(UInt(", "(Float(", "(Bool("})
-      if (auto value = inside(args, kind, "))"))
+      if (auto value = text_between(args, kind, "))"))
         return *value == "true" ? "True" : *value == "false" ? "False" : *value == "NaN" ? "nan" : std::string(*value);
     throw_error(offset_of(args), "found '" + std::string(args) + "'", "a constant such as '(Float(1.0))'");
   }
 
   // Returns the ParamArg of "(slot=1)" or "(slot=1, addrspace=Some(Reg))".
-  std::string buffer(std::string_view args, const std::string& dtype) const {
-    auto inner = inside(args, "(slot=", ")");
+  std::string param_arg_text(std::string_view args, const std::string& dtype) const {
+    auto inner = text_between(args, "(slot=", ")");
     if (!inner) throw_error(offset_of(args), "found '" + std::string(args) + "'", "the number of a buffer, '(slot=0)'");
     const std::string_view slot = inner->substr(0, inner->find(','));
     std::string_view space = inner->substr(slot.size());
@@ -246,9 +246,9 @@ class TreeReader : public PyScanner {
   }
 
   Graph& graph_;
-  Places* places_;
+  NodePlaces* places_;
   UOp root_;
-  std::vector<Frame> open_;
+  std::vector<Frame> open_frames_;
   std::unordered_map<std::string_view, UOp> nodes_;  // complete nodes, by the tree's ids
 };
 
@@ -261,8 +261,8 @@ bool is_start_of_svod_tree(std::string_view line) {
          line.substr(0, line.find('\n')).find(" : ") != line.npos;
 }
 
-Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file, Places* places) {
-  return catch_failures([&] { return TreeReader(graph, text, file, places).read(); });
+Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places) {
+  return catch_failures([&] { return SvodTreeReader(graph, text, file, places).read(); });
 }
 
 }  // namespace tgc

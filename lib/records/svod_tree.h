@@ -13,6 +13,7 @@ bool is_start_of_svod_tree(std::string_view line);
 
 // Reads a tree as a graph of tinygrad 0.14. A KernelInfo, whose fields a tree omits, has tinygrad's defaults. Fails,
 // naming the line, for example for an op that tinygrad 0.14 does not have or whose arg the tree omits.
-Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+Result<UOp> read_svod_tree(Graph& graph, std::string_view text, std::string_view file = {},
+                           NodePlaces* places = nullptr);
 
 }  // namespace tgc

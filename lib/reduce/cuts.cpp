@@ -22,7 +22,7 @@ std::vector<UOp> loops_of(UOp u) {
 
 // Returns a node that computes the row-major number of the current iteration of `loops`; the last loop varies fastest.
 // Sets `size` to the largest number of iterations. Returns the empty UOp if this number is too large.
-UOp position(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
+UOp iteration_number(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;
   for (size_t i = loops.size(); i-- > 0;) {
@@ -43,7 +43,7 @@ DType stored_dtype(UOp u) {
 }
 
 // Returns the type of a loop after it is moved out of a reduction.
-AxisType outer(AxisType type) {
+AxisType outer_axis_type(AxisType type) {
   bool reduces = type == AxisType::REDUCE || type == AxisType::GROUP_REDUCE;
   return reduces ? AxisType::LOOP : type == AxisType::UNROLL ? AxisType::UPCAST : type;
 }
@@ -67,7 +67,7 @@ UOp single_store_kernel(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   std::vector<UOp> loops = loops_of(u), ends;
   int64_t size = 1;
-  UOp at = position(g, loops, index, size);
+  UOp at = iteration_number(g, loops, index, size);
   if (!at) return {};
   UOp value = u.dtype().count() > 1 ? u.gep(0) : u;
   if (value.dtype().is(Scalar::Index)) value = value.cast(dtypes::int32);
@@ -79,8 +79,8 @@ UOp single_store_kernel(UOp u, int64_t buffer, DType index) {
   for (UOp loop : ends) {
     std::vector<Arg> arg(loop.arg().items().begin(), loop.arg().items().end());
     AxisType type = arg.back().axis_type();
-    if (outer(type) == type) continue;
-    arg.back() = outer(type);
+    if (outer_axis_type(type) == type) continue;
+    arg.back() = outer_axis_type(type);
     types.emplace_back(loop, loop.with_arg(g.tuple(arg)));
   }
   return types.empty() ? sink : replace_nodes(sink, types);
@@ -89,7 +89,7 @@ UOp single_store_kernel(UOp u, int64_t buffer, DType index) {
 UOp load_of_stored_value(UOp u, int64_t buffer, DType index, bool has_loads) {
   Graph& g = u.graph();
   int64_t size = 1;
-  UOp at = position(g, loops_of(u), index, size);
+  UOp at = iteration_number(g, loops_of(u), index, size);
   if (!at) return {};
   UOp memory = g.node(Op::DEFINE_GLOBAL, stored_dtype(u).ptr(size), {}, Arg(buffer));
   UOp value = has_loads ? memory.index_ptr(at).load() : memory.index(at);

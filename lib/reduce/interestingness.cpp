@@ -23,7 +23,7 @@ using Kind = FailureSignature::Kind;
 constexpr double kLeastSeconds = 2;
 
 // Returns a text of all that the interestingness test's answer depends on.
-std::string identity(const TestCase& c) {
+std::string case_identity(const TestCase& c) {
   std::string out = sha256_hex(key_of(c.root)) + c.info.stage + c.info.target + c.device;
   for (const SettingInfo& s : all_settings()) out += "," + std::to_string(c.graph->settings().*s.member);
   if (c.fault) out += c.fault->text();
@@ -101,7 +101,7 @@ Result<ObservedFailure> InterestingnessTest::find_initial_failure(const TestCase
   validity_checks_.emplace(c, run_options_.input.variables, run_options_.device.ref_options_in_process());
   if (has_stages_)
     case_prefilter_.emplace(session_, c, failure->symptom, failure->bisect_facts, run_options_.input.variables);
-  cached_answers_[identity(c)] = std::move(known);
+  cached_answers_[case_identity(c)] = std::move(known);
   return initial_failure_ = *failure;
 }
 
@@ -128,12 +128,12 @@ InterestingnessTest::Answer InterestingnessTest::quick_answer_for(const TestCase
 }
 
 std::optional<bool> InterestingnessTest::cached_answer(const TestCase& c) {
-  Answer known = quick_answer_for(c, identity(c));
+  Answer known = quick_answer_for(c, case_identity(c));
   return known == Answer::Maybe ? std::nullopt : std::optional(known == Answer::Yes);
 }
 
 bool InterestingnessTest::is_interesting(const TestCase& c) {
-  std::string key = identity(c);
+  std::string key = case_identity(c);
   if (Answer known = quick_answer_for(c, key); known != Answer::Maybe) return known == Answer::Yes;
   num_calls_++;
   FailingInputs failing;
@@ -147,13 +147,13 @@ bool InterestingnessTest::is_interesting(const TestCase& c) {
 
 std::vector<ReproArray> InterestingnessTest::inputs_of(const TestCase& c) const {
   std::lock_guard guard(mutex_);
-  auto it = cached_answers_.find(identity(c));
+  auto it = cached_answers_.find(case_identity(c));
   return it == cached_answers_.end() || it->second.inputs.empty() ? c.inputs : it->second.inputs;
 }
 
 FailureSignature::Kind InterestingnessTest::failure_kind_of(const TestCase& c) const {
   std::lock_guard guard(mutex_);
-  auto it = cached_answers_.find(identity(c));
+  auto it = cached_answers_.find(case_identity(c));
   return it == cached_answers_.end() || it->second.answer != Answer::Yes ? initial_failure_.symptom.kind
                                                                              : it->second.symptom;
 }
@@ -171,7 +171,7 @@ Result<ObservedFailure> InterestingnessTest::examine_case(const TestCase& c, con
   if (is_wrong_live_) return examine_live_case(c, same, failing);
   InputGraph in = make_compiled_case(c);
   const RunOptions options = options_with_bundle(run_options_, in);
-  auto symptom = symptom_of(session_, in, options);
+  auto symptom = failure_signature_of(session_, in, options);
   if (!symptom) return symptom.diag();
   out.symptom = std::move(*symptom);
   if (same && (!is_criterion_met(out.symptom) || same->bisect_facts.empty())) return out;

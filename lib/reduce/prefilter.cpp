@@ -23,14 +23,14 @@ class FaultLog : public ApplicationLog {
  public:
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {
     UOp made = ApplicationLog::choose_result(hit, before, after);
-    if (!(made == after)) changed_.insert(rewrite_number());
+    if (!(made == after)) changed_rewrites_.insert(rewrite_number());
     return made;
   }
-  bool changed(const Application& a) const { return changed_.contains(a.rewrite_number); }
-  bool changed_any() const { return !changed_.empty(); }
+  bool has_changed(const AppliedRewrite& a) const { return changed_rewrites_.contains(a.rewrite_number); }
+  bool has_changed_any() const { return !changed_rewrites_.empty(); }
 
  private:
-  std::unordered_set<uint64_t> changed_;
+  std::unordered_set<uint64_t> changed_rewrites_;
 };
 
 std::string without_digits(std::string_view text) {
@@ -42,7 +42,7 @@ std::string without_digits(std::string_view text) {
 
 // Returns the parts of the source that the compiler's message `said` quotes, without digits, because a reduction
 // changes the numbers in names.
-std::vector<std::string> quoted_of(const std::string& said, const std::string& source) {
+std::vector<std::string> quoted_parts_of(const std::string& said, const std::string& source) {
   std::vector<std::string> out;
   for (size_t at = 0; (at = said.find_first_of("'\"", at)) != said.npos; at++) {
     size_t end = said.find(said[at], at + 1);
@@ -55,7 +55,7 @@ std::vector<std::string> quoted_of(const std::string& said, const std::string& s
 }
 
 // Returns true if the case has exactly one seeded fault, in a rule of a kernel stage.
-bool is_seeded(const TestCase& c) {
+bool has_kernel_fault(const TestCase& c) {
   return c.fault && c.fault->kind == FaultSpec::Kind::Kernel && c.fault->other_faults.empty();
 }
 
@@ -68,7 +68,7 @@ CasePrefilter::CasePrefilter(const Session& session, const TestCase& first, Fail
       blamed_rewrite_(std::move(blamed)),
       variable_values_(std::move(variables)) {
   if (failure_symptom_.kind == Kind::Compile)
-    quoted_parts_ = quoted_of(failure_symptom_.message, source_text_of(first));
+    quoted_parts_ = quoted_parts_of(failure_symptom_.message, source_text_of(first));
   checked_property_ = property_to_check();
 }
 
@@ -114,7 +114,7 @@ bool CasePrefilter::can_be_bisected(const TestCase& c) const {
 bool CasePrefilter::is_refused(const TestCase& c) const {
   FaultScope fault(c.fault);
   InputGraph in = c.input_graph();
-  auto found = refusal_of(session_, in, c.device);
+  auto found = refusal_signature_of(session_, in, c.device);
   return found && *found == failure_symptom_ && (failure_symptom_.kind != Kind::Endless || is_endless_when_watched(c));
 }
 
@@ -165,11 +165,12 @@ bool CasePrefilter::may_rule_differ(const TestCase& c) const {
   (void)compilation->run_through_stage(*find_stage_row(blamed_rewrite_.at("stage")));
   compilation->set_stage_observer(nullptr);
   bool is_divergence = blamed_rewrite_.at("verdict") == "divergence";
-  auto is_accused = [&](const Application& a) {
+  auto is_accused = [&](const AppliedRewrite& a) {
     if (!a.stage || a.stage->name != blamed_rewrite_.at("stage") || !is_blamed_rule(*a.rule, a.branch)) return false;
-    return !is_seeded(c) || is_divergence || log.changed(a);
+    return !has_kernel_fault(c) || is_divergence || log.has_changed(a);
   };
-  if (is_divergence) return (!is_seeded(c) || log.changed_any()) && std::ranges::any_of(log.all_rewrites(), is_accused);
+  if (is_divergence)
+    return (!has_kernel_fault(c) || log.has_changed_any()) && std::ranges::any_of(log.all_rewrites(), is_accused);
   auto seen =
       evaluate_sides(*compilation, log.all_rewrites(), arrays_from_bundle(c.inputs), variable_values_, is_accused);
   if (!seen) return std::ranges::any_of(log.all_rewrites(), is_accused);
@@ -186,10 +187,10 @@ bool CasePrefilter::is_rule_relevant(const TestCase& c) const {
   if (c.device == "REF" && !Executable::make_for_ref(*with->list())) return false;  // for example, if an END is missing
   auto without = session_.begin(c.input_graph());
   if (!without) return true;
-  if (is_seeded(c)) set_rewrite_override(without->graph(), nullptr);
+  if (has_kernel_fault(c)) set_rewrite_override(without->graph(), nullptr);
   RewriteVeto veto([&](uint64_t, const RuleHit& hit, UOp) { return is_blamed_rule(*hit.rule, hit.branch); });
   std::optional<ScopedObserver> watched;
-  if (!is_seeded(c)) watched.emplace(*without, veto);
+  if (!has_kernel_fault(c)) watched.emplace(*without, veto);
   auto& list = without->list();
   return !list || list->empty() || key_of(list->back()) != key_of(with->list()->back());
 }

@@ -22,34 +22,33 @@ constexpr size_t kFew = 6;        // a candidate of at most so many nodes is not
 constexpr size_t kSmall = 400;    // with a prefilter, single steps are fast for fewer nodes
 constexpr size_t kWorthACut = 6;  // a node that dominates fewer nodes is not replaced by an array
 
-// The functions throw Failure.
 class Reduction {
  public:
   Reduction(const Session& session, InputGraph& in, const RunOptions& options, const FailureCriterion& criterion,
             ReduceReport& report)
       : session_(session),
-        own_(session_without_overrides(session)),
-        in_(in),
+        own_session_(session_without_overrides(session)),
+        input_(in),
         options_(options_with_bundle(options, in)),
         criterion_(criterion),
-        interesting_(own_, options_of_cases(), criterion),
+        test_(own_session_, options_of_cases(), criterion),
         report_(report) {}
 
   void run() {
-    best_ = make_initial_case(session_, in_, options_, criterion_.kind == Kind::Differs);
-    (void)interesting_.find_initial_failure(best_).value_or_throw();
-    options_.input.variables = interesting_.variables();
-    best_.inputs = interesting_.inputs_of(best_);
+    best_ = make_initial_case(session_, input_, options_, criterion_.kind == Kind::Differs);
+    (void)test_.find_initial_failure(best_).value_or_throw();
+    options_.input.variables = test_.variables();
+    best_.inputs = test_.inputs_of(best_);
     report_.num_nodes_before = best_.num_nodes();
-    show();
+    show_progress();
     const TestCase given = best_;
-    if (!stopped()) make_large_cuts();
-    if (interesting_.has_prefilter()) try_smallest_end(given);
-    else make_plain(all_simplifications());
-    sweep();
-    if (interesting_.has_prefilter()) try_other_chains(given);
+    if (!is_stopped()) make_large_cuts();
+    if (test_.has_prefilter()) try_smallest_end(given);
+    else apply_simplifications(all_simplifications());
+    apply_single_steps();
+    if (test_.has_prefilter()) try_other_chains(given);
     report_.was_interrupted = session_.is_cancelled();
-    end();
+    write_report();
     (void)extract_fault_warnings();
   }
 
@@ -60,21 +59,21 @@ class Reduction {
     out.input.seed = options_.input.seed, out.input.variables = options_.input.variables, out.device.name = "";
     return out;
   }
-  bool stopped() const { return session_.is_cancelled(); }
-  void show() const {
+  bool is_stopped() const { return session_.is_cancelled(); }
+  void show_progress() const {
     session_.report_progress(
-        std::to_string(best_.num_nodes()) + " nodes, " + std::to_string(interesting_.num_calls()) + " tries");
+        std::to_string(best_.num_nodes()) + " nodes, " + std::to_string(test_.num_calls()) + " tries");
   }
   // "" if the stage is unknown.
-  std::string stage() const {
-    const ObservedFailure& failure = interesting_.failure();
+  std::string failing_stage() const {
+    const ObservedFailure& failure = test_.failure();
     if (auto it = failure.bisect_facts.find("stage"); it != failure.bisect_facts.end()) return it->second;
     const std::string& said = failure.symptom.message;  // begins with "stage 'expander': ..."
     if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
   }
-  bool is_rewrite() const { return interesting_.failure().has_named_rewrite(); }
+  bool is_rewrite_blamed() const { return test_.failure().has_named_rewrite(); }
 
   // ---- chains of cases that the prefilter accepts, of which the interestingness test tests only some
 
@@ -88,8 +87,8 @@ class Reduction {
   // Returns beginnings of further chains, after a chain ended with a case that has `left` nodes.
   std::vector<ChainStart> other_chain_starts(const TestCase& given, size_t left) {
     std::vector<ChainStart> out;
-    if (is_rewrite()) {
-      auto later = case_before_stage(own_, given, stage());
+    if (is_rewrite_blamed()) {
+      auto later = case_before_stage(own_session_, given, failing_stage());
       if (!later) return out;
       later->device = "REF";
       if (later->num_nodes() < 2 * left) out.push_back({{*later}});
@@ -99,14 +98,14 @@ class Reduction {
       out.push_back({{given}, runnable_replacement_of});
       return out;
     }
-    if (auto ahead = slice_of(given)) out.push_back({{given, std::move(*ahead)}});
+    if (auto ahead = untested_slice_of(given)) out.push_back({{given, std::move(*ahead)}});
     out.push_back({{given}, replacement_of_node}), out.push_back({{given}, runnable_replacement_of});
     if (given.num_nodes() < left) out.push_back({{given}});
     return out;
   }
 
   // Returns the slice (slice_to_rewrite.h) of the case if the prefilter accepts it; else nullopt.
-  std::optional<TestCase> slice_of(const TestCase& given) {
+  std::optional<TestCase> untested_slice_of(const TestCase& given) {
     TestCase reduced = std::exchange(best_, given);
     trusts_prefilter_ = true;
     (void)slice_to_rewrite();
@@ -116,10 +115,10 @@ class Reduction {
 
   // Extends the chain that begins with `start` until the prefilter accepts no further case.
   CaseChain filtered_chain(const ChainStart& start) {
-    auto may = [&](const TestCase& c) { return !stopped() && may_fail(c); };
+    auto may = [&](const TestCase& c) { return !is_stopped() && may_fail(c); };
     CaseChain chain = start.replacement ? ddmin(start.chain[0], start.replacement, may) : start.chain;
     size_t from = 0;
-    while (auto next = next_that_may_fail(chain.back(), from)) chain.push_back(std::move(*next));
+    while (auto next = find_next_candidate(chain.back(), from)) chain.push_back(std::move(*next));
     return chain;
   }
 
@@ -127,14 +126,14 @@ class Reduction {
   void try_smallest_end(const TestCase& given) {
     CaseChain smallest = filtered_chain({untested_slice_ ? CaseChain{best_, *untested_slice_} : CaseChain{best_}});
     const size_t left = smallest.back().num_nodes();
-    if (left <= kFew || stopped()) return;
+    if (left <= kFew || is_stopped()) return;
     bool is_own = true;
     for (const ChainStart& start : other_chain_starts(given, left)) {
       CaseChain chain = filtered_chain(start);
       if (!is_smaller_than(chain.back(), smallest.back())) continue;
       smallest = std::move(chain), is_own = false;
     }
-    if (is_own || !interesting_.is_interesting(smallest.back())) return;
+    if (is_own || !test_.is_interesting(smallest.back())) return;
     untested_slice_.reset();
     try_chain(smallest);
   }
@@ -142,49 +141,49 @@ class Reduction {
   // Tries the chains that end with a smaller case than best_. If the prefilter accepted a case that does not fail, runs
   // ddmin with the interestingness test instead of the prefilter, at most once.
   void try_other_chains(const TestCase& given) {
-    if (is_few()) return;
+    if (is_small_enough()) return;
     for (const ChainStart& start : other_chain_starts(given, best_.num_nodes())) {
-      if (is_few()) return;
+      if (is_small_enough()) return;
       if (!prefilter_was_wrong_ || !start.replacement) try_chain(filtered_chain(start));
       const bool needs_exact_ddmin = prefilter_was_wrong_ && start.replacement && !has_run_exact_ddmin_;
-      if (!needs_exact_ddmin || is_few() || !interesting_.is_interesting(start.chain[0])) continue;
+      if (!needs_exact_ddmin || is_small_enough() || !test_.is_interesting(start.chain[0])) continue;
       has_run_exact_ddmin_ = true;
-      auto fails = [&](const TestCase& c) { return !stopped() && interesting_.is_interesting(c); };
+      auto fails = [&](const TestCase& c) { return !is_stopped() && test_.is_interesting(c); };
       try_chain({ddmin(start.chain[0], start.replacement, fails).back()});
     }
   }
-  bool is_few() const { return best_.num_nodes() <= kFew || stopped(); }
+  bool is_small_enough() const { return best_.num_nodes() <= kFew || is_stopped(); }
 
   // If the chain ends with a smaller case than best_, sweeps its last failing case. Keeps the result if it is smaller.
   void try_chain(const CaseChain& chain) {
     if (!is_smaller(chain.back())) return;
-    const size_t last = last_that_fails(chain);
+    const size_t last = find_last_failing(chain);
     prefilter_was_wrong_ |= last + 1 < chain.size();
-    if (last == 0 && !(is_smaller(chain[0]) && interesting_.is_interesting(chain[0]))) return;
+    if (last == 0 && !(is_smaller(chain[0]) && test_.is_interesting(chain[0]))) return;
     TestCase reduced = std::exchange(best_, chain[last]);
-    sweep();
+    apply_single_steps();
     if (!is_smaller_than(best_, reduced)) best_ = std::move(reduced);
   }
 
   // Returns the index of the last failing case of the chain, by binary search. Assumes that the first case fails.
-  size_t last_that_fails(const CaseChain& chain) {
+  size_t find_last_failing(const CaseChain& chain) {
     size_t fails = 0, passes = chain.size();
-    for (size_t at = chain.size() - 1; passes - fails > 1 && !stopped(); at = (fails + passes) / 2)
-      (interesting_.is_interesting(chain[at]) ? fails : passes) = at;
+    for (size_t at = chain.size() - 1; passes - fails > 1 && !is_stopped(); at = (fails + passes) / 2)
+      (test_.is_interesting(chain[at]) ? fails : passes) = at;
     return fails;
   }
 
   // Slices the kernel to a rewrite, begins at the graph before a stage, moves the seeded fault, or keeps only parts
   // that still fail.
   void make_large_cuts() {
-    const bool has_stages = is_rewrite() && interesting_.has_stages();  // a live pipeline only compiles a whole AST
-    if (has_stages && (slice_to_rewrite() || stopped())) return;
+    const bool has_stages = is_rewrite_blamed() && test_.has_stages();  // a live pipeline only compiles a whole AST
+    if (has_stages && (slice_to_rewrite() || is_stopped())) return;
     if (has_stages) begin_at_stage();
-    else if (!interesting_.has_prefilter()) try_first_application();
-    if (interesting_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kSmall))
+    else if (!test_.has_prefilter()) try_first_application();
+    if (test_.has_prefilter() && (untested_slice_ || best_.num_nodes() < kSmall))
       return;  // single steps are fast for such a case
     accept_first(single_store_cases(best_));
-    while (descend()) {}
+    while (cut_to_descendant()) {}
     cut_parts();
     for (size_t depth = 2; cut_level(depth); depth++) {}
   }
@@ -195,54 +194,55 @@ class Reduction {
     for (uint64_t n : {uint64_t(1), best_.fault->application_number / 2}) {
       TestCase other = best_;
       other.fault->application_number = n;
-      if (n > 0 && n < best_.fault->application_number && accept(other)) return;
+      if (n > 0 && n < best_.fault->application_number && accept_case(other)) return;
     }
   }
 
   void begin_at_stage() {
     TestCase in_ref = best_;  // use REF, because a wrong rewrite is wrong on all devices
     in_ref.device = "REF";
-    auto later = case_before_stage(own_, in_ref, stage());
-    bool is_likely = later && later->num_nodes() < kSmall && interesting_.has_prefilter() && may_fail(*later);
+    auto later = case_before_stage(own_session_, in_ref, failing_stage());
+    bool is_likely = later && later->num_nodes() < kSmall && test_.has_prefilter() && may_fail(*later);
     if (trusts_prefilter_ && is_likely) {
       untested_slice_ = std::move(later);
       return;
     }
-    if (best_.device != "REF" && interesting_.is_interesting(in_ref)) take(std::move(in_ref));
-    later = case_before_stage(own_, best_, stage());
+    if (best_.device != "REF" && test_.is_interesting(in_ref)) set_best(std::move(in_ref));
+    later = case_before_stage(own_session_, best_, failing_stage());
     if (!later) return;
-    if (interesting_.is_interesting(*later)) return take(std::move(*later));
-    if (later->fault) later->fault = best_.fault, (void)accept(*later);
+    if (test_.is_interesting(*later)) return set_best(std::move(*later));
+    if (later->fault) later->fault = best_.fault, (void)accept_case(*later);
   }
 
   // Slices the kernel to the blamed rewrite or the last one before a stage failed. Returns false if none is accepted.
   bool slice_to_rewrite() {
-    const ObservedFailure& failure = interesting_.failure();
+    const ObservedFailure& failure = test_.failure();
     std::optional<RewriteSlice> slice;
-    if (is_rewrite() && failure.rewrite_number)
-      slice = RewriteSlice::find_rewrite(own_, best_, stage(), failure.bisect_facts.at("rule"), failure.rewrite_number);
+    if (is_rewrite_blamed() && failure.rewrite_number)
+      slice = RewriteSlice::find_rewrite(own_session_, best_, failing_stage(), failure.bisect_facts.at("rule"),
+                                         failure.rewrite_number);
     else if (failure.symptom.kind == Kind::Refused || failure.symptom.kind == Kind::Endless)
-      slice = RewriteSlice::find_last_rewrite(own_, best_, stage());
-    return slice && (slice_at(*slice) || (slice->outer_slice() && slice_at(*slice->outer_slice())));
+      slice = RewriteSlice::find_last_rewrite(own_session_, best_, failing_stage());
+    return slice && (accept_slice(*slice) || (slice->outer_slice() && accept_slice(*slice->outer_slice())));
   }
 
-  bool slice_at(const RewriteSlice& slice) {
+  bool accept_slice(const RewriteSlice& slice) {
     std::optional<TestCase> found;
     auto fails = [&](size_t depth) {
-      auto c = catch_failures([&] { return slice.case_around_rewrite(depth, options_.input.variables, in_ref_); });
+      auto c = catch_failures([&] { return slice.case_around_rewrite(depth, options_.input.variables, ref_options_); });
       if (!c || !c->root) return false;
-      if (is_rewrite()) c->device = "REF";
-      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : interesting_.is_interesting(*c))) return false;
+      if (is_rewrite_blamed()) c->device = "REF";
+      if (!is_smaller(*c) || !(trusts_prefilter_ ? may_fail(*c) : test_.is_interesting(*c))) return false;
       found = std::move(*c);
       return true;
     };
-    trusts_prefilter_ &= interesting_.has_prefilter();
+    trusts_prefilter_ &= test_.has_prefilter();
     const size_t least = slice.pattern_depth(), most = slice.graph_depth();
     if (!fails(std::min(least, most)) && least < most && fails(most))
       find_first_wrong(least, most,
-                       [&](size_t depth) { return stopped() ? std::nullopt : std::optional(fails(depth)); });
+                       [&](size_t depth) { return is_stopped() ? std::nullopt : std::optional(fails(depth)); });
     if (found && trusts_prefilter_) untested_slice_ = std::move(found);
-    else if (found) take(std::move(*found));
+    else if (found) set_best(std::move(*found));
     return found.has_value() || untested_slice_.has_value();
   }
 
@@ -252,31 +252,31 @@ class Reduction {
     if (!slice_to_rewrite()) begin_at_stage();
   }
 
-  void take(TestCase c) {
-    c.inputs = interesting_.inputs_of(c);
+  void set_best(TestCase c) {
+    c.inputs = test_.inputs_of(c);
     best_ = std::move(c);
-    show();
+    show_progress();
   }
-  bool may_fail(const TestCase& c) { return interesting_.cached_answer(c).value_or(true); }
+  bool may_fail(const TestCase& c) { return test_.cached_answer(c).value_or(true); }
   bool is_smaller_than(const TestCase& a, const TestCase& b) const {
     if (!a.root) return false;
     std::vector<double> one = case_sizes_of(a), other = case_sizes_of(b);
-    if (interesting_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // the bytes of drawn arrays do not count
+    if (test_.has_drawn_arrays()) one.pop_back(), other.pop_back();  // the bytes of drawn arrays do not count
     return one < other;
   }
   bool is_smaller(const TestCase& c) const { return is_smaller_than(c, best_); }
-  bool accept(const TestCase& c) {
+  bool accept_case(const TestCase& c) {
     if (!is_smaller(c)) return false;
     TestCase own = copy_to_own_graph(c);
-    if (!interesting_.is_interesting(own)) return false;
-    return take(std::move(own)), true;
+    if (!test_.is_interesting(own)) return false;
+    return set_best(std::move(own)), true;
   }
 
   // Accepts the first candidate that is smaller and fails, and returns its index; nullopt if there is none. Begins at
   // index `from` and wraps around at the end. Tests session_.jobs candidates in parallel.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.num_jobs);
-    for (size_t i = 0; i < n && !stopped();) {
+    for (size_t i = 0; i < n && !is_stopped();) {
       std::vector<std::pair<size_t, TestCase>> batch;
       for (; i < n && batch.size() < width; i++) {
         size_t number = (from + i) % n;
@@ -288,11 +288,11 @@ class Reduction {
       std::vector<char> fails(batch.size());
       std::vector<std::thread> threads;
       for (size_t k = 1; k < batch.size(); k++)
-        threads.emplace_back([&, k] { fails[k] = interesting_.is_interesting(batch[k].second); });
-      if (!batch.empty()) fails[0] = interesting_.is_interesting(batch[0].second);
+        threads.emplace_back([&, k] { fails[k] = test_.is_interesting(batch[k].second); });
+      if (!batch.empty()) fails[0] = test_.is_interesting(batch[0].second);
       for (std::thread& t : threads) t.join();
       for (size_t k = 0; k < batch.size(); k++)
-        if (fails[k]) return take(std::move(batch[k].second)), batch[k].first;
+        if (fails[k]) return set_best(std::move(batch[k].second)), batch[k].first;
     }
     return std::nullopt;
   }
@@ -301,9 +301,9 @@ class Reduction {
 
   // Walks from the stored value down, each time to the source with the largest expression tree. Binary-searches this
   // path for the deepest node that fails if stored alone; else tries other sources. Returns true if best_ changed.
-  bool descend() {
+  bool cut_to_descendant() {
     UOp value = stored_value(best_.root);
-    if (!value || stopped()) return false;
+    if (!value || is_stopped()) return false;
     std::map<uint32_t, double> weight;
     for (UOp u : toposort(value)) {
       double& w = weight[u.id()] = 1;
@@ -319,14 +319,14 @@ class Reduction {
     }
     size_t fails = 0, passes = chain.size();
     std::optional<TestCase> deepest;
-    while (passes - fails > 1 && !stopped()) {
+    while (passes - fails > 1 && !is_stopped()) {
       size_t middle = (fails + passes) / 2;
       auto c = catch_failures([&] { return copy_to_own_graph(single_store_case(best_, chain[middle])); });
-      if (c && is_smaller(*c) && interesting_.is_interesting(*c)) fails = middle, deepest = std::move(*c);
+      if (c && is_smaller(*c) && test_.is_interesting(*c)) fails = middle, deepest = std::move(*c);
       else passes = middle;
     }
     UOp at = chain[fails];
-    if (deepest) return take(std::move(*deepest)), true;
+    if (deepest) return set_best(std::move(*deepest)), true;
     Candidates others;
     for (UOp s : at.src())
       if (is_storable(s) && s.num_src() > 0 && (fails + 1 >= chain.size() || !(s == chain[fails + 1])))
@@ -337,12 +337,13 @@ class Reduction {
   // ---- replacing large parts by buffers with their values: all parts at once, then half of them, down to one part
   void cut_parts() {
     std::set<std::string> needed;  // keys of parts that must not be cut, because the kernel passes without them
-    while (!stopped()) {
+    while (!is_stopped()) {
       std::vector<UOp> parts = large_parts(needed);
       bool cut = false;
-      while (!parts.empty() && !stopped()) {
-        auto c = catch_failures([&] { return replace_by_buffers(best_, parts, options_.input.variables, in_ref_); });
-        if ((cut = c && accept(*c))) break;
+      while (!parts.empty() && !is_stopped()) {
+        auto replace = [&] { return replace_by_buffers(best_, parts, options_.input.variables, ref_options_); };
+        auto c = catch_failures(replace);
+        if ((cut = c && accept_case(*c))) break;
         if (parts.size() == 1) needed.insert(sha256_hex(key_of(parts[0])));
         parts.resize(parts.size() / 2);
       }
@@ -378,50 +379,50 @@ class Reduction {
     }
     for (UOp u : level)
       if (is_storable(u) && u.num_src() > 0) values.push_back(u);
-    for (size_t width = values.size(); width > 1 && !stopped(); width /= 2)
-      for (size_t from = 0; from < values.size() && !stopped(); from += width) {
+    for (size_t width = values.size(); width > 1 && !is_stopped(); width /= 2)
+      for (size_t from = 0; from < values.size() && !is_stopped(); from += width) {
         auto some = std::span(values).subspan(from, std::min(width, values.size() - from));
         auto c = catch_failures([&] { return replace_by_constants(best_, some); });
-        if (!c || !is_smaller(*c) || !interesting_.is_interesting(*c)) continue;
-        take(std::move(*c));  // the case has the same Graph, so the nodes in `values` stay valid
+        if (!c || !is_smaller(*c) || !test_.is_interesting(*c)) continue;
+        set_best(std::move(*c));  // the case has the same Graph, so the nodes in `values` stay valid
         values.erase(values.begin() + ptrdiff_t(from), values.begin() + ptrdiff_t(from + some.size()));
         from -= width;
       }
-    return !level.empty() && !stopped();
+    return !level.empty() && !is_stopped();
   }
 
   // ---- the last steps
   // Applies all of `steps`. If the result does not fail, tries each half.
-  void make_plain(std::span<const Simplification> steps) {
-    if (steps.empty() || stopped()) return;
+  void apply_simplifications(std::span<const Simplification> steps) {
+    if (steps.empty() || is_stopped()) return;
     TestCase c = best_;
     size_t made = 0;
     for (Simplification step : steps) {
       auto plainer = catch_failures([&] { return step(c); });
       if (plainer && plainer->root) c = std::move(*plainer), made++;
     }
-    if (made == 0 || accept(c) || made == 1) return;
-    make_plain(steps.first(steps.size() / 2)), make_plain(steps.subspan(steps.size() / 2));
+    if (made == 0 || accept_case(c) || made == 1) return;
+    apply_simplifications(steps.first(steps.size() / 2)), apply_simplifications(steps.subspan(steps.size() / 2));
   }
 
   // Applies single steps until none gives a failing case. Chains steps whose cases may_fail() and, without a prefilter,
-  // is_likely() accept, and tests only the last case. If it passes, binary-searches the chain for the last failing
+  // has_needed_ops() accept, and tests only the last case. If it passes, binary-searches the chain for the last failing
   // case, and makes the next chains shorter. If no step is accepted and there is no prefilter, tests each step.
-  void sweep() {
-    const bool has_prefilter = interesting_.has_prefilter();
-    for (size_t most = SIZE_MAX, from = 0; !stopped();) {
+  void apply_single_steps() {
+    const bool has_prefilter = test_.has_prefilter();
+    for (size_t most = SIZE_MAX, from = 0; !is_stopped();) {
       std::vector<TestCase> chain{best_};
       const bool is_sliced = untested_slice_.has_value();
       if (is_sliced) chain.push_back(std::move(*std::exchange(untested_slice_, std::nullopt)));
       while (chain.size() - 1 < most)
-        if (auto next = next_that_may_fail(chain.back(), from)) chain.push_back(std::move(*next));
+        if (auto next = find_next_candidate(chain.back(), from)) chain.push_back(std::move(*next));
         else break;
       if (chain.size() > 1) {
-        const size_t fails = last_that_fails(chain);
+        const size_t fails = find_last_failing(chain);
         most = fails == 0 ? 1 : 2 * fails;
         if (fails + 1 < chain.size()) note_needed_ops(chain[fails], chain[fails + 1]);
-        if (fails) take(std::move(chain[fails]));
-        else if (is_sliced && !stopped()) slice_with_test(), most = SIZE_MAX;
+        if (fails) set_best(std::move(chain[fails]));
+        else if (is_sliced && !is_stopped()) slice_with_test(), most = SIZE_MAX;
       } else {
         auto taken = has_prefilter ? std::nullopt : accept_first(all_candidates(best_), from);
         if (!taken) return;
@@ -432,54 +433,54 @@ class Reduction {
 
   // `fails` fails, and `passes` does not. Records that the failure seems to need one of the ops that `passes` lacks.
   void note_needed_ops(const TestCase& fails, const TestCase& passes) {
-    if (OpSet gone = ops_of_graph(fails.root) - ops_of_graph(passes.root); !gone.empty()) needed_.push_back(gone);
+    if (OpSet gone = ops_of_graph(fails.root) - ops_of_graph(passes.root); !gone.empty()) needed_ops_.push_back(gone);
   }
-  bool is_likely(const TestCase& c) const {
+  bool has_needed_ops(const TestCase& c) const {
     const OpSet there = ops_of_graph(c.root);
-    return std::ranges::all_of(needed_, [&](OpSet ops) { return there.intersects(ops); });
+    return std::ranges::all_of(needed_ops_, [&](OpSet ops) { return there.intersects(ops); });
   }
 
   // Tries the steps from index `from` on, then the others. Returns the first smaller case that may fail, and sets
   // `from` to the index of its step.
-  std::optional<TestCase> next_that_may_fail(const TestCase& c, size_t& from) {
+  std::optional<TestCase> find_next_candidate(const TestCase& c, size_t& from) {
     Candidates steps = all_candidates(c);
-    for (size_t i = 0; i < steps.size() && !stopped(); i++) {
+    for (size_t i = 0; i < steps.size() && !is_stopped(); i++) {
       size_t number = (from + i) % steps.size();
       auto next = catch_failures([&] { return steps[number](); });
-      if (!next || !is_smaller_than(*next, c) || !(interesting_.has_prefilter() || is_likely(*next))) continue;
+      if (!next || !is_smaller_than(*next, c) || !(test_.has_prefilter() || has_needed_ops(*next))) continue;
       if (may_fail(*next)) return from = number, std::move(*next);
     }
     return std::nullopt;
   }
 
-  void end() {
+  void write_report() {
     report_.num_nodes_after = best_.num_nodes();
-    report_.num_calls = interesting_.num_calls(), report_.num_prefiltered = interesting_.num_prefiltered();
-    report_.verdict = interesting_.failure().text();
+    report_.num_calls = test_.num_calls(), report_.num_prefiltered = test_.num_prefiltered();
+    report_.verdict = test_.failure().text();
     InputGraph in = best_.input_graph();
     const RunOptions options = options_with_bundle(options_of_cases(), in);
-    Placement place = std::move(placement_for(own_, options.device.name, in).value_or_throw());
-    Repro repro{.symptom = std::string(name_of(interesting_.failure_kind_of(best_))),
-                .description = interesting_.failure().text(),
+    Placement place = std::move(placement_for(own_session_, options.device.name, in).value_or_throw());
+    Repro repro{.symptom = std::string(name_of(test_.failure_kind_of(best_))),
+                .description = test_.failure().text(),
                 .script = criterion_.script_command,
-                .blamed_rewrite = interesting_.failure().bisect_facts,
+                .blamed_rewrite = test_.failure().bisect_facts,
                 .inputs = best_.inputs};
     if (best_.fault) repro.seeded_fault = best_.fault->text();
-    report_.bundle_text = bundle_text(own_, options, in, place, std::move(repro));
+    report_.bundle_text = bundle_text(own_session_, options, in, place, std::move(repro));
   }
 
   const Session& session_;
-  Session own_;
-  InputGraph& in_;
+  Session own_session_;
+  InputGraph& input_;
   RunOptions options_;
-  ExecuteOptions in_ref_ = options_.device.ref_options_in_process();
+  ExecuteOptions ref_options_ = options_.device.ref_options_in_process();
   FailureCriterion criterion_;
-  InterestingnessTest interesting_;
+  InterestingnessTest test_;
   ReduceReport& report_;
   TestCase best_;
   bool trusts_prefilter_ = true;  // the prefilter decides on slices, instead of the interestingness test
   std::optional<TestCase> untested_slice_;  // a slice or stage's input that only the prefilter accepted
-  std::vector<OpSet> needed_;  // the failure seems to need an op of each of these sets
+  std::vector<OpSet> needed_ops_;  // the failure seems to need an op of each of these sets
   bool prefilter_was_wrong_ = false;  // the prefilter accepted a case that does not fail
   bool has_run_exact_ddmin_ = false;  // ddmin has run with the interestingness test instead of the prefilter
 };

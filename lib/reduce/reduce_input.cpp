@@ -13,8 +13,9 @@ namespace {
 
 // Reduces the first kernel whose results differ from those of REF on the same arrays. run() runs all kernels of the
 // input.
-ReduceReport reduce_first_wrong(const Session& session, const RunOptions& options, const FailureCriterion& criterion,
-                                const std::function<ModelReport(const RunOptions&)>& run) {
+ReduceReport reduce_first_wrong_kernel(const Session& session, const RunOptions& options,
+                                       const FailureCriterion& criterion,
+                                       const std::function<ModelReport(const RunOptions&)>& run) {
   FailingKernelFinder finder(session);
   RunOptions watched = options;
   watched.compare.reference_device = "none";
@@ -38,8 +39,8 @@ ReduceReport reduce_first_wrong(const Session& session, const RunOptions& option
   return reduce_graph(session, kernel->graph, of_kernel, criterion);
 }
 
-ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOptions& options,
-                         const FailureCriterion& criterion) {
+ReduceReport reduce_first_failing_kernel(const Session& session, InputGraph& in, const RunOptions& options,
+                                         const FailureCriterion& criterion) {
   auto whole = session.begin(std::move(in));
   if (!whole) return {.error = whole.diag().text()};
   if (auto& schedule = whole->schedule(); !schedule) return {.error = schedule.diag().text()};
@@ -54,7 +55,7 @@ ReduceReport reduce_each(const Session& session, InputGraph& in, const RunOption
   return {.error = "none of its kernels, alone and with arrays of its own, shows that"};
 }
 
-ReduceReport timed(const std::function<ReduceReport()>& work) {
+ReduceReport measure_reduction(const std::function<ReduceReport()>& work) {
   auto begin = Clock::now();
   auto report = catch_failures(work);
   if (!report) return {.error = report.diag().text()};
@@ -77,23 +78,24 @@ ReduceReport reduce_input(const Session& session, InputGraph& in, const RunOptio
       return {.error = status.diag().text()};
   }
   if (!in.is_tensor_graph) return reduce_graph(session, in, options, criterion);
-  return timed([&] {
-    if (criterion.kind != FailureSignature::Kind::Wrong) return reduce_each(session, in, options, criterion);
-    return reduce_first_wrong(session, options, criterion,
-                              [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
+  return measure_reduction([&] {
+    if (criterion.kind != FailureSignature::Kind::Wrong)
+      return reduce_first_failing_kernel(session, in, options, criterion);
+    return reduce_first_wrong_kernel(session, options, criterion,
+                                     [&](const RunOptions& watched) { return run_tensor_graph(session, in, watched); });
   });
 }
 
 ReduceReport reduce_model(const Session& session, const std::string& path, const RunOptions& options,
                           const FailureCriterion& criterion) {
-  return timed([&]() -> ReduceReport {
+  return measure_reduction([&]() -> ReduceReport {
     if (criterion.kind == FailureSignature::Kind::Wrong)
-      return reduce_first_wrong(session, options, criterion,
-                                [&](const RunOptions& watched) { return run_model(session, path, watched); });
+      return reduce_first_wrong_kernel(session, options, criterion,
+                                       [&](const RunOptions& watched) { return run_model(session, path, watched); });
     auto source = std::move(GraphSource::open(session, path).value_or_throw());
     auto graph = std::move(source.next_graph().value_or_throw());
     if (!graph) return {.error = "there is no graph in " + path};
-    return reduce_each(session, *graph, options, criterion);
+    return reduce_first_failing_kernel(session, *graph, options, criterion);
   });
 }
 

@@ -264,7 +264,7 @@ TEST_CASE("Prefilter decides refusals, messages of compilers, and differences fr
   few.REWRITE_STACK_LIMIT = 12;
   TestCase narrow = copy_with_settings(c, few);
   InputGraph in = narrow.input_graph();
-  FailureSignature refusal = refusal_of(session, in, narrow.device).value_or_throw();
+  FailureSignature refusal = refusal_signature_of(session, in, narrow.device).value_or_throw();
   REQUIRE(refusal.kind == Kind::Endless);
   CasePrefilter endless(session, narrow, refusal, {}, {});
   REQUIRE(endless.is_useful());

@@ -16,28 +16,28 @@ namespace {
 constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
 // The root counts as a level; alternatives are no level of their own.
-size_t levels_of(const pat::PatNode* p) {
+size_t pattern_levels(const pat::PatNode* p) {
   size_t below = 0;
-  for (const pat::PatNode* child : p->children) below = std::max(below, levels_of(child));
+  for (const pat::PatNode* child : p->children) below = std::max(below, pattern_levels(child));
   return below + (p->has_alternatives ? 0 : 1);
 }
 
 // Returns true if the node computes integers or bools without loads and reductions. A slice keeps such nodes, because
 // rules depend on their bounds.
-bool is_algebra(UOp u) {
+bool is_integer_arithmetic(UOp u) {
   DType scalar = u.dtype().scalar();
   bool counts = scalar.is(Scalar::Index) || dtypes::is_int(scalar) || dtypes::is_bool(scalar);
   return counts && !op_in_backward_slice_with_self(u, kMemory);
 }
 
-struct Region {
+struct SliceRegion {
   std::vector<UOp> loops;
   std::vector<UOp> parts;  // the lowest nodes of the region, which loads may replace
 };
 
 // Returns the region below `root`: all nodes down to `depth` levels below it, and those below that cannot be replaced.
-Region region_below(UOp root, size_t depth) {
-  Region out;
+SliceRegion region_below(UOp root, size_t depth) {
+  SliceRegion out;
   UOpSet seen(root.graph());
   std::deque<std::pair<UOp, size_t>> next = {{root, 0}};
   while (!next.empty()) {
@@ -46,7 +46,7 @@ Region region_below(UOp root, size_t depth) {
     if (!seen.insert(u)) continue;
     if (u.in({Op::RANGE, Op::SPECIAL})) out.loops.push_back(u);
     bool may_go = is_storable(u) && u.dtype().count() == 1 && u.num_src() > 0;  // vectors stay in the region
-    if (at >= depth && may_go && !is_algebra(u)) {
+    if (at >= depth && may_go && !is_integer_arithmetic(u)) {
       out.parts.push_back(u);
       continue;
     }
@@ -57,7 +57,7 @@ Region region_below(UOp root, size_t depth) {
 
 // Returns a kernel of `u` alone; if `u` is a value, the kernel stores it to buffer number `buffer`. Returns the empty
 // UOp if there is no such kernel.
-UOp kernel_of(UOp u, int64_t buffer, DType index) {
+UOp make_kernel(UOp u, int64_t buffer, DType index) {
   Graph& g = u.graph();
   if (u.is(Op::SINK)) return u;
   if (is_storable(u)) return single_store_kernel(u, buffer, index);
@@ -71,14 +71,14 @@ UOp kernel_of(UOp u, int64_t buffer, DType index) {
 
 // Returns true if `u`, a node from the middle of a stage, can be in an input of the stage. It cannot if it contains
 // UNROLLs, CONTRACTs, CATs or PTRCATs, which the stage makes, and the stage's real input `input` has none.
-bool is_taken_in(UOp u, UOp input) {
+bool is_valid_stage_input(UOp u, UOp input) {
   constexpr OpSet kMadeByExpander = {Op::UNROLL, Op::CONTRACT, Op::CAT, Op::PTRCAT};
   return op_in_backward_slice_with_self(input, kMadeByExpander) || !op_in_backward_slice_with_self(u, kMadeByExpander);
 }
 
 // Compiles the case until `stage` is the next stage to run. Returns nullopt if `stage` is no kernel stage, or if an
 // earlier stage fails.
-std::optional<Compilation> compiled_before(const Session& session, const TestCase& c, const std::string& stage) {
+std::optional<Compilation> compile_until(const Session& session, const TestCase& c, const std::string& stage) {
   const StageRow* row = find_stage_row(stage);
   if (!row || !row->kernel) return std::nullopt;
   FaultScope fault(c.fault);
@@ -90,7 +90,7 @@ std::optional<Compilation> compiled_before(const Session& session, const TestCas
 }
 
 // Returns the case with the current graph. A seeded fault then affects the next application of its rule.
-TestCase current(Compilation& compilation, const TestCase& c) {
+TestCase current_case(Compilation& compilation, const TestCase& c) {
   TestCase out = c;
   out.graph = std::make_shared<Graph>(c.graph->settings());
   out.root = copy_into(*out.graph, compilation.current_graph());
@@ -102,17 +102,17 @@ TestCase current(Compilation& compilation, const TestCase& c) {
 }  // namespace
 
 std::optional<TestCase> case_before_stage(const Session& session, const TestCase& c, const std::string& stage) {
-  auto compilation = compiled_before(session, c, stage);
-  return compilation ? std::optional(current(*compilation, c)) : std::nullopt;
+  auto compilation = compile_until(session, c, stage);
+  return compilation ? std::optional(current_case(*compilation, c)) : std::nullopt;
 }
 
 template <class Find>
 std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& session, const TestCase& c,
                                                              const std::string& stage, Find find) {
-  auto compilation = compiled_before(session, c, stage);
+  auto compilation = compile_until(session, c, stage);
   if (!compilation) return std::nullopt;
   RewriteSlice out;
-  out.input_case_ = current(*compilation, c);
+  out.input_case_ = current_case(*compilation, c);
   UOp input = compilation->current_graph();
   ApplicationLog log;
   ScopedObserver watched(*compilation, log);
@@ -120,11 +120,11 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
   compilation->set_stage_observer(nullptr);
   auto at = find(log.all_rewrites());
   if (at == log.all_rewrites().end()) return std::nullopt;
-  out.pattern_depth_ = levels_of(at->rule->left);
-  auto outer = std::find_if(at, log.all_rewrites().end(), [](const Application& a) { return a.depth == 0; });
-  if (at->depth && outer != log.all_rewrites().end() && is_taken_in(outer->before, input))
+  out.pattern_depth_ = pattern_levels(at->rule->left);
+  auto outer = std::find_if(at, log.all_rewrites().end(), [](const AppliedRewrite& a) { return a.depth == 0; });
+  if (at->depth && outer != log.all_rewrites().end() && is_valid_stage_input(outer->before, input))
     out.outer_node_ = copy_into(*out.input_case_.graph, outer->before);
-  if (is_taken_in(at->before, input)) out.rewritten_node_ = copy_into(*out.input_case_.graph, at->before);
+  if (is_valid_stage_input(at->before, input)) out.rewritten_node_ = copy_into(*out.input_case_.graph, at->before);
   else if (out.outer_node_) return out.outer_slice();
   else return std::nullopt;
   return out;
@@ -133,15 +133,15 @@ std::optional<RewriteSlice> RewriteSlice::find_rewrite_where(const Session& sess
 std::optional<RewriteSlice> RewriteSlice::find_rewrite(const Session& session, const TestCase& c,
                                                        const std::string& stage, const std::string& rule,
                                                        uint64_t application_number) {
-  return find_rewrite_where(session, c, stage, [&](const std::vector<Application>& list) {
+  return find_rewrite_where(session, c, stage, [&](const std::vector<AppliedRewrite>& list) {
     return std::ranges::find_if(
-        list, [&](const Application& a) { return a.rule->name == rule && a.number_in_stage == application_number; });
+        list, [&](const AppliedRewrite& a) { return a.rule->name == rule && a.number_in_stage == application_number; });
   });
 }
 
 std::optional<RewriteSlice> RewriteSlice::find_last_rewrite(const Session& session, const TestCase& c,
                                                             const std::string& stage) {
-  return find_rewrite_where(session, c, stage, [](const std::vector<Application>& list) {
+  return find_rewrite_where(session, c, stage, [](const std::vector<AppliedRewrite>& list) {
     return list.empty() ? list.end() : std::prev(list.end());
   });
 }
@@ -173,7 +173,7 @@ TestCase RewriteSlice::case_around_rewrite(size_t depth, const VariableValues& v
     if (u.in({Op::RANGE, Op::SPECIAL}) && std::ranges::find(kept, u) == kept.end())
       fixed.emplace_back(u, u.graph().constant(u.dtype(), int64_t(0)));
   UOp before = replace_nodes(rewritten_node_, fixed),
-      root = kernel_of(before, first_free_buffer_number(input_case_.root), index);
+      root = make_kernel(before, first_free_buffer_number(input_case_.root), index);
   if (!root) return {};
   TestCase out = replace_root(input_case_, root);
   out = replace_root(out, root.with_arg(info_without_opts(input_case_)));

@@ -21,7 +21,7 @@ UOp constant_for(UOp u, int value) {
 // ---- steps at one node
 
 // Returns the first and the last constant with the dtype of `u` that comes before `u` in toposort order.
-std::vector<UOp> constants_there(const TestCase& c, UOp u) {
+std::vector<UOp> constants_before(const TestCase& c, UOp u) {
   std::vector<UOp> out;
   for (UOp other : toposort(c.root)) {
     if (other == u) break;
@@ -32,7 +32,7 @@ std::vector<UOp> constants_there(const TestCase& c, UOp u) {
 }
 
 // Returns up to four nodes: on each path down from `u`, the first suitable node with the dtype of `u`.
-std::vector<UOp> nearest_of_its_dtype(UOp u) {
+std::vector<UOp> nearest_with_same_dtype(UOp u) {
   constexpr OpSet kSources = {Op::CONST, Op::VCONST, Op::RANGE, Op::SPECIAL, Op::STORE, Op::END};
   std::vector<UOp> out, stack(u.src().rbegin(), u.src().rend());
   UOpSet seen(u.graph());
@@ -47,7 +47,7 @@ std::vector<UOp> nearest_of_its_dtype(UOp u) {
   return out;
 }
 
-void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
+void add_smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   size_t there = 0;
   UOpSet above(u.graph());  // `u` and all nodes that depend on `u`
   for (UOp other : toposort(c.root)) {
@@ -70,7 +70,7 @@ void smaller_constants(Candidates& out, const TestCase& c, UOp u) {
   }
 }
 
-void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
+void add_smaller_loops(Candidates& out, const TestCase& c, UOp range) {
   Graph& g = range.graph();
   out.push_back([&c, range, &g] {
     return replace_root(c, replace_nodes(c.root, {{range, g.constant(range.dtype(), int64_t(0))}}));
@@ -88,7 +88,7 @@ void smaller_loop(Candidates& out, const TestCase& c, UOp range) {
 
 // ---- steps on a whole case
 
-TestCase default_settings(const TestCase& c) {
+TestCase with_default_settings(const TestCase& c) {
   Settings plain;
   plain.CPU_COUNT = c.graph->settings().CPU_COUNT;
   bool any = !c.info.settings.empty();
@@ -99,12 +99,12 @@ TestCase default_settings(const TestCase& c) {
   return out;
 }
 
-TestCase no_opts(const TestCase& c) {
+TestCase without_opts(const TestCase& c) {
   return c.root.arg().kind() == Arg::Kind::Record ? replace_root(c, c.root.with_arg(info_without_opts(c))) : TestCase();
 }
 
 // Replaces integers above 2 by 2, which also shortens loops to two iterations, and floats other than 0 and 1 by 1.0.
-TestCase small_numbers(const TestCase& c) {
+TestCase with_small_numbers(const TestCase& c) {
   Replacements pairs;
   for (UOp u : toposort(c.root)) {
     if (!is_number(u)) continue;
@@ -117,7 +117,7 @@ TestCase small_numbers(const TestCase& c) {
 }
 
 // Replaces float dtypes by float32 and integer dtypes by int32. Arrays whose dtype changes become random.
-TestCase plain_dtypes(const TestCase& c) {
+TestCase with_plain_dtypes(const TestCase& c) {
   auto plainer = [](DType d) {
     DType scalar = d.base().scalar();
     if (scalar.is(Scalar::Void) || scalar.is(Scalar::Index) || scalar.is(Scalar::Bool) || d.is_image()) return d;
@@ -140,7 +140,7 @@ TestCase plain_dtypes(const TestCase& c) {
 }
 
 // Shrinks each buffer to the size that its largest index needs.
-TestCase small_buffers(const TestCase& c) {
+TestCase with_small_buffers(const TestCase& c) {
   std::map<uint32_t, int64_t> reached;  // by node id of a buffer: number of elements that it needs
   for (UOp u : toposort(c.root)) {
     if (!u.is(Op::INDEX) || u.num_src() < 2 || !u.src(0).is(Op::DEFINE_GLOBAL)) continue;
@@ -167,7 +167,7 @@ TestCase small_buffers(const TestCase& c) {
   return out;
 }
 
-void fewer_settings(Candidates& out, const TestCase& c) {
+void add_fewer_settings(Candidates& out, const TestCase& c) {
   Settings now = c.graph->settings();
   for (const SettingInfo& s : all_settings()) {
     if (now.*s.member == s.default_value || s.name == "CPU_COUNT") continue;
@@ -190,11 +190,11 @@ void fewer_settings(Candidates& out, const TestCase& c) {
       });
 }
 
-void fewer_opts(Candidates& out, const TestCase& c) {
+void add_fewer_opts(Candidates& out, const TestCase& c) {
   if (c.root.arg().kind() != Arg::Kind::Record) return;
   auto info = c.root.arg().items();
   if (!is_ast(c)) {  // after a stage, the opts may have been applied: drop all of them together
-    out.push_back([&c] { return no_opts(c); });
+    out.push_back([&c] { return without_opts(c); });
     return;
   }
   auto offer = [&](std::vector<Arg> opts) {
@@ -214,7 +214,7 @@ void fewer_opts(Candidates& out, const TestCase& c) {
 }
 
 // Adds steps that store a source of the stored value instead of the value, for sources with another dtype.
-void sources_alone(Candidates& out, const TestCase& c) {
+void add_source_stores(Candidates& out, const TestCase& c) {
   UOp value = stored_value(c.root);
   if (!value) return;
   std::vector<UOp> below(value.src().begin(), value.src().end());
@@ -238,7 +238,8 @@ Arg info_without_opts(const TestCase& c) {
 }
 
 std::span<const Simplification> all_simplifications() {
-  static constexpr Simplification kSteps[] = {default_settings, no_opts, small_buffers, plain_dtypes, small_numbers};
+  static constexpr Simplification kSteps[] = {with_default_settings, without_opts, with_small_buffers,
+                                              with_plain_dtypes, with_small_numbers};
   return kSteps;
 }
 
@@ -286,10 +287,10 @@ Candidates simpler_node_cases(const TestCase& c, UOp u) {
   auto become = [&](UOp other) {
     out.push_back([&c, u, other] { return replace_root(c, replace_nodes(c.root, {{u, other}})); });
   };
-  if (is_number(u)) return smaller_constants(out, c, u), out;
+  if (is_number(u)) return add_smaller_constants(out, c, u), out;
   if (u.num_src() > 0 && (is_storable(u) || u.in({Op::RANGE, Op::SPECIAL})))
-    for (UOp there : constants_there(c, u)) become(there);
-  if (u.in({Op::RANGE, Op::SPECIAL})) return smaller_loop(out, c, u), out;
+    for (UOp there : constants_before(c, u)) become(there);
+  if (u.in({Op::RANGE, Op::SPECIAL})) return add_smaller_loops(out, c, u), out;
   if (u.in({Op::SINK, Op::GROUP}) && u.num_src() > 1) {
     for (size_t i = 0; i < u.num_src(); i++) {
       std::vector<UOp> src(u.src().begin(), u.src().end());
@@ -300,7 +301,7 @@ Candidates simpler_node_cases(const TestCase& c, UOp u) {
   }
   if (u.is(Op::INDEX) && u.dtype().is_ptr() && u.dtype().base() == u.src(0).dtype().base()) become(u.src(0));
   else if (!u.in({Op::SINK, Op::INDEX}))
-    for (UOp s : nearest_of_its_dtype(u)) become(s);
+    for (UOp s : nearest_with_same_dtype(u)) become(s);
   if (!is_storable(u)) return out;
   if (u.num_src() > 0) {  // another load of the same dtype
     for (UOp other : toposort(c.root))
@@ -319,13 +320,13 @@ Candidates simpler_node_cases(const TestCase& c, UOp u) {
 
 Candidates all_candidates(const TestCase& c) {
   Candidates out = single_store_cases(c);
-  sources_alone(out, c);
-  fewer_settings(out, c);
-  fewer_opts(out, c);
+  add_source_stores(out, c);
+  add_fewer_settings(out, c);
+  add_fewer_opts(out, c);
   for (auto& [u, size] : nodes_by_dominated_count(c.root))
     for (auto& step : simpler_node_cases(c, u)) out.push_back(std::move(step));
-  out.push_back([&c] { return plain_dtypes(c); });
-  out.push_back([&c] { return small_buffers(c); });
+  out.push_back([&c] { return with_plain_dtypes(c); });
+  out.push_back([&c] { return with_small_buffers(c); });
   return out;
 }
 

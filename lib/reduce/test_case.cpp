@@ -18,7 +18,7 @@ namespace tgc {
 namespace {
 
 // Returns 1 for a rare dtype and 0 for a common one.
-double rarity(DType d) {
+double dtype_rarity(DType d) {
   if (!d.is_value() && !d.is_ptr()) return 0;
   DType scalar = d.base().scalar();
   for (Scalar plain : {Scalar::Void, Scalar::Index, Scalar::Bool, Scalar::Int32, Scalar::Float32})
@@ -26,7 +26,7 @@ double rarity(DType d) {
   return 1;
 }
 
-double magnitude(const Arg& a) {
+double arg_magnitude(const Arg& a) {
   if (!a.is_const()) return 0;
   Const c = a.to_const();
   if (c.is_invalid() || (c.is_float() && !std::isfinite(c.as_float()))) return 64;
@@ -74,8 +74,8 @@ bool is_ast(const TestCase& c) { return spec_after_stage(c.info.stage) == Spec::
 std::vector<double> case_sizes_of(const TestCase& c) {
   double nodes = 0, loops = 0, odd = 0, numbers = 0, settings = double(c.info.settings.size()), bytes = 0;
   for (UOp u : toposort(c.root)) {
-    nodes++, odd += rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
-    if (u.is(Op::CONST)) numbers += magnitude(u.arg());
+    nodes++, odd += dtype_rarity(u.dtype()), loops += u.in({Op::RANGE, Op::SPECIAL});
+    if (u.is(Op::CONST)) numbers += arg_magnitude(u.arg());
     if (u.dtype().is_ptr() && !u.dtype().is_image()) numbers += std::log2(2 + double(u.dtype().size()));
   }
   for (const SettingInfo& s : all_settings())

@@ -13,7 +13,7 @@ bool stores_anything(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::STORE); });
 }
 
-bool may_leave_any(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
+bool may_leave_any_buffer(UOp root) { return may_leave_buffers(toposort(root), {Op::LOAD, Op::STORE}); }
 
 // Returns true if one of the `width` elements that begin at the INDEX may be out of bounds.
 bool may_leave_its_buffer(UOp index, int64_t width) {
@@ -43,12 +43,12 @@ ValidityChecker::ValidityChecker(const TestCase& given, VariableValues variables
       variable_values_(std::move(variables)),
       ref_options_(in_ref),
       has_stores_(stores_anything(given.root)),
-      is_bounded_(is_ast(given) && !may_leave_any(given.root)) {}
+      is_bounded_(is_ast(given) && !may_leave_any_buffer(given.root)) {}
 
 bool ValidityChecker::has_effect(const TestCase& c) const { return !has_stores_ || stores_anything(c.root); }
 
 bool ValidityChecker::is_within_bounds(const TestCase& c) const {
-  return !is_bounded_ || !is_ast(c) || !may_leave_any(c.root);
+  return !is_bounded_ || !is_ast(c) || !may_leave_any_buffer(c.root);
 }
 
 bool ValidityChecker::are_accesses_within(const TestCase& c) const {
@@ -59,7 +59,7 @@ bool ValidityChecker::are_accesses_within(const TestCase& c) const {
 }
 
 bool ValidityChecker::has_access_outside(const TestCase& c) const {
-  if (!may_leave_any(c.root)) return false;
+  if (!may_leave_any_buffer(c.root)) return false;
   const Arrays inputs = arrays_from_bundle(c.inputs);
   auto done = catch_failures([&] {
     const ReferenceRunner ref(inputs, variable_values_, ref_options_, make_input_distribution(c.root));

@@ -8,11 +8,11 @@
 namespace tgc {
 namespace {
 
-class Replay {
+class RewriteReplay {
  public:
-  Replay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied,
-         const std::function<UOp(UOp)>& retyped)
-      : rewrites_(rewrites), order_(order), applied_(applied), retyped_(retyped) {}
+  RewriteReplay(const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order, std::unordered_set<UOp>* applied,
+                const std::function<UOp(UOp)>& retyped)
+      : rewrites_(rewrites), order_(order), applied_nodes_(applied), retype_node_(retyped) {}
 
   UOp run(UOp u, int depth = 0) {
     constexpr int kMaxDepth = 20000;
@@ -20,31 +20,31 @@ class Replay {
     if (auto known = results_.find(u); known != results_.end()) return known->second;
     if (depth > kMaxDepth) throw Failure("the recorded rewrites nest too deep");
     UOp out = u;
-    if (order_ == VisitOrder::NodeFirst) out = followed(out);
+    if (order_ == VisitOrder::NodeFirst) out = follow_rewrites(out);
     if (order_ == VisitOrder::NodeOnce)
       if (auto next = rewrites_.find(u); next != rewrites_.end()) {
-        if (applied_) applied_->insert(u);
+        if (applied_nodes_) applied_nodes_->insert(u);
         return results_[u] = next->second;
       }
     std::vector<UOp> src;
     for (UOp s : out.src()) src.push_back(run(s, depth + 1));
-    if (!std::ranges::equal(src, out.src())) out = rebuilt(out, src);
+    if (!std::ranges::equal(src, out.src())) out = rebuild_node(out, src);
     if (order_ == VisitOrder::NodeOnce) return results_[u] = out;
     auto next = rewrites_.find(out);
-    if (next != rewrites_.end() && applied_) applied_->insert(out);
+    if (next != rewrites_.end() && applied_nodes_) applied_nodes_->insert(out);
     if (next != rewrites_.end() && !(next->second == u))
       out = order_ == VisitOrder::Once ? next->second : run(next->second, depth + 1);
     return results_[u] = out;
   }
 
  private:
-  UOp rebuilt(UOp u, const std::vector<UOp>& src) const {
+  UOp rebuild_node(UOp u, const std::vector<UOp>& src) const {
     const UOp out = u.with_src(src);
     auto has_dtype = [](UOp a, UOp b) { return a.dtype() == b.dtype(); };
-    if (!retyped_ || rewrites_.contains(out) || std::ranges::equal(src, u.src(), has_dtype)) return out;
-    return retyped_(out);
+    if (!retype_node_ || rewrites_.contains(out) || std::ranges::equal(src, u.src(), has_dtype)) return out;
+    return retype_node_(out);
   }
-  UOp followed(UOp u) const {
+  UOp follow_rewrites(UOp u) const {
     for (size_t steps = 0; steps <= rewrites_.size(); steps++) {
       auto next = rewrites_.find(u);
       if (next == rewrites_.end()) return u;
@@ -54,8 +54,8 @@ class Replay {
   }
   const std::unordered_map<UOp, UOp>& rewrites_;
   const VisitOrder order_;
-  std::unordered_set<UOp>* const applied_;
-  const std::function<UOp(UOp)>& retyped_;
+  std::unordered_set<UOp>* const applied_nodes_;
+  const std::function<UOp(UOp)>& retype_node_;
   std::unordered_map<UOp, UOp> results_;
 };
 
@@ -63,7 +63,7 @@ class Replay {
 
 UOp apply_rewrites(UOp root, const std::unordered_map<UOp, UOp>& rewrites, VisitOrder order,
                    std::unordered_set<UOp>* applied, const std::function<UOp(UOp)>& retyped) {
-  auto out = catch_failures([&] { return Replay(rewrites, order, applied, retyped).run(root); });
+  auto out = catch_failures([&] { return RewriteReplay(rewrites, order, applied, retyped).run(root); });
   return out ? *out : UOp();
 }
 

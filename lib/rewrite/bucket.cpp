@@ -24,12 +24,12 @@ OpSet early_reject(const PatNode& n) {
 
 namespace {
 
-std::vector<PatternChoice> choices(const PatNode& n);
+std::vector<PatternChoice> pattern_choices(const PatNode& n);
 
-void combine(const PatNode& n, std::span<const PatNode* const> order, std::vector<PatternChoice>& out) {
+void combine_choices(const PatNode& n, std::span<const PatNode* const> order, std::vector<PatternChoice>& out) {
   std::vector<PatternChoice> partial{{&n, {}}};
   for (const PatNode* child : order) {
-    auto options = choices(*child);
+    auto options = pattern_choices(*child);
     if (options.size() == 1) {
       for (PatternChoice& p : partial) p.children.push_back(options[0]);
       continue;
@@ -46,21 +46,21 @@ void combine(const PatNode& n, std::span<const PatNode* const> order, std::vecto
   out.insert(out.end(), std::make_move_iterator(partial.begin()), std::make_move_iterator(partial.end()));
 }
 
-std::vector<PatternChoice> choices(const PatNode& n) {
+std::vector<PatternChoice> pattern_choices(const PatNode& n) {
   std::vector<PatternChoice> out;
   if (n.has_alternatives) {
     for (const PatNode* child : n.children)
-      for (auto& c : choices(*child)) out.push_back(std::move(c));
+      for (auto& c : pattern_choices(*child)) out.push_back(std::move(c));
   } else if (n.sources == PatNode::Sources::Each || n.children.empty()) {
     out.push_back({&n, {}});
   } else if (n.permute) {
     std::vector<const PatNode*> order(n.children.begin(), n.children.end());
     TGC_CHECK(order.size() == 2, "a commutative op has two sources");
-    combine(n, order, out);
+    combine_choices(n, order, out);
     std::swap(order[0], order[1]);
-    combine(n, order, out);
+    combine_choices(n, order, out);
   } else {
-    combine(n, n.children, out);
+    combine_choices(n, n.children, out);
   }
   return out;
 }
@@ -77,7 +77,7 @@ uint8_t near_position(size_t depth, size_t near, size_t i) {
                                  : uint8_t(NearSources::kFar);
 }
 
-uint16_t pair_bit(size_t a, size_t b) {
+uint16_t position_pair_bit(size_t a, size_t b) {
   for (size_t i = 0; i < NearSources::kPositionPairs.size(); i++) {
     auto [x, y] = NearSources::kPositionPairs[i];
     if ((a == x && b == y) || (a == y && b == x)) return uint16_t(1 << i);
@@ -90,7 +90,7 @@ uint16_t pair_bit(size_t a, size_t b) {
 BucketPrograms::BucketPrograms(std::vector<const Rule*> of_op) : rules(std::move(of_op)) {
   std::vector<PatternChoice> all;
   for (size_t i = 0; i < rules.size(); i++)
-    for (PatternChoice& chosen : choices(*rules[i]->left)) {
+    for (PatternChoice& chosen : pattern_choices(*rules[i]->left)) {
       add_rule(*rules[i], chosen, i);
       all.push_back(std::move(chosen));
     }
@@ -117,12 +117,12 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
   bool implied = !rule.left->has_early_reject && !has_each_anywhere(chosen);
   MatchProgram program{&rule, uint32_t(match_steps.size()), 0, uint32_t(number), 0, false, !implied && !need.empty(), 0,
                        need};
-  struct Pending {
+  struct PendingNode {
     const PatternChoice* node;
     uint8_t parent, child, depth;
     uint8_t near;
   };
-  std::vector<Pending> queue{{&chosen, 0, 0, 0, NearSources::kFar}};
+  std::vector<PendingNode> queue{{&chosen, 0, 0, 0, NearSources::kFar}};
   std::array<uint8_t, pat::kNumCaptures> bound_at;  // indexed by capture id: the Position where the capture is bound
   for (size_t k = 0; k < queue.size(); k++) {  // breadth first, because shallow checks reject soonest
     auto [node, parent, child, depth, near] = queue[k];
@@ -149,7 +149,7 @@ void BucketPrograms::add_rule(const Rule& rule, const PatternChoice& chosen, siz
     if (n.capture >= 0) {
       uint64_t bit = uint64_t(1) << n.capture;
       step.check_bits |= program.outer_captures & bit ? MatchStep::kSame : MatchStep::kCapture;
-      if (program.outer_captures & bit) program.same_pairs |= pair_bit(bound_at[size_t(n.capture)], near);
+      if (program.outer_captures & bit) program.same_pairs |= position_pair_bit(bound_at[size_t(n.capture)], near);
       else bound_at[size_t(n.capture)] = near;
       program.outer_captures |= bit;
     }
@@ -169,18 +169,18 @@ namespace {
 
 // The functions *_allowed call accept(value) for every value of a fact that the pattern node `n` accepts.
 template <class Accept>
-void lengths_allowed(const PatNode& n, Accept accept) {
+void visit_lengths_allowed(const PatNode& n, Accept accept) {
   for (size_t length = 0; length < kNumLengths; length++)
     if (n.sources == PatNode::Sources::Exact ? length == n.children.size()
                                              : n.sources != PatNode::Sources::Prefix || length >= n.children.size())
       accept(length);
 }
 template <class Accept>
-void dtypes_allowed(const PatNode& n, Accept accept) {
+void visit_dtypes_allowed(const PatNode& n, Accept accept) {
   for (uint32_t bits = n.dtypes.bits(); bits; bits &= bits - 1) accept(size_t(std::countr_zero(bits)));
 }
 template <class Accept>
-void kinds_allowed(const PatNode& n, Accept accept) {
+void visit_kinds_allowed(const PatNode& n, Accept accept) {
   for (int w = 0; w < 2; w++)
     for (uint64_t bits = n.ops.word(w); bits; bits &= bits - 1)
       if (size_t op = size_t(64 * w + std::countr_zero(bits)); op != size_t(Op::CONST)) accept(op);
@@ -190,27 +190,28 @@ void kinds_allowed(const PatNode& n, Accept accept) {
   for (size_t kind = kNumOps; kind < kNumNodeKinds; kind++) accept(kind);
 }
 
-// Return the pattern node for the root (at_root), for source `i` of the root (at_source), and for source `j` of source
-// `i` (at_near). Return null if the pattern has no such node, or if steps check the node instead of masks.
-const PatNode* at_root(const PatternChoice& root) { return root.pattern; }
-const PatNode* at_source(const PatternChoice& root, size_t i) {
+// Return the pattern node for the root (root_pattern), for source `i` of the root (child_pattern), and for source `j`
+// of source `i` (near_pattern). Return null if the pattern has no such node, or if steps check the node instead of
+// masks.
+const PatNode* root_pattern(const PatternChoice& root) { return root.pattern; }
+const PatNode* child_pattern(const PatternChoice& root, size_t i) {
   if (root.pattern->sources == PatNode::Sources::Each) {
     const PatNode* each = root.pattern->children[0];
     return each->has_alternatives ? nullptr : each;
   }
   return i < root.children.size() ? root.children[i].pattern : nullptr;
 }
-const PatNode* at_near(const PatternChoice& root, size_t i, size_t j) {
+const PatNode* near_pattern(const PatternChoice& root, size_t i, size_t j) {
   return i < root.children.size() && j < root.children[i].children.size() ? root.children[i].children[j].pattern
                                                                           : nullptr;
 }
 
-const PatNode* if_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
-const PatNode* if_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
+const PatNode* pattern_with_dtypes(const PatNode* n) { return n && !n->dtypes.empty() ? n : nullptr; }
+const PatNode* pattern_with_ops(const PatNode* n) { return n && !n->ops.empty() ? n : nullptr; }
 
-bool programs_near(const PatternChoice& root) {
+bool has_near_ops(const PatternChoice& root) {
   bool wants = false;
-  for (size_t i = 0; i < kNumNearPositions; i++) wants |= if_ops(at_near(root, i / 2, i % 2)) != nullptr;
+  for (size_t i = 0; i < kNumNearPositions; i++) wants |= pattern_with_ops(near_pattern(root, i / 2, i % 2)) != nullptr;
   return wants;
 }
 
@@ -230,9 +231,9 @@ void BucketPrograms::fill_fact_masks(size_t values, Mask mask, const std::vector
 }
 
 void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
-  auto lengths = [](const PatNode& n, auto accept) { lengths_allowed(n, accept); };
-  auto dtypes = [](const PatNode& n, auto accept) { dtypes_allowed(n, accept); };
-  auto kinds = [](const PatNode& n, auto accept) { kinds_allowed(n, accept); };
+  auto lengths = [](const PatNode& n, auto accept) { visit_lengths_allowed(n, accept); };
+  auto dtypes = [](const PatNode& n, auto accept) { visit_dtypes_allowed(n, accept); };
+  auto kinds = [](const PatNode& n, auto accept) { visit_kinds_allowed(n, accept); };
   // The masks of sources accept a missing source: `each` patterns allow it, and the length masks reject it for other
   // patterns.
   auto or_absent = [](auto allowed, size_t absent) {
@@ -241,22 +242,25 @@ void BucketPrograms::build_masks(const std::vector<PatternChoice>& all) {
   length_masks.resize(kNumLengths * num_mask_words);
   dtype_masks.resize(kNumDTypeClasses * num_mask_words);
   kind_masks.resize((kAbsentKind + 1) * num_mask_words);
-  fill_fact_masks(kNumLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, at_root, lengths);
+  fill_fact_masks(kNumLengths, [&](size_t i) -> uint64_t& { return length_masks[i]; }, all, root_pattern, lengths);
   fill_fact_masks(
       kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].root; }, all,
-      [](const PatternChoice& c) { return if_dtypes(at_root(c)); }, dtypes);
+      [](const PatternChoice& c) { return pattern_with_dtypes(root_pattern(c)); }, dtypes);
   for (size_t s = 0; s < kNumDTypePositions; s++)
-    fill_fact_masks(kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
-                   [s](const PatternChoice& c) { return if_dtypes(at_source(c, s)); }, or_absent(dtypes, kAbsentDType));
+    fill_fact_masks(
+        kNumDTypeClasses, [&](size_t i) -> uint64_t& { return dtype_masks[i].source[s]; }, all,
+        [s](const PatternChoice& c) { return pattern_with_dtypes(child_pattern(c, s)); },
+        or_absent(dtypes, kAbsentDType));
   for (size_t s = 0; s < kNumOpPositions; s++)
-    fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
-                    [s](const PatternChoice& c) { return if_ops(at_source(c, s)); }, or_absent(kinds, kAbsentKind));
+    fill_fact_masks(
+        kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].source[s]; }, all,
+        [s](const PatternChoice& c) { return pattern_with_ops(child_pattern(c, s)); }, or_absent(kinds, kAbsentKind));
   for (size_t s = 0; s < kNumNearPositions; s++)
     fill_fact_masks(kAbsentKind + 1, [&](size_t i) -> uint64_t& { return kind_masks[i].near[s]; }, all,
-                    [s](const PatternChoice& c) { return if_ops(at_near(c, s / 2, s % 2)); }, kinds);
+                    [s](const PatternChoice& c) { return pattern_with_ops(near_pattern(c, s / 2, s % 2)); }, kinds);
   near_programs.resize(num_mask_words);
   for (size_t p = 0; p < programs.size(); p++)
-    if (tgc::programs_near(all[p])) near_programs[p / 64] |= uint64_t(1) << (p % 64);
+    if (tgc::has_near_ops(all[p])) near_programs[p / 64] |= uint64_t(1) << (p % 64);
 }
 
 }  // namespace tgc

@@ -76,7 +76,9 @@ struct NearSources {
   explicit NearSources(UOp u);
   UOp nodes[kNumPositions] = {};  // indexed by Position; the empty UOp if the source is missing
   size_t kind(size_t position) const { return nodes[position] ? nodes[position].node()->kind : kAbsentKind; }
-  bool same_pairs(size_t pair) const { return nodes[kPositionPairs[pair].first] == nodes[kPositionPairs[pair].second]; }
+  bool is_same_pair(size_t pair) const {
+    return nodes[kPositionPairs[pair].first] == nodes[kPositionPairs[pair].second];
+  }
   // pairs of positions that a pattern such as x + x may require to have the same node; see MatchProgram::same_pairs
   static constexpr std::array<std::pair<Position, Position>, 11> kPositionPairs{{
       {kA, kB}, {kA, kB0}, {kA, kB1}, {kB, kA0}, {kB, kA1}, {kA0, kB0}, {kA0, kB1}, {kA1, kB0}, {kA1, kB1}, {kA0, kA1},

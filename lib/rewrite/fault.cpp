@@ -13,23 +13,23 @@
 namespace tgc {
 namespace {
 
-struct Expected {
+struct RequestedFault {
   FaultSpec spec;
-  bool was_seeded = false, is_said = false;
-  uint64_t most = 0;
+  bool was_seeded = false, is_reported = false;
+  uint64_t max_applications = 0;
 };
-struct Warnings {
+struct FaultWarnings {
   std::mutex lock;
   std::set<std::string> texts;
-  std::map<std::string, Expected> expected = {};
+  std::map<std::string, RequestedFault> expected = {};
 
-  Expected& of(const FaultSpec& spec) {
+  RequestedFault& entry_of(const FaultSpec& spec) {
     FaultSpec alone{spec.rule, spec.application_number, spec.kind};
-    return expected.try_emplace(alone.text(), Expected{alone}).first->second;
+    return expected.try_emplace(alone.text(), RequestedFault{alone}).first->second;
   }
 };
-Warnings& warnings() {
-  static Warnings all;
+FaultWarnings& fault_warnings() {
+  static FaultWarnings all;
   return all;
 }
 
@@ -51,7 +51,7 @@ namespace {
 
 constexpr std::string_view kPlaces[] = {"", "tensor", "renderer", "llvm", "endless", "shortcut"};
 
-std::optional<FaultSpec> parse_one(std::string_view text) {
+std::optional<FaultSpec> parse_single_fault(std::string_view text) {
   FaultSpec out;
   std::string_view name = text.substr(0, text.find('@'));
   if (size_t colon = name.find(':'); colon != name.npos) {
@@ -83,7 +83,7 @@ Result<FaultSpec> parse_fault(std::string_view text) {
   bool good = true;
   for (size_t begin = 0; good && begin <= text.size();) {
     size_t end = std::min(text.find(',', begin), text.size());
-    auto one = parse_one(text.substr(begin, end - begin));
+    auto one = parse_single_fault(text.substr(begin, end - begin));
     good = one.has_value();
     if (good && out) out->other_faults.push_back(std::move(*one));
     else if (good) out = std::move(one);
@@ -147,50 +147,50 @@ UOp change_some_value(UOp u) {
 }
 
 void record_requested_fault(const FaultSpec& spec) {
-  std::lock_guard guard(warnings().lock);
-  (void)warnings().of(spec);
+  std::lock_guard guard(fault_warnings().lock);
+  (void)fault_warnings().entry_of(spec);
 }
 
 void record_seeded_fault(const FaultSpec& spec) {
-  std::lock_guard guard(warnings().lock);
-  warnings().of(spec).was_seeded = true;
+  std::lock_guard guard(fault_warnings().lock);
+  fault_warnings().entry_of(spec).was_seeded = true;
 }
 
 Fault::Fault(const FaultSpec& spec) {
-  add(spec);
+  add_seeded_fault(spec);
 }
 
-void Fault::add(const FaultSpec& spec) {
+void Fault::add_seeded_fault(const FaultSpec& spec) {
   record_requested_fault(spec);
   seeded_faults_.push_back({spec});
-  for (const FaultSpec& other : spec.other_faults) add(other);
+  for (const FaultSpec& other : spec.other_faults) add_seeded_fault(other);
 }
 
 UOp Fault::choose_result(const RuleHit& hit, UOp before, UOp after) {
   for (SeededFault& one : seeded_faults_) {
     if (hit.rule->name != one.spec.rule) continue;
-    std::lock_guard guard(warnings().lock);
-    Expected& expected = warnings().of(one.spec);
-    expected.most = std::max(expected.most, ++one.num_seen);
-    if (one.spec.kind == FaultSpec::Kind::Endless && one.num_seen >= one.spec.application_number) {
+    std::lock_guard guard(fault_warnings().lock);
+    RequestedFault& expected = fault_warnings().entry_of(one.spec);
+    expected.max_applications = std::max(expected.max_applications, ++one.num_applications);
+    if (one.spec.kind == FaultSpec::Kind::Endless && one.num_applications >= one.spec.application_number) {
       expected.was_seeded = true;
       return before.tag().is_none() ? before.rtag() : before.rtag(Arg());
     }
-    if (one.num_seen != one.spec.application_number) continue;
+    if (one.num_applications != one.spec.application_number) continue;
     expected.was_seeded = true;
     if (UOp other = change_value(after); other && !(other == before)) return other;
-    warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application_number) + " of " +
-                            one.spec.rule + " makes a node without a value (" + std::string(name_of(after.op())) +
-                            "): nothing is changed");
+    fault_warnings().texts.insert("TGC_FAULT: application " + std::to_string(one.spec.application_number) + " of " +
+                                  one.spec.rule + " makes a node without a value (" + std::string(name_of(after.op())) +
+                                  "): nothing is changed");
   }
   return after;
 }
 
 void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std::span<UOp> result) {
   if (way != ShortcutWay::Quick || what.name != fault_spec_.rule) return;
-  std::lock_guard guard(warnings().lock);
-  Expected& expected = warnings().of(fault_spec_);
-  expected.most = std::max(expected.most, ++num_seen_results_);
+  std::lock_guard guard(fault_warnings().lock);
+  RequestedFault& expected = fault_warnings().entry_of(fault_spec_);
+  expected.max_applications = std::max(expected.max_applications, ++num_seen_results_);
   if (num_seen_results_ != fault_spec_.application_number) return;
   expected.was_seeded = true;
   for (UOp& u : result)
@@ -199,26 +199,27 @@ void ShortcutFault::report_made_nodes(const Shortcut& what, ShortcutWay way, std
 
 namespace {
 
-std::string never_came(const Expected& e) {
+std::string unseeded_fault_text(const RequestedFault& e) {
   switch (e.spec.kind) {
     case FaultSpec::Kind::Renderer: return e.spec.text() + " was in no node that was printed";
     case FaultSpec::Kind::Llvm: return e.spec.text() + " found no place in the code";
     default:
       return "there was no application " + std::to_string(e.spec.application_number) + " of " + e.spec.rule +
-             (e.most ? ", only up to " + std::to_string(e.most) + " in a kernel" : "");
+             (e.max_applications ? ", only up to " + std::to_string(e.max_applications) + " in a kernel" : "");
   }
 }
 
 }  // namespace
 
 std::vector<std::string> extract_fault_warnings() {
-  std::lock_guard guard(warnings().lock);
-  std::vector<std::string> out(warnings().texts.begin(), warnings().texts.end());
-  warnings().texts.clear();
+  std::lock_guard guard(fault_warnings().lock);
+  std::vector<std::string> out(fault_warnings().texts.begin(), fault_warnings().texts.end());
+  fault_warnings().texts.clear();
   const bool is_of_bundle = !std::getenv("TGC_FAULT");
-  for (auto& [text, e] : warnings().expected)
-    if (!e.was_seeded && !std::exchange(e.is_said, true))
-      out.push_back((is_of_bundle ? "the bundle's fault: " : "TGC_FAULT: ") + never_came(e) + ": nothing is changed");
+  for (auto& [text, e] : fault_warnings().expected)
+    if (!e.was_seeded && !std::exchange(e.is_reported, true))
+      out.push_back((is_of_bundle ? "the bundle's fault: " : "TGC_FAULT: ") + unseeded_fault_text(e) +
+                    ": nothing is changed");
   return out;
 }
 

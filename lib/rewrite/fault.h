@@ -60,11 +60,11 @@ class Fault : public RewriteOverride {
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override;
 
  private:
-  void add(const FaultSpec& spec);
+  void add_seeded_fault(const FaultSpec& spec);
 
   struct SeededFault {
     FaultSpec spec;
-    uint64_t num_seen = 0;
+    uint64_t num_applications = 0;
   };
   std::vector<SeededFault> seeded_faults_;
 };

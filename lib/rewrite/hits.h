@@ -27,7 +27,7 @@ void note_tried_rules(const std::vector<const Rule*>& rules);
 inline void note_hit(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Hit); }
 
 // Records that the rule declined: its pattern matched, but a guard failed, or the right side returned the empty UOp or
-// the node itself. For a rule that require() of lib/spec made, records a rejection.
+// the node itself. For a rule that require_rule() of lib/spec made, records a rejection.
 inline void note_declined_rule(const Rule& rule) { detail::note_if_recording(rule, detail::RuleEvent::Declined); }
 
 // Records that a test's check of this rule passed, such as a RuleTest check (lib/rewrite/testing.h).

@@ -121,7 +121,7 @@ bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
 }
 
 // Matches the sources of all nodes that `each` patterns matched. Captures outside of `each` patterns are already set.
-bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
+bool match_each_patterns(const MatchStep* step, const MatchStep* end, const UOp* regs, UOp* captured, uint64_t bound) {
   for (; step != end; ++step) {
     if (!(step->check_bits & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
@@ -134,19 +134,20 @@ bool match_eaches(const MatchStep* step, const MatchStep* end, const UOp* regs, 
   return true;
 }
 
-[[gnu::always_inline]] inline bool run(const MatchProgram& program, const MatchStep* step, UOp root, UOp* captured) {
+[[gnu::always_inline]] inline bool run_program(const MatchProgram& program, const MatchStep* step, UOp root,
+                                               UOp* captured) {
   union Registers {  // a union leaves the registers uninitialized, for speed
     Registers() {}
-    UOp at[kMaxPatternNodes];
+    UOp nodes[kMaxPatternNodes];
   } regs;
   const MatchStep* begin = step;
   const MatchStep* end = step + program.num_steps;
   for (; step != end; ++step) {
-    UOp u = step->destination_register == 0 ? root : regs.at[step->parent].src(step->child);
+    UOp u = step->destination_register == 0 ? root : regs.nodes[step->parent].src(step->child);
     if (!step_matches(*step, u, captured)) return false;
-    regs.at[step->destination_register] = u;
+    regs.nodes[step->destination_register] = u;
   }
-  return !program.has_each || match_eaches(begin, end, regs.at, captured, program.outer_captures);
+  return !program.has_each || match_each_patterns(begin, end, regs.nodes, captured, program.outer_captures);
 }
 
 OpSet ops_of_sources(UOp u) {
@@ -156,7 +157,7 @@ OpSet ops_of_sources(UOp u) {
 }
 
 // Returns word `w` of the AND of all masks for node `u`: bit i is program 64 * w + i.
-[[gnu::always_inline]] inline uint64_t allowed(const BucketPrograms& code, UOp u, size_t w) {
+[[gnu::always_inline]] inline uint64_t allowed_programs(const BucketPrograms& code, UOp u, size_t w) {
   const size_t n = u.num_src(), words = code.num_mask_words;
   const UOp* const src = u.src().data();
   const KindMasks* const kinds = code.kind_masks.data() + w;
@@ -172,28 +173,28 @@ OpSet ops_of_sources(UOp u) {
   return bits;
 }
 
-[[gnu::always_inline]] inline bool same_nodes(const MatchProgram& program, UOp u) {
+[[gnu::always_inline]] inline bool has_same_nodes(const MatchProgram& program, UOp u) {
   if (!program.same_pairs) return true;
   NearSources near(u);
   for (uint32_t pairs = program.same_pairs; pairs; pairs &= pairs - 1)
-    if (!near.same_pairs(size_t(std::countr_zero(pairs)))) return false;
+    if (!near.is_same_pair(size_t(std::countr_zero(pairs)))) return false;
   return true;
 }
 
 union Captures {
   Captures() {}
-  UOp at[pat::kNumCaptures];
+  UOp nodes[pat::kNumCaptures];
 };
 
-class NotCounted {
+class UncountedMatch {
  public:
-  explicit NotCounted(UOp u) : u_(u) {}
-  bool has_needed(const MatchProgram& p) const {
+  explicit UncountedMatch(UOp u) : u_(u) {}
+  bool has_needed_ops(const MatchProgram& p) const {
     return !p.must_check_needed_ops || ops_of_sources(u_).contains_all(p.needed_ops);
   }
   bool match(const MatchProgram&, auto run) { return run(); }
   UOp call(const MatchProgram&, const PatternMatch&, auto run) { return run(); }
-  void declined(const Rule& rule) { note_declined_rule(rule); }
+  void record_declined(const Rule& rule) { note_declined_rule(rule); }
 
  private:
   UOp u_;
@@ -208,13 +209,13 @@ class CountedMatch {
  public:
   using RuleBucket = RuleStats::RuleBucket;
   CountedMatch(RuleStats& stats, const RuleBucket& bucket, UOp u)
-      : stats_(stats), bucket_(bucket), have_(bucket.programs().op_class_of(u)), u_(u) {
-    stats.count_bucket_try(bucket, bucket.programs().first_dtype_class + have_);
+      : stats_(stats), bucket_(bucket), source_ops_(bucket.programs().op_class_of(u)), u_(u) {
+    stats.count_bucket_try(bucket, bucket.programs().first_dtype_class + source_ops_);
   }
   ~CountedMatch() {  // counts the match in the destructor, because an exception may end the match
-    if (reached_ != kNone) stats_.count_bucket_stop(&bucket_, have_, reached_);
+    if (reached_rule_ != kNone) stats_.count_bucket_stop(&bucket_, source_ops_, reached_rule_);
   }
-  bool has_needed(const MatchProgram& p) const { return !(p.needed_op_bits & ~have_); }
+  bool has_needed_ops(const MatchProgram& p) const { return !(p.needed_op_bits & ~source_ops_); }
 
   bool match(const MatchProgram& p, auto run) {
     constexpr uint32_t kEvery = 64;
@@ -227,7 +228,7 @@ class CountedMatch {
 
   UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
     constexpr uint32_t kFirst = 32, kSome = 16;
-    reached_ = p.rule_index;
+    reached_rule_ = p.rule_index;
     RuleStats::Counters& calling = stats_.counters_of(*p.rule);
     uint32_t weight = calling.num_calls < kFirst ? 1 : calling.num_calls % kSome == 0 ? kSome : 0;
     calling.num_calls++;
@@ -244,16 +245,16 @@ class CountedMatch {
     }
     return out;
   }
-  void declined(const Rule& rule) {
+  void record_declined(const Rule& rule) {
     note_declined_rule(rule);
-    reached_ = kNone;
+    reached_rule_ = kNone;
   }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   RuleStats& stats_;
   const RuleBucket& bucket_;
-  uint32_t have_, reached_ = kNone;
+  uint32_t source_ops_, reached_rule_ = kNone;
   UOp u_;
 };
 
@@ -263,24 +264,24 @@ template <class Count>
 class OverridePolicy {
  public:
   OverridePolicy(Count& count, RewriteOverride& replacer, UOp u) : count_(count), override_(replacer), u_(u) {}
-  bool has_needed(const MatchProgram& p) const { return count_.has_needed(p); }
+  bool has_needed_ops(const MatchProgram& p) const { return count_.has_needed_ops(p); }
   bool match(const MatchProgram& p, auto run) { return count_.match(p, run); }
   UOp call(const MatchProgram& p, const PatternMatch& match, auto run) {
     UOp out = count_.call(p, match, run);
     if (!out || out == u_ || out == bottom_up_gate()) return out;
     UOp replaced = override_.choose_result({p.rule, match.branch}, u_, out);
-    is_left_out_ = !replaced;
+    is_declined_by_override_ = !replaced;
     return replaced ? replaced : u_;
   }
-  void declined(const Rule& rule) {  // counts nothing if the RewriteOverride made the rule decline
-    if (!std::exchange(is_left_out_, false)) count_.declined(rule);
+  void record_declined(const Rule& rule) {  // counts nothing if the RewriteOverride made the rule decline
+    if (!std::exchange(is_declined_by_override_, false)) count_.record_declined(rule);
   }
 
  private:
   Count& count_;
   RewriteOverride& override_;
   UOp u_;
-  bool is_left_out_ = false;
+  bool is_declined_by_override_ = false;
 };
 
 template <class Count>
@@ -289,20 +290,21 @@ template <class Count>
   Captures captures;
   const Rule* done = nullptr;  // the rule that returned `u` itself last; its other programs are skipped
   for (size_t w = 0; w < code.num_mask_words; w++)
-    for (uint64_t bits = allowed(code, u, w); bits; bits &= bits - 1) {
+    for (uint64_t bits = allowed_programs(code, u, w); bits; bits &= bits - 1) {
       const MatchProgram& program = code.programs[w * 64 + size_t(std::countr_zero(bits))];
       const Rule& rule = *program.rule;
-      if (&rule == done || !same_nodes(program, u) || !count.has_needed(program)) continue;
-      if (!count.match(program,
-                       [&] { return run(program, code.match_steps.data() + program.first_step, u, captures.at); }))
+      if (&rule == done || !has_same_nodes(program, u) || !count.has_needed_ops(program)) continue;
+      if (!count.match(program, [&] {
+            return run_program(program, code.match_steps.data() + program.first_step, u, captures.nodes);
+          }))
         continue;
       hit.rule = &rule;  // set before the call, so that the message of an exception can name the rule
-      const PatternMatch match{u, captures.at, ctx, ctx_type};
+      const PatternMatch match{u, captures.nodes, ctx, ctx_type};
       UOp out = count.call(program, match, [&] { return apply_rule(rule, match); });
       bool made = out && !(out == u);
       if (made || rule.is_ctx_changed) note_hit(rule);
       if (made) return hit.branch = match.branch, out;
-      count.declined(rule);
+      count.record_declined(rule);
       if (out) done = &rule;
     }
   return {};
@@ -312,7 +314,7 @@ template <class Count>
 
 UOp Matcher::rewrite(UOp u, void* ctx, const char* ctx_type, RuleHit& hit) const {
   const RuleBucket* bucket = rule_buckets_[size_t(u.op())].get();
-  return bucket ? match(bucket->programs(), u, ctx, ctx_type, hit, NotCounted(u)) : UOp();
+  return bucket ? match(bucket->programs(), u, ctx, ctx_type, hit, UncountedMatch(u)) : UOp();
 }
 
 UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hit, RuleStats* stats,
@@ -324,7 +326,7 @@ UOp Matcher::rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hi
     if (!rewrite_override) return match<decltype(count)>(code, u, ctx, ctx_type, hit, count);
     return match(code, u, ctx, ctx_type, hit, OverridePolicy(count, *rewrite_override, u));
   };
-  NotCounted not_counted(u);
+  UncountedMatch not_counted(u);
   if (!stats) return go(not_counted);
   CountedMatch counted(*stats, *bucket, u);
   return go(counted);
@@ -335,7 +337,7 @@ namespace {
 using RuleIds = std::vector<uint32_t>;
 
 // The numbered sets of rules: sets[n] is set number n, and `numbers` maps a set to its number.
-struct Sets {
+struct NumberedRuleSets {
   std::mutex lock;  // protects this object and the making of entries of any RemainingRulesTable
   std::vector<RuleIds> sets{{}};
   std::map<RuleIds, uint16_t> numbers{{{}, 0}};
@@ -352,8 +354,9 @@ struct Sets {
   }
 };
 
-Sets& all_sets() {
-  static auto* sets = new Sets;  // never destroyed, because destructors of static objects may still rewrite graphs
+NumberedRuleSets& numbered_rule_sets() {
+  static auto* sets =
+      new NumberedRuleSets;  // never destroyed, because destructors of static objects may still rewrite graphs
   return *sets;
 }
 
@@ -364,7 +367,7 @@ RemainingRulesTable::~RemainingRulesTable() {
 }
 
 const RemainingRules& RemainingRulesTable::make_remaining_rules(const Matcher& matcher, uint16_t tried) const {
-  Sets& all = all_sets();
+  NumberedRuleSets& all = numbered_rule_sets();
   std::lock_guard guard(all.lock);
   if (const RemainingRules* made = cached_remaining_[tried].load(std::memory_order_relaxed)) return *made;
   const RuleIds& known = all.sets[tried];

@@ -16,11 +16,11 @@ constexpr std::string_view kCaptureNames[] = {
 #undef X
 };
 
-Arena& arena() {
+Arena& pattern_arena() {
   static Arena* arena = new Arena;  // never freed, because rules may be used until the process ends
   return *arena;
 }
-std::mutex& lock() {
+std::mutex& pattern_mutex() {
   static std::mutex mutex;
   return mutex;
 }
@@ -29,29 +29,29 @@ std::mutex& lock() {
 std::string_view name_of_capture(int id) { return kCaptureNames[id]; }
 
 void* allocate_permanently(size_t size, size_t align) {
-  std::lock_guard guard(lock());
-  return arena().allocate(size, align);
+  std::lock_guard guard(pattern_mutex());
+  return pattern_arena().allocate(size, align);
 }
 
 std::span<const char* const> copy_name_list(std::initializer_list<const char*> names) {
-  std::lock_guard guard(lock());
-  return arena().copy(std::span(names.begin(), names.size()));
+  std::lock_guard guard(pattern_mutex());
+  return pattern_arena().copy(std::span(names.begin(), names.size()));
 }
 
-const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children) {
-  std::lock_guard guard(lock());
-  PatNode* n = arena().make<PatNode>(node);
-  if (children.size()) n->children = arena().copy(std::span(children.begin(), children.size()));
+const PatNode* make_pattern_node(const PatNode& node, std::initializer_list<const PatNode*> children) {
+  std::lock_guard guard(pattern_mutex());
+  PatNode* n = pattern_arena().make<PatNode>(node);
+  if (children.size()) n->children = pattern_arena().copy(std::span(children.begin(), children.size()));
   return n;
 }
 
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make({.sources = PatNode::Sources::Exact, .form_name = name}, operands);
+  return make_pattern_node({.sources = PatNode::Sources::Exact, .form_name = name}, operands);
 }
 const PatNode* make_function(std::string_view name, std::initializer_list<const PatNode*> operands) {
-  return make({.sources = PatNode::Sources::Exact, .form_name = name, .is_function = true}, operands);
+  return make_pattern_node({.sources = PatNode::Sources::Exact, .form_name = name, .is_function = true}, operands);
 }
-const PatNode* make_word(std::string_view word) { return make({.form_name = word}); }
+const PatNode* make_word(std::string_view word) { return make_pattern_node({.form_name = word}); }
 
 const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   PatNode node{.ops = op, .sources = PatNode::Sources::Exact};
@@ -59,11 +59,11 @@ const PatNode* make_alu(Op op, std::initializer_list<const PatNode*> operands) {
   node.dtypes = op == Op::CMPLT || op == Op::CMPNE ? DTypeSet{Scalar::Bool} : (operands.end()[-1])->dtypes;
   bool all_same = std::all_of(operands.begin(), operands.end(), [&](auto* o) { return o == *operands.begin(); });
   node.permute = ops::Commutative.contains(op) && !all_same;
-  return make(node, operands);
+  return make_pattern_node(node, operands);
 }
 
 const PatNode* make_const(Const value, DTypeSet dtypes) {
-  return make({.ops = Op::CONST, .dtypes = dtypes, .has_arg = true, .arg = value});
+  return make_pattern_node({.ops = Op::CONST, .dtypes = dtypes, .has_arg = true, .arg = value});
 }
 
 Const fold_unary(Op op, Const a) {
@@ -114,7 +114,7 @@ std::string dtype_names(DTypeSet set) {
   return out;
 }
 
-std::string joined(std::span<const PatNode* const> children, const char* separator) {
+std::string join_patterns(std::span<const PatNode* const> children, const char* separator) {
   std::string out;
   for (size_t i = 0; i < children.size(); i++) out += (i ? separator : "") + pattern_text(*children[i]);
   return out;
@@ -123,11 +123,12 @@ std::string joined(std::span<const PatNode* const> children, const char* separat
 }  // namespace
 
 std::string pattern_text(const PatNode& n) {
-  if (n.has_alternatives) return "(" + joined(n.children, " or ") + ")";
+  if (n.has_alternatives) return "(" + join_patterns(n.children, " or ") + ")";
   if (n.form_name == "-")
-    return n.children.size() == 1 ? "-" + pattern_text(*n.children[0]) : "(" + joined(n.children, " - ") + ")";
+    return n.children.size() == 1 ? "-" + pattern_text(*n.children[0]) : "(" + join_patterns(n.children, " - ") + ")";
   if (!n.form_name.empty())
-    return std::string(n.form_name) + (n.sources == PatNode::Sources::Any ? "" : "(" + joined(n.children, ", ") + ")");
+    return std::string(n.form_name) +
+           (n.sources == PatNode::Sources::Any ? "" : "(" + join_patterns(n.children, ", ") + ")");
   bool is_constant = n.ops == OpSet{Op::CONST} && n.has_arg;
   bool plain_name = n.capture >= 0 && n.sources == PatNode::Sources::Any && !n.has_arg;
   std::string out;
@@ -142,7 +143,7 @@ std::string pattern_text(const PatNode& n) {
     } else {
       bool is_cast = n.ops == OpSet{Op::CAST} && n.children.size() == 1;
       out = is_cast ? "cast" : n.ops.empty() ? "_" : op_names(n.ops);
-      std::string args = joined(n.children, ", ");
+      std::string args = join_patterns(n.children, ", ");
       if (is_cast && !n.dtypes.empty()) args += ", " + dtype_names(n.dtypes);
       if (n.sources == PatNode::Sources::Prefix) args += args.empty() ? "..." : ", ...";
       if (n.sources == PatNode::Sources::Each) args += "...";

@@ -68,7 +68,7 @@ struct PatNode {
   bool is_function = false;      // `form_name` names a C++ function that builds nodes
 };
 
-const PatNode* make(const PatNode& node, std::initializer_list<const PatNode*> children = {});
+const PatNode* make_pattern_node(const PatNode& node, std::initializer_list<const PatNode*> children = {});
 // Make a node for listings, not for matching, that is printed as name(operands...) or, by make_word, as the word alone.
 // make_function also sets is_function.
 const PatNode* make_form(std::string_view name, std::initializer_list<const PatNode*> operands);
@@ -149,7 +149,7 @@ class Pat : public PatternExpr<Pat<Bound>> {
   Pat<B> with_change(Change change) const {
     PatNode copy = *node_;
     change(copy);
-    return Pat<B>(make(copy));
+    return Pat<B>(make_pattern_node(copy));
   }
   const PatNode* node_;
 };
@@ -165,7 +165,7 @@ struct Capture : PatternExpr<Capture<Id, Constant>> {
       PatNode node;
       if (Constant) node.ops = {Op::CONST, Op::VCONST};
       node.capture = Id;
-      return make(node);
+      return make_pattern_node(node);
     }();
     return n;
   }
@@ -174,7 +174,7 @@ struct Capture : PatternExpr<Capture<Id, Constant>> {
   {
     PatNode copy = *node();
     copy.ops = {Op::CONST};
-    return Pat<kBoundCaptures>(make(copy));
+    return Pat<kBoundCaptures>(make_pattern_node(copy));
   }
   UOp build(const PatternMatch& m) const { return m.captured[Id]; }
   Const value(const PatternMatch& m) const
@@ -226,7 +226,7 @@ TGC_CONST_CAPTURES(X)
 template <PatLike T>
 const PatNode* pattern_node_of(T p) { return p.node(); }
 
-// The op of an Alu1 or Alu2 expression: in FixedOp, a template argument; in AnyOp, a member.
+// The op of a UnaryAlu or BinaryAlu expression: in FixedOp, a template argument; in RuntimeOp, a member.
 template <Op kOp>
 struct FixedOp {
   static constexpr uint64_t kBoundCaptures = 0;
@@ -239,24 +239,24 @@ struct FixedOp {
     else return make_alu(kOp, {operands...});
   }
 };
-struct AnyOp {
+struct RuntimeOp {
   static constexpr uint64_t kBoundCaptures = 0;
   static constexpr bool kHasKnownOp = true;
   Op fixed_op;
   Op op(const PatternMatch&) const { return fixed_op; }
-  const PatNode* word() const { return make_word(name_of(fixed_op)); }
+  const PatNode* listing_word() const { return make_word(name_of(fixed_op)); }
   template <class... Operands>
   const PatNode* node(Operands... operands) const { return make_alu(fixed_op, {operands...}); }
 };
 
 template <Expression E>
-const PatNode* node_beside(const E& e, const PatNode* other) {
+const PatNode* pattern_operand_like(const E& e, const PatNode* other) {
   if constexpr (std::same_as<E, LiteralNumber>) return make_const(e.number, other->dtypes);
   else return e.node();
 }
 // Builds the node of operand `e`; a number becomes a constant with the dtype of `other`.
 template <Expression E>
-UOp build_beside(const E& e, UOp other, const PatternMatch& m) {
+UOp build_operand_like(const E& e, UOp other, const PatternMatch& m) {
   if constexpr (NumberExpr<E>) return other.const_like(e.value(m));
   else return e.build(m);
 }
@@ -267,20 +267,20 @@ auto call_with_nodes(const A& a, const B& b, Use use) {
   static_assert(!NumberExpr<A> || !NumberExpr<B>, "an operand must be a node: a number alone has no dtype");
   if constexpr (NumberExpr<A>) {
     const PatNode* other = b.node();
-    return use(node_beside(a, other), other);
+    return use(pattern_operand_like(a, other), other);
   } else {
     const PatNode* other = a.node();
-    return use(other, node_beside(b, other));
+    return use(other, pattern_operand_like(b, other));
   }
 }
 template <Expression A, Expression B, class Use>
 auto call_with_uops(const A& a, const B& b, const PatternMatch& m, Use use) {
   if constexpr (NumberExpr<A>) {
     UOp other = b.build(m);
-    return use(build_beside(a, other, m), other);
+    return use(build_operand_like(a, other, m), other);
   } else {
     UOp other = a.build(m);
-    return use(other, build_beside(b, other, m));
+    return use(other, build_operand_like(b, other, m));
   }
 }
 template <class... Es>
@@ -292,10 +292,10 @@ Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 
 template <class OpOf, Expression A>
-struct Alu1 : PatternExpr<Alu1<OpOf, A>> {
+struct UnaryAlu : PatternExpr<UnaryAlu<OpOf, A>> {
   [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] A a;
-  Alu1(OpOf op_of, A a) : op_of(op_of), a(a) {}
+  UnaryAlu(OpOf op_of, A a) : op_of(op_of), a(a) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures;
   static constexpr bool kIsPattern = OpOf::kHasKnownOp && A::kIsPattern;
   const PatNode* node() const { return op_of.node(a.node()); }
@@ -310,11 +310,11 @@ struct Alu1 : PatternExpr<Alu1<OpOf, A>> {
 };
 
 template <class OpOf, Expression A, Expression B>
-struct Alu2 : PatternExpr<Alu2<OpOf, A, B>> {
+struct BinaryAlu : PatternExpr<BinaryAlu<OpOf, A, B>> {
   [[no_unique_address]] OpOf op_of;
   [[no_unique_address]] A a;
   [[no_unique_address]] B b;
-  Alu2(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
+  BinaryAlu(OpOf op_of, A a, B b) : op_of(op_of), a(a), b(b) {}
   static constexpr uint64_t kBoundCaptures = OpOf::kBoundCaptures | A::kBoundCaptures | B::kBoundCaptures;
   static constexpr bool kIsPattern = OpOf::kHasKnownOp && kAreAllPatterns<A, B>;
   const PatNode* node() const {
@@ -334,7 +334,7 @@ struct Alu2 : PatternExpr<Alu2<OpOf, A, B>> {
 #define TGC_PAT_BINARY(symbol, OP)                                \
   template <ExprTerm A, ExprTerm B>                                       \
     requires(Expression<A> || Expression<B>)                      \
-  auto symbol(A a, B b) { return Alu2(FixedOp<Op::OP>(), to_expr(a), to_expr(b)); }
+  auto symbol(A a, B b) { return BinaryAlu(FixedOp<Op::OP>(), to_expr(a), to_expr(b)); }
 TGC_PAT_BINARY(operator+, ADD)
 TGC_PAT_BINARY(operator*, MUL)
 TGC_PAT_BINARY(operator/, IDIV)
@@ -353,7 +353,7 @@ TGC_PAT_BINARY(operator-, SUB)  // only right sides may use the binary and the u
 
 #define TGC_PAT_UNARY(name, OP) \
   template <Expression A>       \
-  auto name(A a) { return Alu1(FixedOp<Op::OP>(), a); }
+  auto name(A a) { return UnaryAlu(FixedOp<Op::OP>(), a); }
 TGC_PAT_UNARY(reciprocal, RECIPROCAL)
 TGC_PAT_UNARY(exp2, EXP2)
 TGC_PAT_UNARY(log2, LOG2)
@@ -395,28 +395,31 @@ template <Expression C, ExprTerm Y, ExprTerm N>
 auto where(C cond, Y yes, N no) { return Where(cond, to_expr(yes), to_expr(no)); }
 
 template <PatLike T>
-auto alu(OpSet ops, T a) { return Alu1(AnyOp{ops.first()}, a); }
+auto alu(OpSet ops, T a) { return UnaryAlu(RuntimeOp{ops.first()}, a); }
 template <ExprTerm A, ExprTerm B>
   requires(Expression<A> || Expression<B>)
-auto alu(Op op, A a, B b) { return Alu2(AnyOp{op}, to_expr(a), to_expr(b)); }
+auto alu(Op op, A a, B b) { return BinaryAlu(RuntimeOp{op}, to_expr(a), to_expr(b)); }
 
-inline Pat<0> anything() { return Pat<0>(make({})); }
-inline Pat<0> node(OpSet ops) { return Pat<0>(make({.ops = ops})); }
-inline Pat<0> leaf_node(OpSet ops) { return Pat<0>(make({.ops = ops, .sources = PatNode::Sources::Exact})); }
+inline Pat<0> anything() { return Pat<0>(make_pattern_node({})); }
+inline Pat<0> node(OpSet ops) { return Pat<0>(make_pattern_node({.ops = ops})); }
+inline Pat<0> leaf_node(OpSet ops) {
+  return Pat<0>(make_pattern_node({.ops = ops, .sources = PatNode::Sources::Exact}));
+}
 template <PatLike... Ts>
   requires(sizeof...(Ts) > 0)
 auto node(OpSet ops, Ts... sources) {
   return Pat<(Ts::kBoundCaptures | ...)>(
-      make({.ops = ops, .sources = PatNode::Sources::Exact}, {pattern_node_of(sources)...}));
+      make_pattern_node({.ops = ops, .sources = PatNode::Sources::Exact}, {pattern_node_of(sources)...}));
 }
 template <PatLike... Ts>
 auto any_len(OpSet ops, Ts... first) {
   return Pat<(Ts::kBoundCaptures | ...)>(
-      make({.ops = ops, .sources = PatNode::Sources::Prefix}, {pattern_node_of(first)...}));
+      make_pattern_node({.ops = ops, .sources = PatNode::Sources::Prefix}, {pattern_node_of(first)...}));
 }
 template <PatLike T>
 auto each(OpSet ops, T source) {
-  return Pat<T::kBoundCaptures>(make({.ops = ops, .sources = PatNode::Sources::Each}, {pattern_node_of(source)}));
+  return Pat<T::kBoundCaptures>(
+      make_pattern_node({.ops = ops, .sources = PatNode::Sources::Each}, {pattern_node_of(source)}));
 }
 // Matches a cast to any dtype or, with `dtypes`, to one of these dtypes.
 template <PatLike T>
@@ -429,7 +432,7 @@ inline Pat<0> constant(Const value, DType dtype) { return Pat<0>(make_const(valu
 template <PatLike A, PatLike... Ts>
 auto any_of(A first, Ts... rest) {
   return Pat<(A::kBoundCaptures & ... & Ts::kBoundCaptures)>(
-      make({.has_alternatives = true}, {pattern_node_of(first), pattern_node_of(rest)...}));
+      make_pattern_node({.has_alternatives = true}, {pattern_node_of(first), pattern_node_of(rest)...}));
 }
 template <PatLike T>
 auto or_casted(T p) { return any_of(p, cast(p)); }

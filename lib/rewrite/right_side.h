@@ -180,16 +180,16 @@ struct CaptureOp {
   static constexpr uint64_t kBoundCaptures = Name::kBoundCaptures;
   static constexpr bool kHasKnownOp = false;
   static Op op(const PatternMatch& m) { return m.captured[Name::kCaptureId].op(); }
-  static const PatNode* word() { return make_form("op_of", {Name::node()}); }
+  static const PatNode* listing_word() { return make_form("op_of", {Name::node()}); }
   template <class... Operands>
-  static const PatNode* node(Operands... operands) { return make_form("alu", {word(), operands...}); }
+  static const PatNode* node(Operands... operands) { return make_form("alu", {listing_word(), operands...}); }
 };
 template <class Name>
 auto op_of(Name) { return CaptureOp<Name>(); }
 template <class Name, Expression A>
-auto alu(CaptureOp<Name> op, A a) { return Alu1(op, a); }
+auto alu(CaptureOp<Name> op, A a) { return UnaryAlu(op, a); }
 template <class Name, ExprTerm A, ExprTerm B>
-auto alu(CaptureOp<Name> op, A a, B b) { return Alu2(op, to_expr(a), to_expr(b)); }
+auto alu(CaptureOp<Name> op, A a, B b) { return BinaryAlu(op, to_expr(a), to_expr(b)); }
 
 template <class D>
 auto value_of(const D& dtype_or_op, const PatternMatch& m)
@@ -317,7 +317,7 @@ struct Uop : PatternExpr<Uop<CaptureOp, D, Es...>> {
   static constexpr uint64_t kBoundCaptures = CaptureOp::kBoundCaptures | kBoundCapturesOf<D, Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    return std::apply([&](auto&... es) { return make_form("uop", {op_of.word(), dtype.node(), es.node()...}); },
+    return std::apply([&](auto&... es) { return make_form("uop", {op_of.listing_word(), dtype.node(), es.node()...}); },
                       sources);
   }
   UOp build(const PatternMatch& m) const {
@@ -329,7 +329,7 @@ struct Uop : PatternExpr<Uop<CaptureOp, D, Es...>> {
 };
 template <class D, Expression... Es>
 auto uop(Op op, D dtype, Es... sources) {
-  return Uop<AnyOp, DTypeExprOf<D>, Es...>(AnyOp{op}, dtype_expr(dtype), sources...);
+  return Uop<RuntimeOp, DTypeExprOf<D>, Es...>(RuntimeOp{op}, dtype_expr(dtype), sources...);
 }
 template <class Name, class D, Expression... Es>
 auto uop(CaptureOp<Name> op, D dtype, Es... sources) {
@@ -356,12 +356,13 @@ Ctx& rule_context_of(const PatternMatch& m, std::string_view function) {
 template <auto F, Expression... Es>
 struct With : PatternExpr<With<F, Es...>> {
   [[no_unique_address]] std::tuple<Es...> operands;
-  std::span<const char* const> names = {};
+  std::span<const char* const> folding_names = {};
   explicit With(Es... es) : operands(es...) {}
   static constexpr uint64_t kBoundCaptures = kBoundCapturesOf<Es...>;
   static constexpr bool kIsPattern = false;
   const PatNode* node() const {
-    if constexpr (!std::is_pointer_v<decltype(F)>) return make({.form_name = kLambdaText, .is_function = true});
+    if constexpr (!std::is_pointer_v<decltype(F)>)
+      return make_pattern_node({.form_name = kLambdaText, .is_function = true});
     else return std::apply([](auto&... es) { return make_function(kFunctionName<F>, {es.node()...}); }, operands);
   }
   UOp build(const PatternMatch& m) const {
@@ -369,9 +370,9 @@ struct With : PatternExpr<With<F, Es...>> {
       return std::apply([&](auto... nodes) {
         if constexpr (kIsContextTaken<F, Es...>) {
           using Ctx = ContextOf<F>;
-          return taken(m, F(rule_context_of<Ctx>(m, kFunctionName<F>), nodes...));
+          return record_branch(m, F(rule_context_of<Ctx>(m, kFunctionName<F>), nodes...));
         } else {
-          return taken(m, F(nodes...));
+          return record_branch(m, F(nodes...));
         }
       }, std::tuple{es.build(m)...});
     }, operands);
@@ -379,13 +380,13 @@ struct With : PatternExpr<With<F, Es...>> {
   // States the names of all foldings of the function, for listings. The function must return a FoldingResult.
   With branches(std::initializer_list<const char*> all) const {
     With out = *this;
-    out.names = copy_name_list(all);
+    out.folding_names = copy_name_list(all);
     return out;
   }
 
  private:
-  static UOp taken(const PatternMatch&, UOp out) { return out; }
-  static UOp taken(const PatternMatch& m, FoldingResult out) { return m.branch = out.branch, out.node; }
+  static UOp record_branch(const PatternMatch&, UOp out) { return out; }
+  static UOp record_branch(const PatternMatch& m, FoldingResult out) { return m.branch = out.branch, out.node; }
 };
 template <auto F, Expression... Es>
 auto with(Es... es) { return With<F, Es...>(es...); }
@@ -427,7 +428,7 @@ struct RuleBranch {
   static constexpr bool kHasGuards = sizeof...(Guards) > 0;
   static bool holds(const PatternMatch& m) { return (Guards::holds(m) && ...); }
   static std::vector<const PatNode*> guards() { return {Guards::node()...}; }
-  static std::vector<bool (*)(const PatternMatch&)> tests() { return {Guards::holds...}; }
+  static std::vector<bool (*)(const PatternMatch&)> guard_tests() { return {Guards::holds...}; }
 };
 template <Expression R, class... Guards>
 auto branch(const char* name, R right, Guards...) { return RuleBranch<R, Guards...>{name, right}; }

@@ -12,12 +12,13 @@ using pat::PatNode;
 namespace {
 std::atomic<uint32_t> rule_count{0};
 
-struct Registry {
+struct RuleRegistry {
   std::mutex lock;
   std::vector<const Rule*> rules;
 };
-Registry& registry() {
-  static Registry* const r = new Registry;  // never destroyed, because static rule sets use it in their destructors
+RuleRegistry& rule_registry() {
+  static RuleRegistry* const r =
+      new RuleRegistry;  // never destroyed, because static rule sets use it in their destructors
   return *r;
 }
 
@@ -38,8 +39,8 @@ RuleSet::RuleSet(std::string_view name, std::vector<Rule> rules) : set_name_(nam
     owned_rules_.push_back(std::make_unique<const Rule>(rule));
     all_rules_.push_back(owned_rules_.back().get());
   }
-  std::lock_guard guard(registry().lock);
-  auto& all = registry().rules;
+  std::lock_guard guard(rule_registry().lock);
+  auto& all = rule_registry().rules;
   if (all.size() < rule_count) all.resize(rule_count);
   for (auto& rule : owned_rules_) all[rule->rule_id] = rule.get();
 }
@@ -53,8 +54,8 @@ RuleSet::RuleSet(std::string_view name, const std::vector<const RuleSet*>& parts
 }
 
 RuleSet::~RuleSet() {
-  std::lock_guard guard(registry().lock);
-  for (auto& rule : owned_rules_) registry().rules[rule->rule_id] = nullptr;
+  std::lock_guard guard(rule_registry().lock);
+  for (auto& rule : owned_rules_) rule_registry().rules[rule->rule_id] = nullptr;
 }
 
 const Matcher& RuleSet::make_matcher() const {
@@ -68,8 +69,8 @@ const Matcher& RuleSet::make_matcher() const {
 uint32_t num_rules() { return rule_count; }
 
 const Rule* rule_of_id(uint32_t rule_id) {
-  std::lock_guard guard(registry().lock);
-  return rule_id < registry().rules.size() ? registry().rules[rule_id] : nullptr;
+  std::lock_guard guard(rule_registry().lock);
+  return rule_id < rule_registry().rules.size() ? rule_registry().rules[rule_id] : nullptr;
 }
 
 std::string_view short_file_name(std::string_view file) {
@@ -84,13 +85,14 @@ std::string describe(const Rule& rule) {
 
 namespace {
 template <class Found>
-bool any_form(const PatNode& n, Found found) {
-  return found(n) || std::ranges::any_of(n.children, [&](const PatNode* child) { return any_form(*child, found); });
+bool has_matching_node(const PatNode& n, Found found) {
+  return found(n) ||
+         std::ranges::any_of(n.children, [&](const PatNode* child) { return has_matching_node(*child, found); });
 }
 }  // namespace
 
 std::vector<RuleFolding> foldings_of(const Rule& rule) {
-  return rule.list ? rule.list(rule) : std::vector<RuleFolding>{{"", nullptr}};
+  return rule.list_foldings ? rule.list_foldings(rule) : std::vector<RuleFolding>{{"", nullptr}};
 }
 
 std::vector<std::string_view> named_branches(const Rule& rule) {
@@ -104,7 +106,8 @@ std::vector<std::string_view> named_branches(const Rule& rule) {
 
 RightKind right_side_kind(const Rule& rule) {
   auto holds = [foldings = foldings_of(rule)](auto found) {
-    return std::ranges::any_of(foldings, [&](const RuleFolding& f) { return !f.right || any_form(*f.right, found); });
+    return std::ranges::any_of(foldings,
+                               [&](const RuleFolding& f) { return !f.right || has_matching_node(*f.right, found); });
   };
   if (holds([](const PatNode& n) { return n.form_name == pat::kLambdaText; })) return RightKind::Lambda;
   return holds([](const PatNode& n) { return n.is_function; }) ? RightKind::Function : RightKind::Algebra;

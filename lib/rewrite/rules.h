@@ -39,7 +39,7 @@ namespace tgc {
 class Matcher;
 struct Rule;
 
-using AnyFunction = void (*)();
+using UntypedFunction = void (*)();
 
 // A folding is one of a rule's alternative right sides. A rule with a single right side has one unnamed folding.
 struct RuleFolding {
@@ -58,9 +58,9 @@ struct Rule {
   uint32_t line;
   const pat::PatNode* left;
   UOp (*call)(const Rule& rule, const PatternMatch& match);  // returns the rule's result; the empty UOp to decline
-  AnyFunction function = nullptr;                     // the function that checks a node, in a rule of lib/spec
-  const void* right = nullptr;                        // the right side; `call` and `list` know its C++ type
-  std::vector<RuleFolding> (*list)(const Rule& rule) = nullptr;
+  UntypedFunction function = nullptr;                     // the function that checks a node, in a rule of lib/spec
+  const void* right = nullptr;                        // the right side; `call` and `list_foldings` know its C++ type
+  std::vector<RuleFolding> (*list_foldings)(const Rule& rule) = nullptr;
   bool may_decline = false;  // true if the rule may decline a node that its pattern matches
   bool is_ctx_used = false, is_ctx_changed = false;
   uint32_t rule_id = 0;                 // index among all rules of the process, assigned when the rule's set is made
@@ -103,7 +103,7 @@ UOp call_branches(const Rule& rule, const PatternMatch& m) {
 }
 template <class R>
 std::span<const char* const> case_names_of(const R& right) {
-  if constexpr (requires { right.names; }) return right.names;
+  if constexpr (requires { right.folding_names; }) return right.folding_names;
   else return {};
 }
 template <size_t I, class... Branches>
@@ -115,7 +115,7 @@ template <class... Branches>
 std::vector<RuleFolding> list_branches(const Rule& rule) {
   auto of = [](UOp (*build)(const Rule&, const PatternMatch&), const auto& branch) {
     return RuleFolding{branch.name ? branch.name : "", branch.right.node(), branch.guards(),
-                       case_names_of(branch.right),    branch.tests(),      build};
+                       case_names_of(branch.right),    branch.guard_tests(),      build};
   };
   return [&]<size_t... I>(std::index_sequence<I...>) {
     auto& branches = *static_cast<const std::tuple<Branches...>*>(rule.right);
@@ -138,17 +138,17 @@ struct CallTraits<pat::With<F, Es...>> {
 
 template <class... Branches>
 Rule rule_with_branches(RuleName name, const pat::PatNode* left, std::tuple<Branches...> branches) {
-  using All = std::tuple<Branches...>;
-  static_assert(std::is_trivially_destructible_v<All>);
-  using Last = std::tuple_element_t<sizeof...(Branches) - 1, All>;
+  using BranchTuple = std::tuple<Branches...>;
+  static_assert(std::is_trivially_destructible_v<BranchTuple>);
+  using LastBranch = std::tuple_element_t<sizeof...(Branches) - 1, BranchTuple>;
   return {.name = name.text,
           .file = name.file,
           .line = name.line,
           .left = left,
           .call = call_branches<Branches...>,
-          .right = new (pat::allocate_permanently(sizeof(All), alignof(All))) All(branches),
-          .list = list_branches<Branches...>,
-          .may_decline = Last::kHasGuards || CallTraits<decltype(Last::right)>::kMayDecline,
+          .right = new (pat::allocate_permanently(sizeof(BranchTuple), alignof(BranchTuple))) BranchTuple(branches),
+          .list_foldings = list_branches<Branches...>,
+          .may_decline = LastBranch::kHasGuards || CallTraits<decltype(LastBranch::right)>::kMayDecline,
           .is_ctx_used = (CallTraits<decltype(Branches::right)>::kIsCtxUsed || ...),
           .is_ctx_changed = (CallTraits<decltype(Branches::right)>::kIsCtxChanged || ...)};
 }

@@ -10,7 +10,7 @@ namespace tgc {
 namespace {
 
 // Returns the list of all shortcuts. The list is a local static object, so that it exists before the first Shortcut.
-std::vector<const Shortcut*>& list() {
+std::vector<const Shortcut*>& shortcut_list() {
   static std::vector<const Shortcut*> all;
   return all;
 }
@@ -19,11 +19,11 @@ std::vector<const Shortcut*>& list() {
 
 Shortcut::Shortcut(std::string_view name, std::string_view saves, const char* file, uint32_t line)
     : name(name), saved_work_text(saves), file(short_file_name(file)), line(line) {
-  list().push_back(this);
+  shortcut_list().push_back(this);
 }
 
 std::vector<const Shortcut*> all_shortcuts() {
-  auto out = list();
+  auto out = shortcut_list();
   std::ranges::sort(out, {}, [](const Shortcut* s) { return std::tuple(s->file, s->line); });
   return out;
 }

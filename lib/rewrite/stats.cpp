@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-size_t hash(const void* bucket, uint32_t node_class, uint32_t last_rule) {
+size_t bucket_stop_hash(const void* bucket, uint32_t node_class, uint32_t last_rule) {
   uint64_t h = reinterpret_cast<uintptr_t>(bucket) ^ node_class * 0x9E3779B97F4A7C15u ^ last_rule * 0x165667B19E3779F9u;
   return h ^ h >> 29;
 }
@@ -20,7 +20,7 @@ void RuleStats::add_counts(const Rule& rule, uint64_t hits, uint64_t attempts) {
 }
 
 RuleStats::BucketStop& RuleStats::find_bucket_stop(const RuleBucket* bucket, uint32_t node_class, uint32_t last_rule) {
-  size_t mask = bucket_stops_.size() - 1, slot = hash(bucket, node_class, last_rule) & mask;
+  size_t mask = bucket_stops_.size() - 1, slot = bucket_stop_hash(bucket, node_class, last_rule) & mask;
   for (; bucket_stops_[slot].bucket; slot = (slot + 1) & mask)
     if (BucketStop& s = bucket_stops_[slot];
         s.bucket == bucket && s.last_rule == last_rule && s.node_class == node_class)

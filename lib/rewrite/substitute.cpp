@@ -54,22 +54,22 @@ class Substituter {
         stats_(state.observer ? state.observer->rule_stats : nullptr),
         observer_(state.observer && !state.observer->is_counting_only ? state.observer : nullptr),
         override_(state.rewrite_override),
-        oldest_(stats_ ? 0 : replacements.first_node_id()),
+        first_replaced_id_(stats_ ? 0 : replacements.first_node_id()),
         name_(name),
-        limit_(state.stack_limit(graph)),
+        stack_limit_(state.stack_limit(graph)),
         workspace_(workspace),
         results_(results) {}
   ~Substituter() {
-    if (stats_) stats_->add_counts(rule(), replaced_, looked_up_);
+    if (stats_) stats_->add_counts(rule(), num_replaced_, num_lookups_);
   }
 
   UOp run(UOp root) {
-    if (root.id() < oldest_) return root;
+    if (root.id() < first_replaced_id_) return root;
     results_.fit_graph(graph_);
-    run_ = ++results_.last_epoch_number;
-    begin(root);
-    while (!workspace_.node_visits.empty()) advance(workspace_.node_visits.back());
-    return UOp(results_.of(root).result);
+    run_mark_ = ++results_.last_epoch_number;
+    begin_node(root);
+    while (!workspace_.node_visits.empty()) advance_visit(workspace_.node_visits.back());
+    return UOp(results_.slot_of(root).result);
   }
 
  private:
@@ -78,68 +78,70 @@ class Substituter {
   static constexpr uint32_t kWaits = UINT32_MAX;
   static const Rule& rule() { return *substitute_rules().rules()[0]; }
 
-  void begin(UOp n) {
+  void begin_node(UOp n) {
     UOp now = last_replacement(n);
-    if (now.num_src() == 0 || now.id() < oldest_) return results_.at(n).set(now.node(), results_.epoch_number);
-    visit(n, now);
+    if (now.num_src() == 0 || now.id() < first_replaced_id_)
+      return results_.writable_at(n).set(now.node(), results_.epoch_number);
+    push_visit(n, now);
   }
 
-  void visit(UOp n, UOp now) {
-    RewriteSlot& slot = results_.at(n);
-    if (slot.slot_mark == run_) [[unlikely]] fail_endless_rewrite(workspace_, name_, "a node is made of itself", n);
-    slot.slot_mark = run_;
+  void push_visit(UOp n, UOp now) {
+    RewriteSlot& slot = results_.writable_at(n);
+    if (slot.slot_mark == run_mark_) [[unlikely]]
+      fail_endless_rewrite(workspace_, name_, "a node is made of itself", n);
+    slot.slot_mark = run_mark_;
     workspace_.node_visits.push_back({n, now, 0, false});
-    if (workspace_.node_visits.size() > limit_) [[unlikely]]
+    if (workspace_.node_visits.size() > stack_limit_) [[unlikely]]
       fail_endless_rewrite(workspace_, name_,
-                           "more than " + std::to_string(limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
+                           "more than " + std::to_string(stack_limit_) + " nodes wait (REWRITE_STACK_LIMIT)", {});
   }
 
-  void advance(NodeVisit& v) {
+  void advance_visit(NodeVisit& v) {
     const uint32_t epoch_number = results_.epoch_number;
-    if (v.next_source == kWaits) return finish(v, UOp(results_.of(v.replacement).result));
+    if (v.next_source == kWaits) return finish_visit(v, UOp(results_.slot_of(v.replacement).result));
     bool changed = v.has_changed_source;
     auto src = v.replacement.src();
     for (size_t i = v.next_source; i < src.size(); i++) {
       UOp s = src[i];
-      if (s.id() < oldest_) continue;
-      const RewriteSlot& slot = results_.of(s);
+      if (s.id() < first_replaced_id_) continue;
+      const RewriteSlot& slot = results_.slot_of(s);
       if (slot.slot_mark == epoch_number) {
         changed |= slot.result != s.node();
         continue;
       }
       v.next_source = uint32_t(i);
       v.has_changed_source = changed;
-      return begin(s);
+      return begin_node(s);
     }
-    if (!changed) return finish(v, v.replacement);
-    UOp made = with_results(v.replacement);
+    if (!changed) return finish_visit(v, v.replacement);
+    UOp made = rebuild_with_results(v.replacement);
     if (observer_) [[unlikely]] observer_->rebuild_node(v.replacement, made);
-    const RewriteSlot& known = results_.of(made);
-    if (known.slot_mark == epoch_number) return finish(v, UOp(known.result));
+    const RewriteSlot& known = results_.slot_of(made);
+    if (known.slot_mark == epoch_number) return finish_visit(v, UOp(known.result));
     UOp now = last_replacement(made);
-    if (now == made) return finish(v, made);
+    if (now == made) return finish_visit(v, made);
     v.replacement = made;
     v.next_source = kWaits;
-    visit(made, now);
+    push_visit(made, now);
   }
 
-  void finish(const NodeVisit& v, UOp result) {
-    results_.at(v.node).set(result.node(), results_.epoch_number);
+  void finish_visit(const NodeVisit& v, UOp result) {
+    results_.writable_at(v.node).set(result.node(), results_.epoch_number);
     workspace_.node_visits.pop_back();
   }
 
-  UOp find(UOp u) {
+  UOp look_up_replacement(UOp u) {
     UOp out = replacements_.find_replacement(u);
     if (out && override_) [[unlikely]] out = override_->choose_result({&rule()}, u, out);
-    looked_up_++;
-    replaced_ += bool(out);
+    num_lookups_++;
+    num_replaced_ += bool(out);
     if (out && observer_) [[unlikely]] observer_->apply_rule({&rule()}, u, out, {uint32_t(graph_.size()), 0});
     return out;
   }
 
   UOp last_replacement(UOp u) {
     size_t steps = 0;
-    for (UOp next = find(u); next; next = find(u)) {
+    for (UOp next = look_up_replacement(u); next; next = look_up_replacement(u)) {
       u = next;
       if (++steps > replacements_.replacement_pairs().size())
         fail_endless_rewrite(workspace_, name_, "a node is rewritten to itself", {});
@@ -147,8 +149,9 @@ class Substituter {
     return u;
   }
 
-  UOp with_results(UOp u) {
-    UOp out = workspace_.rebuilt(u, [this](UOp s) { return s.id() < oldest_ ? s : UOp(results_.of(s).result); });
+  UOp rebuild_with_results(UOp u) {
+    UOp out = workspace_.rebuild_node_with(
+        u, [this](UOp s) { return s.id() < first_replaced_id_ ? s : UOp(results_.slot_of(s).result); });
     results_.fit_graph(graph_);
     return out;
   }
@@ -158,13 +161,14 @@ class Substituter {
   RuleStats* stats_;
   RewriteObserver* observer_;
   RewriteOverride* override_;
-  uint32_t oldest_;  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change
+  // smallest id of a replaced node, or 0 to count all lookups; nodes with smaller ids do not change
+  uint32_t first_replaced_id_;
   std::string_view name_;
-  size_t limit_;
+  size_t stack_limit_;
   RewriteWorkspace& workspace_;
   Where& results_;
-  uint32_t run_ = 0;
-  uint64_t looked_up_ = 0, replaced_ = 0;
+  uint32_t run_mark_ = 0;
+  uint64_t num_lookups_ = 0, num_replaced_ = 0;
 };
 
 }  // namespace

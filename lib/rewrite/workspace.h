@@ -21,7 +21,7 @@ template <class T>
 class PagedTable {
  public:
   const T& operator[](uint32_t id) const { return table_pages_[id >> kIndexBits][id & kIndexMask]; }
-  T& at(uint32_t id) {
+  T& writable_at(uint32_t id) {
     T*& page = table_pages_[id >> kIndexBits];
     if (page == zero_page()) [[unlikely]] page = add_page();
     return page[id & kIndexMask];
@@ -74,15 +74,15 @@ struct RewriteResults {
 
 // Result slots inside the nodes, the fastest storage. A node has one slot, so only one rewrite at a time uses them.
 struct NodeResults : RewriteResults {
-  const RewriteSlot& of(UOp u) const { return NodeNotes::slot_of_result(u); }
-  RewriteSlot& at(UOp u) { return NodeNotes::slot_of_result(u); }
+  const RewriteSlot& slot_of(UOp u) const { return NodeNotes::slot_of_result(u); }
+  RewriteSlot& writable_at(UOp u) { return NodeNotes::slot_of_result(u); }
   void fit_graph(Graph&) {}
 };
 
 // Result slots in a table indexed by node id, for nested rewrites and for kept results.
 struct TableResults : RewriteResults {
-  const RewriteSlot& of(UOp u) const { return result_slots_[u.id()]; }
-  RewriteSlot& at(UOp u) { return result_slots_.at(u.id()); }
+  const RewriteSlot& slot_of(UOp u) const { return result_slots_[u.id()]; }
+  RewriteSlot& writable_at(UOp u) { return result_slots_.writable_at(u.id()); }
   void fit_graph(Graph& graph) { result_slots_.fit_graph(graph); }
 
  private:
@@ -117,7 +117,7 @@ struct RewriteWorkspace {
   size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
 
   template <class ResultOf>
-  UOp rebuilt(UOp u, ResultOf result_of) {
+  UOp rebuild_node_with(UOp u, ResultOf result_of) {
     if (sources.size() < u.num_src()) sources.resize(u.num_src());
     for (size_t i = 0; i < u.num_src(); i++) sources[i] = result_of(u.src(i));
     return u.graph().node(u.op(), u.dtype(), std::span<const UOp>(sources.data(), u.num_src()), u.arg(), u.tag());

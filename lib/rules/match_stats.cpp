@@ -14,24 +14,24 @@ std::string file_name(const Rule& rule) {
   return std::string(file.substr(file.rfind('/') + 1));
 }
 
-std::string algebra(const Rule& rule) {
+std::string rule_text(const Rule& rule) {
   return std::string(rule.name) + ": " + pat::pattern_text(*rule.left) + " -> " + right_text(rule);
 }
 
-bool is_about(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
+bool matches_ops(const Rule& rule, OpSet ops) { return ops.empty() || rule.left->ops.intersects(ops); }
 
 // Returns the rules that were tried, with their counters, by ascending total time. Leaves out rules whose root has none
 // of `ops`, unless `ops` is empty.
 std::vector<std::pair<const Rule*, RuleCounters>> tried_rules(const std::vector<RuleCounters>& stats, OpSet ops) {
   std::vector<std::pair<const Rule*, RuleCounters>> out;
   for (uint32_t rule_id = 0; rule_id < stats.size(); rule_id++)
-    if (const Rule* rule = stats[rule_id].num_attempts ? rule_of_id(rule_id) : nullptr; rule && is_about(*rule, ops))
+    if (const Rule* rule = stats[rule_id].num_attempts ? rule_of_id(rule_id) : nullptr; rule && matches_ops(*rule, ops))
       out.emplace_back(rule, stats[rule_id]);
   std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.second.total_ns < b.second.total_ns; });
   return out;
 }
 
-std::string row(const RuleCounters& c) {
+std::string counters_row(const RuleCounters& c) {
   return formatted("%6llu / %7llu -- %9.2f / %9.2f ms -- ", static_cast<unsigned long long>(c.num_hits),
                    static_cast<unsigned long long>(c.num_attempts), double(c.hit_ns) / 1e6, double(c.total_ns) / 1e6);
 }
@@ -59,13 +59,13 @@ std::string stats_text(const std::vector<RuleCounters>& stats, OpSet ops) {
   for (auto& [rule, c] : tried_rules(stats, ops)) {
     std::string place = file_name(*rule) + ":" + std::to_string(rule->line);
     place.resize(std::max<size_t>(place.size(), 24), ' ');
-    out += row(c) + place + " " + algebra(*rule) + source_note(*rule) + "\n";
+    out += counters_row(c) + place + " " + rule_text(*rule) + source_note(*rule) + "\n";
     for (auto& [name, hits] : c.branch_hit_counts) out += branch_row(name, hits);
     total += c;
     count++;
     hit += c.num_hits > 0;
   }
-  return out + row(total) + "TOTAL\n" + std::to_string(count) + " rules, " + std::to_string(hit) +
+  return out + counters_row(total) + "TOTAL\n" + std::to_string(count) + " rules, " + std::to_string(hit) +
          " matched at least once\n";
 }
 
@@ -75,10 +75,10 @@ std::string never_hit_text(const std::vector<RuleCounters>& stats, const std::ve
   std::vector<bool> seen(num_rules());
   for (const RuleSet* set : sets)
     for (const Rule* rule : set->rules()) {
-      if (seen[rule->rule_id] || !is_about(*rule, ops)) continue;
+      if (seen[rule->rule_id] || !matches_ops(*rule, ops)) continue;
       seen[rule->rule_id] = true;
       if (rule->rule_id < stats.size() && stats[rule->rule_id].num_hits) continue;
-      out += std::string(short_file_name(*rule)) + ":" + std::to_string(rule->line) + "  " + algebra(*rule) + "\n";
+      out += std::string(short_file_name(*rule)) + ":" + std::to_string(rule->line) + "  " + rule_text(*rule) + "\n";
     }
   return out;
 }
@@ -93,7 +93,7 @@ std::string stats_json(const std::vector<RuleCounters>& stats, const std::vector
     RuleCounters total;
     std::vector<bool> is_written(num_rules());
     auto write_rule = [&](const Rule& rule, const RuleCounters& c) {
-      if (is_written[rule.rule_id] || !is_about(rule, ops)) return;
+      if (is_written[rule.rule_id] || !matches_ops(rule, ops)) return;
       is_written[rule.rule_id] = true;
       json.object([&] {
         json.member("name", rule.name).member("set", rule.rule_set_name).member("file", short_file_name(rule));

@@ -104,7 +104,7 @@ std::string op_list(OpSet ops) {
   return out;
 }
 
-bool wanted(const CatalogRule& r, const PatternListOptions& listing) {
+bool is_listed(const CatalogRule& r, const PatternListOptions& listing) {
   return listing.ops.empty() || r.rule->left->ops.intersects(listing.ops);
 }
 
@@ -141,7 +141,7 @@ const std::vector<std::vector<std::string_view>>& stages_by_rule() {
   return table;
 }
 
-CatalogRule entry(const Rule* rule) {
+CatalogRule make_catalog_rule(const Rule* rule) {
   const auto& stages = stages_by_rule();
   return {rule, rule->rule_id < stages.size() ? stages[rule->rule_id] : std::vector<std::string_view>()};
 }
@@ -175,7 +175,7 @@ std::vector<CatalogRule> catalog_rules() {
       if (seen.size() <= r->rule_id) seen.resize(num_rules());
       if (seen[r->rule_id]) continue;
       seen[r->rule_id] = true;
-      out.push_back(entry(r));
+      out.push_back(make_catalog_rule(r));
     }
   };
   for (const CatalogRuleSet& s : rule_catalog()) add(*s.rule_set);
@@ -188,11 +188,11 @@ std::vector<CatalogRule> catalog_rules() {
 std::vector<CatalogRule> catalog_rules(const RuleSet* set, std::span<const RuleSetFunction> inside) {
   std::vector<CatalogRule> out;
   if (set)
-    for (const Rule* r : set->rules()) out.push_back(entry(r));
+    for (const Rule* r : set->rules()) out.push_back(make_catalog_rule(r));
   for (auto* inner : inside)
     for (const Rule* r : inner().rules()) {
       if (std::ranges::find(out, r, &CatalogRule::rule) != out.end()) continue;
-      out.push_back(entry(r));
+      out.push_back(make_catalog_rule(r));
       out.back().nested_set_name = inner().name();
     }
   return out;
@@ -213,9 +213,9 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
   std::string_view set, inside;
   size_t shown = 0, name_width = 0;
   for (const CatalogRule& r : rules)
-    if (wanted(r, listing)) name_width = std::max(name_width, r.rule->name.size());
+    if (is_listed(r, listing)) name_width = std::max(name_width, r.rule->name.size());
   for (const CatalogRule& r : rules) {
-    if (!wanted(r, listing)) continue;
+    if (!is_listed(r, listing)) continue;
     shown++;
     if (r.nested_set_name != inside) {
       inside = r.nested_set_name;
@@ -235,7 +235,7 @@ std::string patterns_text(const std::vector<CatalogRule>& rules, const PatternLi
            std::to_string(r.rule->line) + (source.empty() ? "" : " (" + source + ")") +
            (verdict.empty() ? "" : "  " + verdict) + (stages.empty() ? "" : "  [" + stages + "]") + "\n";
   }
-  return out + counted(shown, "rule") + "\n";
+  return out + count_text(shown, "rule") + "\n";
 }
 
 std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternListOptions& listing) {
@@ -260,7 +260,7 @@ std::string patterns_json(const std::vector<CatalogRule>& rules, const PatternLi
     };
     json.key("rules").array([&] {
       for (const CatalogRule& r : rules)
-        if (wanted(r, listing)) json.object([&] { write_rule(r); });
+        if (is_listed(r, listing)) json.object([&] { write_rule(r); });
     });
     json.key("sets").array([&] {
       for (const CatalogRuleSet& s : rule_catalog())
@@ -284,11 +284,11 @@ constexpr VerdictRow kVerdictRows[] = {
 #undef X
 };
 
-using Verdicts = std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>>;
+using VerdictTable = std::map<std::pair<std::string_view, std::string_view>, std::vector<std::string_view>>;
 
-const Verdicts& verdicts() {
-  static const Verdicts table = [] {
-    Verdicts out;
+const VerdictTable& verdict_table() {
+  static const VerdictTable table = [] {
+    VerdictTable out;
     for (auto [set, rules] : kVerdictRows)
       while (!rules.empty()) {
         std::string_view rule = rules.substr(0, rules.find(','));
@@ -304,8 +304,8 @@ const Verdicts& verdicts() {
 }  // namespace
 
 std::string_view rule_verdict(const Rule& rule) {
-  auto it = verdicts().find({rule.rule_set_name, rule.name});
-  if (it == verdicts().end()) return {};
+  auto it = verdict_table().find({rule.rule_set_name, rule.name});
+  if (it == verdict_table().end()) return {};
   size_t number = 0;  // index of `rule` among the set's rules of this name
   for (uint32_t rule_id = rule.rule_id; rule_id-- > 0;) {
     const Rule* earlier = rule_of_id(rule_id);

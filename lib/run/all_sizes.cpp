@@ -20,29 +20,29 @@ constexpr OpSet kFits = kExact | ops::Comparison | OpSet{Op::AND, Op::OR, Op::XO
 
 bool is_maximum(UOp u) { return u.is(Op::REDUCE) && u.arg().op() == Op::MAX; }
 
-Sizes sizes_for_source(UOp u, size_t i) {
-  if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Sizes::Usual;
-  if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Sizes::Usual;
-  if (i > 0 && is_maximum(u)) return Sizes::All;  // source `i` is a RANGE of a REDUCE
-  if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Sizes::All;
-  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Sizes::All : Sizes::Rounded;
-  if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Sizes::Usual;
-  return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Sizes::All : Sizes::Moderate;
+Magnitudes source_magnitudes(UOp u, size_t i) {
+  if (u.in({Op::RANGE, Op::SPECIAL, Op::BITCAST, Op::WMMA})) return Magnitudes::Usual;
+  if (i > 0 && u.in({Op::INDEX, Op::IDIV, Op::MOD, Op::SHL, Op::SHR, Op::POW})) return Magnitudes::Usual;
+  if (i > 0 && is_maximum(u)) return Magnitudes::All;  // source `i` is a RANGE of a REDUCE
+  if (!u.dtype().is_value() || u.dtype() == dtypes::void_ || is_maximum(u)) return Magnitudes::All;
+  if (dtypes::is_float(u.dtype())) return u.in(kExact) ? Magnitudes::All : Magnitudes::Rounded;
+  if (u.is(Op::CAST) && dtypes::is_float(u.src(0).dtype()) && !dtypes::is_bool(u.dtype())) return Magnitudes::Usual;
+  return dtypes::is_bool(u.dtype()) || u.in(kFits) ? Magnitudes::All : Magnitudes::Moderate;
 }
 
-// Returns whether it lowered the Sizes of an array.
-bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
+// Returns whether it lowered the Magnitudes of an array.
+bool lower_kernel_magnitudes(const ScheduledKernel& k, std::vector<Magnitudes>& sizes) {
   if (!k.ast.is(Op::SINK)) {
     if (k.array_numbers.size() < 2 || sizes[k.array_numbers[1]] <= sizes[k.array_numbers[0]]) return false;
     return sizes[k.array_numbers[1]] = sizes[k.array_numbers[0]], true;
   }
   const std::vector<UOp> nodes = toposort(k.ast);
-  std::unordered_map<UOp, Sizes> at;
-  auto lower = [&](UOp u, Sizes to) {
+  std::unordered_map<UOp, Magnitudes> at;
+  auto lower = [&](UOp u, Magnitudes to) {
     auto [it, is_new] = at.emplace(u, to);
     if (!is_new) it->second = std::min(it->second, to);
   };
-  auto array_of = [&](UOp u) -> Sizes* {
+  auto array_of = [&](UOp u) -> Magnitudes* {
     const auto slot = size_t(u.arg().small_int());
     return slot < k.array_numbers.size() && k.array_numbers[slot] < sizes.size() ? &sizes[k.array_numbers[slot]]
                                                                                  : nullptr;
@@ -50,28 +50,29 @@ bool lower_sizes_of(const ScheduledKernel& k, std::vector<Sizes>& sizes) {
   bool changes = false;
   for (size_t n = nodes.size(); n-- > 0;) {
     const UOp u = nodes[n];
-    lower(u, Sizes::All);
-    const bool cuts = u.in(ops::Comparison) && at.at(u) == Sizes::Rounded;
-    const Sizes own = cuts ? Sizes::All : at.at(u);
+    lower(u, Magnitudes::All);
+    const bool cuts = u.in(ops::Comparison) && at.at(u) == Magnitudes::Rounded;
+    const Magnitudes own = cuts ? Magnitudes::All : at.at(u);
     if (u.is(Op::DEFINE_GLOBAL)) {
-      Sizes* array = array_of(u);
+      Magnitudes* array = array_of(u);
       if (array && own < *array) *array = own, changes = true;
     }
-    Sizes stored = own;
+    Magnitudes stored = own;
     if (u.is(Op::STORE))
       for (UOp to : toposort(u.src(0)))
-        if (const Sizes* array = to.is(Op::DEFINE_GLOBAL) ? array_of(to) : nullptr) stored = std::min(stored, *array);
-    for (size_t i = 0; i < u.num_src(); i++) lower(u.src(i), std::min(stored, sizes_for_source(u, i)));
+        if (const Magnitudes* array = to.is(Op::DEFINE_GLOBAL) ? array_of(to) : nullptr)
+          stored = std::min(stored, *array);
+    for (size_t i = 0; i < u.num_src(); i++) lower(u.src(i), std::min(stored, source_magnitudes(u, i)));
   }
   return changes;
 }
 
-void add_near(double c, std::vector<double>& out) {
+void add_neighbors(double c, std::vector<double>& out) {
   for (double near : {c - 1, c, c + 1}) out.push_back(near);
 }
 
 // Adds numbers of both signs at, next to and between powers of two, up to 2**most.
-void add_powers(int most, std::vector<double>& out) {
+void add_numbers_near_powers(int most, std::vector<double>& out) {
   for (int e : {1, 3, 5, 6, 7, 8, 9, 11, 14, 15, 16, 17, 20, 23, 24, 25, 30, 31, 32, 33, 34, 40, 47, 48, 52, 60}) {
     if (e > most) break;
     const double power = std::ldexp(1.0, e);
@@ -82,36 +83,36 @@ void add_powers(int most, std::vector<double>& out) {
   }
 }
 
-int most_bits(DType dtype, Sizes sizes) {
+int max_exponent(DType dtype, Magnitudes sizes) {
   if (dtypes::is_float(dtype)) return dtype.itemsize() == 1 ? 6 : dtype.itemsize() == 2 ? 15 : 60;
   const int bits = int(dtype.itemsize()) * 8;
-  return sizes == Sizes::Moderate ? bits * 3 / 4 : std::min(bits - 1, 53);
+  return sizes == Magnitudes::Moderate ? bits * 3 / 4 : std::min(bits - 1, 53);
 }
 
 }  // namespace
 
-void lower_array_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes) {
+void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& sizes) {
   for (bool changes = true; changes;) {
     changes = false;
-    for (size_t k = kernels.size(); k-- > 0;) changes |= lower_sizes_of(kernels[k], sizes);
+    for (size_t k = kernels.size(); k-- > 0;) changes |= lower_kernel_magnitudes(kernels[k], sizes);
   }
 }
 
-ProgramSizes program_sizes_of(const TensorProgram& program) {
-  ProgramSizes out;
-  out.array_sizes.resize(program.memories.size(), Sizes::All);
+ProgramMagnitudes program_magnitudes_of(const TensorProgram& program) {
+  ProgramMagnitudes out;
+  out.array_magnitudes.resize(program.memories.size(), Magnitudes::All);
   for (size_t i = 0; i < program.memories.size(); i++) {
     size_t whole = i;
     while (program.memories[whole].view_of) whole = *program.memories[whole].view_of;
     out.whole_arrays.push_back(whole);
     if (program.memories[i].num_devices > 1 || program.memories[i].dtype != program.memories[whole].dtype)
-      out.array_sizes[whole] = Sizes::Usual;
+      out.array_magnitudes[whole] = Magnitudes::Usual;
   }
   for (const TensorKernel& k : program.kernels) {
     out.kernels.push_back({k.ast, {}});
     for (size_t m : k.memories) out.kernels.back().array_numbers.push_back(out.whole_arrays[m]);
   }
-  lower_array_sizes(out.kernels, out.array_sizes);
+  lower_array_magnitudes(out.kernels, out.array_magnitudes);
   return out;
 }
 
@@ -126,19 +127,19 @@ std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernel
   return out;
 }
 
-bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants,
-                    uint64_t turn) {
+bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes sizes, std::span<const double> constants,
+                         uint64_t turn) {
   const DType dtype = array.dtype();
-  if (sizes <= Sizes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
+  if (sizes <= Magnitudes::Rounded || dtypes::is_bool(dtype) || !array.size()) return false;
   constexpr size_t kFew = 6;
   std::vector<double> pool{0, 1, -1, 2, 3, -5, 10, -33, 49};
-  const int most = most_bits(dtype, sizes);
-  add_powers(most, pool);
-  for (double c : constants) add_near(c, pool);
+  const int most = max_exponent(dtype, sizes);
+  add_numbers_near_powers(most, pool);
+  for (double c : constants) add_neighbors(c, pool);
   for (size_t i = 0; i < std::min(kFew, constants.size()); i++)
     for (size_t k = 0; k < i; k++)
-      add_near(constants[i] + constants[k], pool), add_near(constants[i] - constants[k], pool),
-          add_near(constants[k] - constants[i], pool);
+      add_neighbors(constants[i] + constants[k], pool), add_neighbors(constants[i] - constants[k], pool),
+          add_neighbors(constants[k] - constants[i], pool);
   const bool is_float = dtypes::is_float(dtype), is_unsigned = dtypes::is_unsigned(dtype);
   std::erase_if(pool, [&](double x) {
     return std::fabs(x) > std::ldexp(1.0, most) || (is_unsigned && x < 0) || (!is_float && x != std::trunc(x));

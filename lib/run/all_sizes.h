@@ -17,31 +17,32 @@ struct ScheduledKernel {
   std::vector<size_t> array_numbers;
 };
 
-enum class Sizes : uint8_t {
+enum class Magnitudes : uint8_t {
   Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
   Rounded,   // the same, because an operation rounds them; x and y in where(a < b, x*y, 0), but not a and b
   Moderate,  // integers of at most three quarters of the bits, for example because sums of them are computed
   All,       // values that no kernel limits
 };
 
-// Lowers the Sizes of each array as far as the kernels need it. A limit of an array also holds for the arrays that its
-// values are computed from, but Sizes::Rounded ends at comparisons.
-void lower_array_sizes(std::span<const ScheduledKernel> kernels, std::vector<Sizes>& sizes);
+// Lowers the Magnitudes of each array as far as the kernels need it. A limit of an array also holds for the arrays that
+// its values are computed from, but Magnitudes::Rounded ends at comparisons.
+void lower_array_magnitudes(std::span<const ScheduledKernel> kernels, std::vector<Magnitudes>& sizes);
 
 // Returns the distinct finite constants of the kernels, except those of the dtypes bool and index.
 std::vector<double> constants_of_kernels(std::span<const ScheduledKernel> kernels);
 
-struct ProgramSizes {
+struct ProgramMagnitudes {
   std::vector<ScheduledKernel> kernels;
   std::vector<size_t> whole_arrays;  // for each array, the array that it is a part of, or itself
-  std::vector<Sizes> array_sizes;    // indexed by the numbers in `whole_arrays`
+  std::vector<Magnitudes> array_magnitudes;    // indexed by the numbers in `whole_arrays`
 };
-// An array with a part of another dtype, or on several devices, has Sizes::Usual.
-ProgramSizes program_sizes_of(const TensorProgram& program);
+// An array with a part of another dtype, or on several devices, has Magnitudes::Usual.
+ProgramMagnitudes program_magnitudes_of(const TensorProgram& program);
 
 // Fills `array` with values of these sizes, many of them near the `constants` or powers of two. Another `turn` gives
-// other values. Returns false, and changes nothing, for Sizes::Usual and Sizes::Rounded, and for an array that is empty
-// or of bools.
-bool fill_all_sizes(Array& array, std::string_view name, Sizes sizes, std::span<const double> constants, uint64_t turn);
+// other values. Returns false, and changes nothing, for Magnitudes::Usual and Magnitudes::Rounded, and for an array
+// that is empty or of bools.
+bool fill_all_magnitudes(Array& array, std::string_view name, Magnitudes sizes, std::span<const double> constants,
+                         uint64_t turn);
 
 }  // namespace tgc

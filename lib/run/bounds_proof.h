@@ -25,7 +25,7 @@ struct OutOfBoundsAccess {
 };
 
 struct BoundsProof {
-  size_t num_accesses = 0, num_by_bounds = 0, num_by_z3 = 0;
+  size_t num_accesses = 0, num_proven_by_bounds = 0, num_proven_by_z3 = 0;
   std::vector<OutOfBoundsAccess> failed_accesses;
 };
 

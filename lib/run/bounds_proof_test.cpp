@@ -40,15 +40,15 @@ bool has_z3() {
 }
 
 TEST_CASE("prove_bounds needs no Z3 if bounds suffice") {
-  CHECK(prove("128", "r0*" + n(8) + "+r1").num_by_bounds == 1);
+  CHECK(prove("128", "r0*" + n(8) + "+r1").num_proven_by_bounds == 1);
 }
 
 TEST_CASE("prove_bounds uses Z3 if bounds do not suffice") {
   SKIP_TEST_IF(!has_z3(), "libz3 is not installed");
-  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).num_by_z3 == 1);
+  CHECK(prove("16", "r0*" + n(8) + "+r1", "(r0*" + n(8) + "+r1)<" + n(16)).num_proven_by_z3 == 1);
   // vmin and vmax of the terms do not show that the index is within bounds
-  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).num_by_z3 == 1);
-  CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").num_by_z3 == 1);
+  CHECK(prove("16", "(r0-r0%" + n(4) + ")+r0%" + n(4)).num_proven_by_z3 == 1);
+  CHECK(prove("8", "(r0<" + n(8) + ").where(r0, r0-" + n(8) + ")").num_proven_by_z3 == 1);
 }
 
 TEST_CASE("prove_bounds returns a counterexample for an access out of bounds") {

@@ -23,7 +23,7 @@ int64_t as_int(UOp u, const char* what) {
   throw Failure(std::string(what) + " is no number");
 }
 
-int64_t elements_of(UOp u) {
+int64_t num_elements_of(UOp u) {
   if (u.is(Op::BUFFER) && u.arg().is_int()) return u.arg().as_int().to_int64().value_or(0);
   UOp shape = u.num_src() ? u.src(0) : UOp();
   if (!shape) throw Failure("a buffer has no size");
@@ -35,7 +35,7 @@ int64_t elements_of(UOp u) {
   return out;
 }
 
-size_t devices_of(UOp u) {
+size_t num_devices_of_argument(UOp u) {
   while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) {
     if (u.is(Op::MSTACK)) return u.num_src();
     if (u.is(Op::MSELECT)) return 1;
@@ -47,7 +47,7 @@ size_t devices_of(UOp u) {
   return device.is_tuple() ? device.items().size() : 1;
 }
 
-CallArgument argument_of(UOp u, size_t device) {
+CallArgument resolve_argument(UOp u, size_t device) {
   const int64_t itemsize = u.dtype().itemsize();
   int64_t begin = 0, elements = -1;
   for (; !u.in({Op::BUFFER, Op::PARAM}); u = u.src(0)) {
@@ -70,7 +70,7 @@ CallArgument argument_of(UOp u, size_t device) {
       throw Failure("an argument of a call is " + std::string(name_of(u.op())) + " of a buffer");
     }
   }
-  if (elements < 0) elements = elements_of(u) * u.dtype().itemsize() / std::max<int64_t>(itemsize, 1);
+  if (elements < 0) elements = num_elements_of(u) * u.dtype().itemsize() / std::max<int64_t>(itemsize, 1);
   return {{u.is(Op::PARAM), slot_of_buffer(u), device}, begin, elements * itemsize};
 }
 
@@ -125,12 +125,12 @@ void CallSimulator::for_each_kernel(UOp list, Work work) {
     std::vector<UOp> arguments;
     size_t devices = 1;
     for (UOp a : call.src().subspan(1))
-      if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, devices_of(a));
+      if (!is_scalar(a)) arguments.push_back(a), devices = std::max(devices, num_devices_of_argument(a));
     const KernelBody& body = kernel_body_of(call.src(0), arguments.size());
     for (size_t d = 0; d < devices; d++) {
       KernelEvent e{.call_index = k, .device = d, .body_number = call.src(0).id(), .is_copy = call.src(0).is(Op::COPY)};
       for (size_t i = 0; i < arguments.size(); i++) {
-        e.arguments.push_back(argument_of(arguments[i], devices_of(arguments[i]) == 1 ? 0 : d));
+        e.arguments.push_back(resolve_argument(arguments[i], num_devices_of_argument(arguments[i]) == 1 ? 0 : d));
         e.is_argument_written.push_back(body.accesses[i].is_written);
       }
       work(e, body);

@@ -48,9 +48,9 @@ Result<ExecutionResult> RunCandidate::run_executable(Executable& kernel, Placeme
 
 namespace {
 
-class OwnCandidate : public RunCandidate {
+class NativeCandidate : public RunCandidate {
  public:
-  OwnCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
+  NativeCandidate(const Session& session, const InputGraph& in) : RunCandidate(session, in) {}
 
   std::optional<Diag> refusal(Placement& place) override {
     if (!input_.list.empty() || !place.target) return std::nullopt;
@@ -85,9 +85,9 @@ class OwnCandidate : public RunCandidate {
   std::optional<Compilation> compilation_;
 };
 
-class RecordedListCandidate : public OwnCandidate {
+class RecordedListCandidate : public NativeCandidate {
  public:
-  using OwnCandidate::OwnCandidate;
+  using NativeCandidate::NativeCandidate;
 
   Result<Executable> prepare_executable(Placement& place, const LowerOptions& options) override {
     if (!input_.record || !input_.record->linear)
@@ -144,31 +144,32 @@ class ImportedCandidate : public RunCandidate {
   Result<ExecutionResult> run_executable(Executable& kernel, Placement& place, const Arrays& inputs,
                                          const VariableValues& variables, const DeviceOptions& device,
                                          const ExecuteOptions& options) const override {
-    if (!last_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
-    return run_recorded_graph(*last_, input_.root, inputs, variables,
+    if (!last_graph_) return RunCandidate::run_executable(kernel, place, inputs, variables, device, options);
+    return run_recorded_graph(*last_graph_, input_.root, inputs, variables,
                               device.make_execute_options(make_ref_placement()));
   }
 
   std::optional<std::string> not_compared_reason() const override {
-    return input_.record ? std::optional(not_compared_) : std::nullopt;
+    return input_.record ? std::optional(not_compared_reason_) : std::nullopt;
   }
 
  private:
   void choose_graph() {
     auto last = last_recorded_graph(session_, input_);
     if (!last) {
-      not_compared_ = last.diag().text();
+      not_compared_reason_ = last.diag().text();
       return;
     }
-    last_ = std::move(*last);
-    run_description_ = last_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_->stage + "'";
+    last_graph_ = std::move(*last);
+    run_description_ =
+        last_graph_->stage.empty() ? "the recorded list" : "the recorded graph after '" + last_graph_->stage + "'";
     if (const std::string& target = input_.info.target; !can_run_here(target))
       run_description_ += ", because " + target_label(target) + " does not work here" +
               (has_emulator(target) ? ", but --emulate emulates it" : "");
   }
 
-  std::optional<LastRecordedGraph> last_;
-  std::string not_compared_;  // why choose_graph() found no graph; else empty
+  std::optional<LastRecordedGraph> last_graph_;
+  std::string not_compared_reason_;  // why choose_graph() found no graph; else empty
 };
 
 }  // namespace
@@ -177,7 +178,7 @@ std::unique_ptr<RunCandidate> make_candidate(const Session& session, const Input
   if (is_imported(in) && !session.overrides.uses_native_pipeline)
     return std::make_unique<ImportedCandidate>(session, in);
   if (recorded) return std::make_unique<RecordedListCandidate>(session, in);
-  return std::make_unique<OwnCandidate>(session, in);
+  return std::make_unique<NativeCandidate>(session, in);
 }
 
 Result<Placement> placement_for(const Session& session, const std::string& device, const InputGraph& in) {

@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<size_t> kernels_shown{0};  // counts the kernels of all sessions of this process, as tinygrad does
 
-double value_of(const Sint& s) {
+double value_or_zero(const Sint& s) {
   if (auto n = s.str(); n.find_first_not_of("0123456789") == n.npos) return std::stod(n);
   return 0;  // the value depends on variables
 }
@@ -97,14 +97,14 @@ void DebugPrints::show_kernel(const ProgramInfo& info, const std::string& device
                   .kernel_number = ++kernels_shown,
                   .num_arguments = info.globals.size(),
                   .used_bytes = mem_used,
-                  .kernel_cost = {value_of(e.ops), value_of(e.lds), value_of(e.mem)},
+                  .kernel_cost = {value_or_zero(e.ops), value_or_zero(e.lds), value_or_zero(e.mem)},
                   .kernel_time = time};
   bool color = session_.events && session_.events->has_colors();
   print_text(line.text(color) + (time ? " " : ""));  // tinygrad prints metadata after this trailing space
 }
 
 void DebugPrints::show_assembly(KernelOutputs& outputs) const {
-  auto assembly = get_stage_row("asm").output->make(outputs);
+  auto assembly = get_stage_row("asm").output->make_output(outputs);
   print_text(assembly ? *assembly : "no disassembly: " + assembly.diag().text());
 }
 
@@ -112,8 +112,9 @@ Status DebugPrints::prove_bounds_of(const std::vector<UOp>& list) const {
   auto proof = prove_access_bounds(list);
   if (!proof) return proof.diag();
   if (settings_.DEBUG >= 3)
-    print_text("bounds: " + std::to_string(proof->num_accesses) + " accesses, " + std::to_string(proof->num_by_bounds) +
-               " by least and greatest value, " + std::to_string(proof->num_by_z3) + " proven by Z3");
+    print_text("bounds: " + std::to_string(proof->num_accesses) + " accesses, " +
+               std::to_string(proof->num_proven_by_bounds) + " by least and greatest value, " +
+               std::to_string(proof->num_proven_by_z3) + " proven by Z3");
   if (proof->failed_accesses.empty()) return Unit{};
   std::string all;
   for (const OutOfBoundsAccess& f : proof->failed_accesses) all += (all.empty() ? "" : "\n") + f.text();

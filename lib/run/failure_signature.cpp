@@ -13,7 +13,7 @@ namespace {
 using Kind = FailureSignature::Kind;
 
 // Removes numbers, bracketed text and all but the first line, which differ between graphs.
-std::string cause_of(std::string_view message) {
+std::string cause_key_of(std::string_view message) {
   std::string out;
   message = message.substr(0, message.find('\n'));
   for (size_t i = 0; i < message.size(); i++) {
@@ -27,12 +27,12 @@ std::string cause_of(std::string_view message) {
   return out;
 }
 
-FailureSignature symptom(Kind kind, const Diag& diag) {
+FailureSignature make_signature(Kind kind, const Diag& diag) {
   // the rest of an out-of-bounds message names an iteration
   std::string_view message = diag.message, bounds_prefix = "out of bounds: ";
   if (message.starts_with(bounds_prefix)) message = message.substr(0, message.find(' ', bounds_prefix.size()));
   else if (kind == Kind::Crash) message = message.substr(0, message.find_first_of(":("));
-  return {kind, diag.message, cause_of(message)};
+  return {kind, diag.message, cause_key_of(message)};
 }
 
 }  // namespace
@@ -51,12 +51,12 @@ std::string_view name_of(FailureSignature::Kind kind) {
 namespace {
 
 // If the kernel runs in REF, which compiles nothing, also prepares it.
-FailureSignature refusal(RunCandidate& candidate, Placement& place, std::optional<Executable>& kernel) {
+FailureSignature refusal_signature(RunCandidate& candidate, Placement& place, std::optional<Executable>& kernel) {
   if (auto refused = candidate.refusal(place))
-    return symptom(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
+    return make_signature(is_endless(*refused) ? Kind::Endless : Kind::Refused, *refused);
   if (!place.is_ref) return {};
   auto made = candidate.prepare_executable(place, {});
-  if (!made) return symptom(Kind::Refused, made.diag());
+  if (!made) return make_signature(Kind::Refused, made.diag());
   kernel = std::move(*made);
   return {};
 }
@@ -69,25 +69,26 @@ void check_device(Placement& place, const InputGraph& in) {
 
 }  // namespace
 
-Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device) {
+Result<FailureSignature> refusal_signature_of(const Session& session, InputGraph& in, const std::string& device) {
   return catch_failures([&] {
     auto candidate = make_candidate(session, in);
     Placement place = std::move(candidate->choose_place(device).value_or_throw());
     std::optional<Executable> kernel;
-    return refusal(*candidate, place, kernel);
+    return refusal_signature(*candidate, place, kernel);
   });
 }
 
-Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options, Arrays* arrays) {
+Result<FailureSignature> failure_signature_of(const Session& session, InputGraph& in, const RunOptions& options,
+                                              Arrays* arrays) {
   const DeadlineScope trial(options.device.trial_seconds());
   return catch_failures([&]() -> FailureSignature {
     auto candidate = make_candidate(session, in);
     Placement place = std::move(candidate->choose_place(options.device.name).value_or_throw());
     std::optional<Executable> kernel;
-    if (auto refused = refusal(*candidate, place, kernel); refused.kind != Kind::None) return refused;
+    if (auto refused = refusal_signature(*candidate, place, kernel); refused.kind != Kind::None) return refused;
     if (!kernel) {
       auto compiled = candidate->prepare_executable(place, {});
-      if (!compiled) return check_device(place, in), symptom(Kind::Compile, compiled.diag());
+      if (!compiled) return check_device(place, in), make_signature(Kind::Compile, compiled.diag());
       kernel = std::move(*compiled);
     }
 
@@ -99,7 +100,7 @@ Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, cons
     ExecuteOptions execution = options.device.make_execute_options(place);
     if (place.is_ref) execution.should_run_in_process = true;
     auto done = execute_kernel(*kernel, *place.device, trial.inputs(), trial.variables(), execution);
-    if (!done) return check_device(place, in), symptom(Kind::Crash, done.diag());
+    if (!done) return check_device(place, in), make_signature(Kind::Crash, done.diag());
 
     std::string source;
     Arrays expected = given_expected_arrays(options, in, source).value_or_throw();

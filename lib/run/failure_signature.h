@@ -38,11 +38,11 @@ bool is_endless(const Diag& refused);
 
 // Returns the failure that occurs before anything is compiled or run: rewriting does not terminate, or a stage,
 // renderer or REF refuses the graph. Fails, for example, if there is no place to run, or no time left.
-Result<FailureSignature> refusal_of(const Session& session, InputGraph& in, const std::string& device);
+Result<FailureSignature> refusal_signature_of(const Session& session, InputGraph& in, const std::string& device);
 
 // Compiles and runs the kernel with `options` (those of options_with_bundle()), compares its results, and returns the
 // failure. `arrays` receives the inputs if the kernel compiled. Fails if the run itself cannot be made or judged.
-Result<FailureSignature> symptom_of(const Session& session, InputGraph& in, const RunOptions& options,
-                                    Arrays* arrays = nullptr);
+Result<FailureSignature> failure_signature_of(const Session& session, InputGraph& in, const RunOptions& options,
+                                              Arrays* arrays = nullptr);
 
 }  // namespace tgc

@@ -11,12 +11,13 @@ namespace tgc::calls {
 namespace {
 
 // Explains why the list `run` leaves other contents in memory than the list `meant`.
-class Explainer {
+class JitFaultExplainer {
  public:
   // `names`: the slots of the BUFFERs, by the slot of the PARAM.
-  Explainer(CallSimulator& simulator, const RunResult& meant, const RunResult& run, std::string function,
-            const std::map<int64_t, int64_t>& names)
-      : simulator_(simulator), meant_(meant), run_(run), function_(std::move(function)), names_(names) {
+  JitFaultExplainer(CallSimulator& simulator, const RunResult& meant, const RunResult& run, std::string function,
+                    const std::map<int64_t, int64_t>& names)
+      : simulator_(simulator), expected_run_(meant), actual_run_(run), function_(std::move(function)),
+        buffer_slots_(names) {
     std::map<std::pair<uint32_t, size_t>, std::vector<size_t>> uses;  // indices of `run`'s events, by kernel and device
     for (size_t i = 0; i < run.kernel_events.size(); i++)
       uses[{run.kernel_events[i].body_number, run.kernel_events[i].device}].push_back(i);
@@ -24,129 +25,132 @@ class Explainer {
     for (const KernelEvent& e : meant.kernel_events) {
       auto& all = uses[{e.body_number, e.device}];
       size_t& use = next[{e.body_number, e.device}];
-      same_.push_back(use < all.size() ? &run.kernel_events[all[use++]] : nullptr);
+      matching_events_.push_back(use < all.size() ? &run.kernel_events[all[use++]] : nullptr);
     }
   }
 
   ScheduleFault explain(const MemoryPlace& wrong) const {
-    for (const KernelEvent& e : run_.kernel_events) {
-      const auto it = std::ranges::find(same_, &e);
-      if (it == same_.end() || (*it)->is_copy) continue;
-      const KernelEvent& should = meant_.kernel_events[size_t(it - same_.begin())];
+    for (const KernelEvent& e : actual_run_.kernel_events) {
+      const auto it = std::ranges::find(matching_events_, &e);
+      if (it == matching_events_.end() || (*it)->is_copy) continue;
+      const KernelEvent& should = expected_run_.kernel_events[size_t(it - matching_events_.begin())];
       for (size_t i = 0; i < e.read_contents.size(); i++)
-        if (e.read_contents[i] != should.read_contents[i]) return wrong_read(e, should, i);
+        if (e.read_contents[i] != should.read_contents[i]) return explain_wrong_read(e, should, i);
     }
-    return wrong_result(wrong);
+    return explain_wrong_result(wrong);
   }
 
   // Finds a kernel that stores to memory that it reads through another argument, although the two arguments have
   // separate memory in `meant`.
-  std::optional<ScheduleFault> shared_by_arguments() const {
-    for (size_t n = 0; n < meant_.kernel_events.size(); n++) {
-      const KernelEvent& should = meant_.kernel_events[n];
-      const KernelEvent* e = same_[n];
+  std::optional<ScheduleFault> find_shared_memory() const {
+    for (size_t n = 0; n < expected_run_.kernel_events.size(); n++) {
+      const KernelEvent& should = expected_run_.kernel_events[n];
+      const KernelEvent* e = matching_events_[n];
       if (!e || e->is_copy) continue;
       for (size_t i = 0; i < e->read_contents.size(); i++)
         for (size_t j = 0; j < e->is_argument_written.size(); j++) {
-          if (e->read_contents[i].empty() || !e->is_argument_written[j] || !overlap(e->arguments[i], e->arguments[j]))
+          if (e->read_contents[i].empty() || !e->is_argument_written[j] ||
+              !arguments_overlap(e->arguments[i], e->arguments[j]))
             continue;
-          if (overlap(should.arguments[i], should.arguments[j])) continue;
+          if (arguments_overlap(should.arguments[i], should.arguments[j])) continue;
           const std::string name = name_of(should.arguments[i].place);
-          return fault(*e, *e, name, "",
-                       kernel_label(e->call_index) + " stores to the place of " + name + ", which it reads", true);
+          return make_fault(*e, *e, name, "",
+                            kernel_label(e->call_index) + " stores to the place of " + name + ", which it reads", true);
         }
     }
     return std::nullopt;
   }
 
  private:
-  static bool overlap(const CallArgument& a, const CallArgument& b) {
+  static bool arguments_overlap(const CallArgument& a, const CallArgument& b) {
     return a.place == b.place && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
   }
-  const KernelEvent* in_run(const KernelEvent* e) const {
-    return e ? same_[size_t(e - meant_.kernel_events.data())] : nullptr;
+  const KernelEvent* matching_event(const KernelEvent* e) const {
+    return e ? matching_events_[size_t(e - expected_run_.kernel_events.data())] : nullptr;
   }
 
-  ScheduleFault wrong_read(const KernelEvent& e, const KernelEvent& should, size_t i) const {
+  ScheduleFault explain_wrong_read(const KernelEvent& e, const KernelEvent& should, size_t i) const {
     const MemoryPlace &is = e.arguments[i].place, &meant = should.arguments[i].place;
     const std::string name = name_of(meant), reader = kernel_label(e.call_index);
-    const auto [expected, found] = first_difference(should.read_contents[i], e.read_contents[i]);
-    if (const KernelEvent* writer = simulator_.kernel_event_of(run_, found);
+    const auto [expected, found] = first_differing_contents(should.read_contents[i], e.read_contents[i]);
+    if (const KernelEvent* writer = simulator_.kernel_event_of(actual_run_, found);
         writer && is.is_parameter && !meant.is_parameter)
-      return fault(e, *writer, name_of(is), "write after read",
-                   reader + " reads " + name_of(is) + ", an input that was not copied, after " +
+      return make_fault(e, *writer, name_of(is), "write after read",
+                        reader + " reads " + name_of(is) + ", an input that was not copied, after " +
                        kernel_label(writer->call_index) + " has stored to it",
-                   true);
+                        true);
     if (is.is_parameter && !(is == meant))
-      return fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
+      return make_fault(e, e, name, "", reader + " reads " + name_of(is) + " in the place of " + name, true);
     if (meant.is_parameter && !is.is_parameter)
-      return fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
-    const KernelEvent *made = simulator_.kernel_event_of(meant_, expected), *maker = in_run(made),
-                *other = simulator_.kernel_event_of(run_, found);
+      return make_fault(e, e, name, "", reader + " reads other memory in the place of " + name, true);
+    const KernelEvent *made = simulator_.kernel_event_of(expected_run_, expected), *maker = matching_event(made),
+                *other = simulator_.kernel_event_of(actual_run_, found);
     if (made && !maker)
-      return fault(e, e, name, "",
-                   reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
+      return make_fault(e, e, name, "",
+                        reader + " reads " + name + ", but the kernel that stores to it is not in the list", true);
     if (maker && maker > &e)
-      return fault(*maker, e, name, "read after write",
-                   reader + " reads " + name + " after " + kernel_label(maker->call_index) + " has stored to it");
+      return make_fault(*maker, e, name, "read after write",
+                        reader + " reads " + name + " after " + kernel_label(maker->call_index) + " has stored to it");
     if (other && other != maker) {
       if (maker && is.is_parameter == meant.is_parameter && !(is == meant))
-        return fault(e, *other, name, "write after read",
-                     kernel_label(other->call_index) + " stores to the place of " + name + ", which " + reader +
+        return make_fault(e, *other, name, "write after read",
+                          kernel_label(other->call_index) + " stores to the place of " + name + ", which " + reader +
                          " still uses",
-                     true);
-      return fault(e, *other, name, "write after read",
-                   reader + " reads " + name + " as it is before " + kernel_label(other->call_index) + " stores to it");
+                          true);
+      return make_fault(
+          e, *other, name, "write after read",
+          reader + " reads " + name + " as it is before " + kernel_label(other->call_index) + " stores to it");
     }
-    return fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
+    return make_fault(e, e, name, "", reader + " reads another content of " + name + " than the function made", true);
   }
 
-  ScheduleFault wrong_result(const MemoryPlace& place) const {
+  ScheduleFault explain_wrong_result(const MemoryPlace& place) const {
     const std::string name = name_of(place);
-    const auto [expected, found] =
-        first_difference(simulator_.contents_of_place(meant_, place), simulator_.contents_of_place(run_, place));
-    const KernelEvent *made = simulator_.kernel_event_of(meant_, expected), *maker = in_run(made),
-                *other = simulator_.kernel_event_of(run_, found);
+    const auto [expected, found] = first_differing_contents(simulator_.contents_of_place(expected_run_, place),
+                                                            simulator_.contents_of_place(actual_run_, place));
+    const KernelEvent *made = simulator_.kernel_event_of(expected_run_, expected), *maker = matching_event(made),
+                *other = simulator_.kernel_event_of(actual_run_, found);
     if (made && !maker)
-      return fault(*made, *made, name, "",
-                   kernel_label(made->call_index) + " of the capture, which stores to " + name + ", is not in the list",
-                   true);
+      return make_fault(
+          *made, *made, name, "",
+          kernel_label(made->call_index) + " of the capture, which stores to " + name + ", is not in the list", true);
     if (maker && other && other > maker)
-      return fault(*other, *maker, name, "write after write",
-                   kernel_label(maker->call_index) + " stores to " + name + " after " +
+      return make_fault(*other, *maker, name, "write after write",
+                        kernel_label(maker->call_index) + " stores to " + name + " after " +
                        kernel_label(other->call_index) + " has stored to it");
     if (maker)
-      return fault(
+      return make_fault(
           *maker, *maker, name, "",
           kernel_label(maker->call_index) + " does not store to " + name + ", which the program uses afterwards", true);
     const KernelEvent& last = other                        ? *other
-                              : run_.kernel_events.empty() ? meant_.kernel_events.back()
-                                                           : run_.kernel_events.back();
-    return fault(last, last, name, "",
-                 kernel_label(last.call_index) + " stores to " + name + ", as no kernel of the function does", true);
+                              : actual_run_.kernel_events.empty() ? expected_run_.kernel_events.back()
+                                                           : actual_run_.kernel_events.back();
+    return make_fault(last, last, name, "",
+                      kernel_label(last.call_index) + " stores to " + name + ", as no kernel of the function does",
+                      true);
   }
 
   std::string name_of(const MemoryPlace& place) const {
-    auto it = names_.find(place.slot);
-    return place.is_parameter && it != names_.end() ? "data" + std::to_string(it->second) : place.name();
+    auto it = buffer_slots_.find(place.slot);
+    return place.is_parameter && it != buffer_slots_.end() ? "data" + std::to_string(it->second) : place.name();
   }
-  static std::pair<int64_t, int64_t> first_difference(const MemoryPieces& a, const MemoryPieces& b) {
+  static std::pair<int64_t, int64_t> first_differing_contents(const MemoryPieces& a, const MemoryPieces& b) {
     for (size_t i = 0; i < std::min(a.size(), b.size()); i++)
       if (!(a[i] == b[i])) return {a[i].content, b[i].content};
     return {a.empty() ? kUndefinedContent : a.back().content, b.empty() ? kUndefinedContent : b.back().content};
   }
-  ScheduleFault fault(const KernelEvent& first, const KernelEvent& second, const std::string& buffer,
-                      const std::string& kind, std::string text, bool is_plan_fault = false) const {
+  ScheduleFault make_fault(const KernelEvent& first, const KernelEvent& second, const std::string& buffer,
+                           const std::string& kind, std::string text, bool is_plan_fault = false) const {
     const std::string order = kernel_label(first.call_index) + " must run before " + kernel_label(second.call_index);
     return {first.call_index, second.call_index,     buffer,    kind.empty() ? "" : kind + ": " + order,
             function_,  std::move(text), is_plan_fault};
   }
 
   CallSimulator& simulator_;
-  const RunResult &meant_, &run_;
+  const RunResult &expected_run_, &actual_run_;
   std::string function_;
-  const std::map<int64_t, int64_t>& names_;
-  std::vector<const KernelEvent*> same_;  // the same kernel of `run` for each one of `meant`, or null
+  const std::map<int64_t, int64_t>& buffer_slots_;
+  std::vector<const KernelEvent*> matching_events_;  // the same kernel of `run` for each one of `meant`, or null
 };
 
 constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
@@ -155,7 +159,7 @@ constexpr std::pair<std::string_view, std::string_view> kFunctions[] = {
     {"replay", "CapturedJit.__call__"},
 };
 
-std::string function_of(const GoldenStage& stage) {
+std::string function_of_stage(const GoldenStage& stage) {
   std::string out = stage.name;
   for (auto& [name, function] : kFunctions)
     if (name == stage.name) out = function;
@@ -166,7 +170,7 @@ std::string function_of(const GoldenStage& stage) {
 
 // Tracks the elements of an argument, and simulates again, if a kernel reads memory that no kernel of the list has
 // stored to. Throws Failure if a kernel still does.
-RunResult run_defined(CallSimulator& simulator, UOp list) {
+RunResult run_with_defined_reads(CallSimulator& simulator, UOp list) {
   for (bool is_last : {false, true}) {
     RunResult out = simulator.run_list(list);
     const KernelEvent* reader = nullptr;
@@ -195,7 +199,7 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
 }
 
 // Returns the fault of the first stage whose calls leave other contents in the memory of PARAMs than the captured
-// calls, or whose memory plan gives two arguments of a kernel one place (shared_by_arguments); else that of a variable.
+// calls, or whose memory plan gives two arguments of a kernel one place (find_shared_memory); else that of a variable.
 std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                         const TensorParameters& parameters) {
   Graph graph;
@@ -207,7 +211,7 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
   CallSimulator simulator(session, parameters.variables.values_by_name);
   const UOp list = read(record.ast_full ? *record.ast_full : record.ast, "the captured calls");
   simulator.track_shared_arguments(list);
-  const RunResult meant = run_defined(simulator, list);
+  const RunResult meant = run_with_defined_reads(simulator, list);
   for (const GoldenStage& stage : record.stages) {
     const std::string* text = text_of(stage);
     if (!text) continue;
@@ -218,10 +222,11 @@ std::optional<ScheduleFault> find_fault(const Session& session, const GoldenReco
         if (place.is_parameter) kept.insert(place);
     for (const MemoryPlace& place : kept)
       if (simulator.contents_of_place(meant, place) != simulator.contents_of_place(run, place))
-        return Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).explain(place);
+        return JitFaultExplainer(simulator, meant, run, function_of_stage(stage), parameters.buffer_slots)
+            .explain(place);
     if (stage.name != "memory plan") continue;
-    if (auto fault =
-        Explainer(simulator, meant, run, function_of(stage), parameters.buffer_slots).shared_by_arguments())
+    if (auto fault = JitFaultExplainer(simulator, meant, run, function_of_stage(stage), parameters.buffer_slots)
+                         .find_shared_memory())
       return fault;
   }
   return find_wrong_variable(record);

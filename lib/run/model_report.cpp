@@ -8,11 +8,11 @@
 namespace tgc {
 namespace {
 
-std::string ms(double seconds) {
+std::string milliseconds_text(double seconds) {
   return formatted(seconds < 1e-6 ? "0 ms" : seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
 }
 
-std::string beginning_of(const Array& a) {
+std::string first_elements_text(const Array& a) {
   std::string out = a.describe();
   int64_t shown = std::min<int64_t>(a.size(), 4);
   for (int64_t i = 0; i < shown; i++) out += (i ? ", " : " = ") + element_text(a, i);
@@ -20,7 +20,7 @@ std::string beginning_of(const Array& a) {
 }
 
 // Returns "others" if there are no names or too many.
-std::string drawn_text(const std::set<std::string>& names) {
+std::string drawn_arrays_text(const std::set<std::string>& names) {
   constexpr size_t kMostListed = 4;
   if (names.empty() || names.size() > kMostListed) return "others";
   std::string out;
@@ -31,20 +31,20 @@ std::string drawn_text(const std::set<std::string>& names) {
 std::string inputs_text(const ModelReport& r) {
   std::string out = r.arrays_file.empty() ? "" : ", inputs of " + r.arrays_file;
   if (!r.seed) return out;
-  out += out.empty() ? ", inputs" : "; " + drawn_text(r.drawn_arrays);
+  out += out.empty() ? ", inputs" : "; " + drawn_arrays_text(r.drawn_arrays);
   return out + " drawn with --seed " + std::to_string(*r.seed) +
          (r.float_distribution.empty() ? "" : " (floats " + r.float_distribution + ")") +
          (r.input_sizes.empty() ? "" : "; " + r.input_sizes);
 }
 
-std::string slowest_of(std::vector<TimedKernel> kernels, int runs) {
+std::string slowest_kernels_text(std::vector<TimedKernel> kernels, int runs) {
   double total = 0;
   for (const TimedKernel& k : kernels) total += k.run_seconds;
   std::ranges::sort(kernels, std::greater(), &TimedKernel::run_seconds);
-  std::string out =
-      "  all kernels, the fastest of " + std::to_string(runs) + " runs each: " + ms(total) + "; the slowest:\n";
+  std::string out = "  all kernels, the fastest of " + std::to_string(runs) +
+                    " runs each: " + milliseconds_text(total) + "; the slowest:\n";
   for (size_t i = 0; i < std::min<size_t>(10, kernels.size()); i++)
-    out += "    " + ms(kernels[i].run_seconds) + "  " + ansistrip(kernels[i].name) + "\n";
+    out += "    " + milliseconds_text(kernels[i].run_seconds) + "  " + ansistrip(kernels[i].name) + "\n";
   return out;
 }
 
@@ -82,12 +82,12 @@ std::string ModelReport::text() const {
     return out + "no kernels, because the graph stores no value\n";
   // the kernels of a called function have a record of their own
   const bool calls = !schedule_result.num_kernels && stage_difference && stage_difference->num_stages_run;
-  out += calls ? "no kernels, only stages" : counted(schedule_result.num_kernels, "kernel");
+  out += calls ? "no kernels, only stages" : count_text(schedule_result.num_kernels, "kernel");
   out += kernel_ids.empty() ? "" : " (" + kernel_ids + ")";
   out += inputs_text(*this);
-  out += "\n  " + (load_seconds > 0 ? "load " + ms(load_seconds) + ", " : "") + "build the graph " + ms(build_seconds) +
-         ", schedule, compile and run " + ms(total_seconds) + ", of that the kernels " +
-         ms(schedule_result.run_seconds) + "\n";
+  out += "\n  " + (load_seconds > 0 ? "load " + milliseconds_text(load_seconds) + ", " : "") + "build the graph " +
+         milliseconds_text(build_seconds) + ", schedule, compile and run " + milliseconds_text(total_seconds) +
+         ", of that the kernels " + milliseconds_text(schedule_result.run_seconds) + "\n";
   if (!graph_device.empty() && !device.starts_with(graph_device + ":"))
     out += "  recorded on " + graph_device + ", run on " + device + " instead\n";
   if (schedule_result.unplanned_bytes)
@@ -96,8 +96,8 @@ std::string ModelReport::text() const {
   for (auto& [name, source] : variables) out += "  " + name + "=" + source + "\n";
   for (const std::string& values : other_tried_values) out += "  also with " + values + "\n";
   for (size_t i = 0; i < result_names.size(); i++)
-    out += "  " + result_names[i] + ": " + beginning_of(schedule_result.values[i]) + "\n";
-  if (!schedule_result.timed_kernels.empty()) out += slowest_of(schedule_result.timed_kernels, timed_runs);
+    out += "  " + result_names[i] + ": " + first_elements_text(schedule_result.values[i]) + "\n";
+  if (!schedule_result.timed_kernels.empty()) out += slowest_kernels_text(schedule_result.timed_kernels, timed_runs);
   for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
   if (stage_difference) out += stage_difference->text();
   for (const ScheduleFault& f : order_report.order_faults)
@@ -106,7 +106,8 @@ std::string ModelReport::text() const {
   if (!hazard_text.empty()) out += "  hazard: " + hazard_text + "\n";
   for (const std::string& note : notes) out += "  note: " + note + "\n";
   if (num_without_findings)
-    out += "  no access outside of a buffer under AddressSanitizer: " + counted(num_without_findings, "kernel") + "\n";
+    out +=
+        "  no access outside of a buffer under AddressSanitizer: " + count_text(num_without_findings, "kernel") + "\n";
   if (num_confirmed_kernels && first_different_kernel.empty())
     out += "  every kernel compares well with REF: " + std::to_string(num_confirmed_kernels) + "\n";
   if (!first_different_kernel.empty()) out += "  " + first_different_kernel + "\n";

@@ -24,30 +24,30 @@ constexpr size_t kMostBytes = 64 << 20;  // maximum size of the .nan.json file i
 constexpr int kMostDepth = 512;
 
 // Returns "folder/out" for "folder/out.jsonl.gz".
-std::string stem_of(std::string recording) {
+std::string recording_stem(std::string recording) {
   for (std::string_view end : {".gz", ".jsonl"})
     if (recording.ends_with(end)) recording.resize(recording.size() - end.size());
   return recording;
 }
 
-bool has_controls(std::string_view text) {
+bool has_control_characters(std::string_view text) {
   return std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 // Returns text such as "log at train.py:29"; "" if nothing is recorded.
-std::string method_of(UOp u, const NodeMethods& methods) {
+std::string method_text_of(UOp u, const NodeMethods& methods) {
   std::vector<GoldenMetadata> made_by;
   for (size_t i : methods.method_indices(u)) made_by.push_back(methods[i]);
   return methods_text(made_by);
 }
 
-class Explanation {
+class NanExplainer {
  public:
-  Explanation(const Session& session, const std::string& recording)
+  NanExplainer(const Session& session, const std::string& recording)
       : session_(session), input_(InputName::parse(recording)), recording_(input_.file) {}
 
   NanReport explain() {
-    const std::string path = stem_of(recording_) + ".nan.json";
+    const std::string path = recording_stem(recording_) + ".nan.json";
     if (!std::filesystem::exists(path))
       throw Failure(Diag{.message = "there is no " + path + ": no kernel made a NaN of numbers, or nobody watched, " +
                                     "or the program was terminated before",
@@ -56,7 +56,7 @@ class Explanation {
     if (text.size() > kMostBytes) throw Failure(Diag{.message = "a find of more than 64 MiB", .file = path});
     auto checked = [&](int depth, Json::parse_event_t, const Json& parsed) {
       if (depth > kMostDepth) throw Failure(Diag{.message = "a find with too many nested values", .file = path});
-      if (parsed.is_string() && has_controls(parsed.get_ref<const std::string&>()))
+      if (parsed.is_string() && has_control_characters(parsed.get_ref<const std::string&>()))
         throw Failure(Diag{.message = "a text with control characters", .file = path});
       return true;
     };
@@ -65,16 +65,16 @@ class Explanation {
       if (!document.is_object() || document.value("format", "") != "tgc-nan" || !document.contains("found") ||
           !document["found"].is_object())
         throw Failure(Diag{.message = "not a find of --watch-nan", .file = path});
-      return report(choose_find(document));
+      return make_report(choose_nan_find(document));
     } catch (const Json::exception&) {
       throw Failure(Diag{.message = "a member is missing or has a wrong type", .file = path});
     }
   }
 
  private:
-  // Sets `found_` to the find of the kernel that `#ID` names or, without one, to the first find that is not masked,
+  // Sets `nan_find_` to the find of the kernel that `#ID` names or, without one, to the first find that is not masked,
   // else the first. Returns the other finds.
-  std::vector<NanReport::OtherNan> choose_find(const Json& document) {
+  std::vector<NanReport::OtherNan> choose_nan_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())
       finds.insert(finds.end(), later->begin(), later->end());
@@ -85,7 +85,7 @@ class Explanation {
     if (chosen == finds.end() && !input_.id.empty())
       throw Failure("--watch-nan kept no NaN of the kernel '" + input_.id + "'");
     if (chosen == finds.end()) chosen = finds.begin();
-    found_ = *chosen;
+    nan_find_ = *chosen;
     std::vector<NanReport::OtherNan> out;
     for (auto other = finds.begin(); other != finds.end(); ++other)
       if (other != chosen)
@@ -99,26 +99,26 @@ class Explanation {
     const size_t read = find["read_by"].get<size_t>(), carried = find["carried_by"].get<size_t>();
     if (read == 0) return "which no later kernel read";
     if (carried == 0) return "which no kernel that read it passed on";
-    return "which " + counted(carried, "later kernel call") + " passed on";
+    return "which " + count_text(carried, "later kernel call") + " passed on";
   }
 
   static std::string explain_command(const std::string& input) {
     return "tgc run " + quote_for_shell(input) + " --nan";
   }
 
-  NanReport report(std::vector<NanReport::OtherNan> other_nans) {
-    NanReport out{.other_nans = std::move(other_nans), .spread = spread_text(found_)};
-    out.kernel = found_.at("id").get<std::string>();
+  NanReport make_report(std::vector<NanReport::OtherNan> other_nans) {
+    NanReport out{.other_nans = std::move(other_nans), .spread = spread_text(nan_find_)};
+    out.kernel = nan_find_.at("id").get<std::string>();
     auto source = std::move(GraphSource::open(session_, recording_ + "#" + out.kernel).value_or_throw());
     auto in = std::move(source.next_graph().value_or_throw());
     if (!in) throw Failure(Diag{.message = "there is no record '" + out.kernel + "'", .file = recording_});
     make_candidate(session_, *in)->check_input().value_or_throw();
     if (in->record && in->record->program) out.name = in->record->program->function_name;
-    out.kernel_call = call_text();
-    const std::string arrays = stem_of(recording_) + ".inputs/" + file_name_of(out.kernel);
+    out.kernel_call = kernel_call_text();
+    const std::string arrays = recording_stem(recording_) + ".inputs/" + file_name_of(out.kernel);
     const Arrays inputs = std::move(read_arrays(arrays + ".in.npz").value_or_throw());
     const Arrays outputs = std::move(read_arrays(arrays + ".out.npz").value_or_throw());
-    const auto& found_in = found_.at("outputs").get_ref<const Json::object_t&>();
+    const auto& found_in = nan_find_.at("outputs").get_ref<const Json::object_t&>();
     if (found_in.empty()) throw Failure("the find names no output");
     const auto& [name, bad] = *found_in.begin();
     const int64_t element = bad.at("first").get<int64_t>();
@@ -129,19 +129,20 @@ class Explanation {
     out.kernel_command = "tgc run " + quote_for_shell(recording_ + "#" + out.kernel) + " --inputs=" +
                        quote_for_shell(arrays + ".in.npz") + " --expect=" + quote_for_shell(arrays + ".out.npz");
     auto steps =
-        NanOrigin(make_kernel_graph(session_, *in).root, inputs, variables_in(inputs)).find_steps(name, element);
+        NanOrigin(make_kernel_graph(session_, *in).root, inputs, variable_values_in(inputs)).find_steps(name, element);
     if (!steps) out.unexplained_reason = steps.diag().text();
     else {
       const NodeMethods methods(*in, in->record ? in->record->metadata : std::vector<GoldenMetadata>());
       for (NanStep& s : *steps) {
-        std::string made_by = s.loaded_array.empty() ? method_of(s.node, methods) : writer_of(s.loaded_array);
+        std::string made_by =
+            s.loaded_array.empty() ? method_text_of(s.node, methods) : array_writer_text(s.loaded_array);
         out.nan_steps.push_back({std::move(s), std::move(made_by)});
       }
     }
     return out;
   }
 
-  static VariableValues variables_in(const Arrays& arrays) {
+  static VariableValues variable_values_in(const Arrays& arrays) {
     VariableValues out;
     for (const NamedArray& a : arrays)
       if (!a.name.starts_with("data") && a.array.size() == 1)
@@ -149,19 +150,19 @@ class Explanation {
     return out;
   }
 
-  std::string call_text() const {
-    std::string out = "kernel call " + std::to_string(found_.at("call").get<int64_t>()) + " of the program (run " +
-                      std::to_string(found_.at("run").get<int64_t>()) + " of this kernel";
-    if (found_.contains("jit"))
-      out += "; call " + std::to_string(found_["jit"].at("call").get<int64_t>()) + " of TinyJit " +
-             found_["jit"].at("function").get<std::string>();
-    const Json lines = found_.value("asked_by", Json::array());
+  std::string kernel_call_text() const {
+    std::string out = "kernel call " + std::to_string(nan_find_.at("call").get<int64_t>()) + " of the program (run " +
+                      std::to_string(nan_find_.at("run").get<int64_t>()) + " of this kernel";
+    if (nan_find_.contains("jit"))
+      out += "; call " + std::to_string(nan_find_["jit"].at("call").get<int64_t>()) + " of TinyJit " +
+             nan_find_["jit"].at("function").get<std::string>();
+    const Json lines = nan_find_.value("asked_by", Json::array());
     if (!lines.empty()) out += "; " + lines[0].get<std::string>();
     return out + ")";
   }
 
-  std::string writer_of(const std::string& array) const {
-    const Json inputs = found_.value("inputs", Json::object());
+  std::string array_writer_text(const std::string& array) const {
+    const Json inputs = nan_find_.value("inputs", Json::object());
     if (!inputs.contains(array) || !inputs[array].is_object()) return "no kernel stored it";
     return "stored by kernel " + inputs[array].at("id").get<std::string>() + " in call " +
            std::to_string(inputs[array].at("call").get<int64_t>());
@@ -170,7 +171,7 @@ class Explanation {
   const Session& session_;
   const InputName input_;
   const std::string& recording_;
-  Json found_;
+  Json nan_find_;
 };
 
 }  // namespace
@@ -187,7 +188,7 @@ std::string NanReport::text() const {
   }
   if (!unexplained_reason.empty()) out += "  not explained: " + unexplained_reason + "\n";
   out += "  " + kernel_call +
-         (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + counted(num_elements, "element") +
+         (num_elements > 0 ? "; " + std::to_string(num_non_finite) + " of " + count_text(num_elements, "element") +
                                  " of " + output_element.substr(0, output_element.find('['))
                            : "") +
          (spread.empty() ? "" : "; " + spread) + "\n";
@@ -233,7 +234,7 @@ std::string NanReport::json() const {
 }
 
 Result<NanReport> explain_nan(const Session& session, const std::string& recording) {
-  return catch_failures([&] { return Explanation(session, recording).explain(); });
+  return catch_failures([&] { return NanExplainer(session, recording).explain(); });
 }
 
 }  // namespace tgc

@@ -18,14 +18,14 @@ namespace {
 constexpr double kMostOfAllRuns = 2e8;  // UOps that REF evaluates in about 2 s
 constexpr const char* kRefOfGraph = "REF of the tensor graph";
 
-Array repeated(const Array& array, int64_t count) {
+Array repeat_array(const Array& array, int64_t count) {
   Array out(array.dtype(), {array.size() * count});
   for (int64_t i = 0; i < count; i++)
     std::memcpy(out.data() + size_t(i) * array.nbytes(), array.data(), array.nbytes());
   return out;
 }
 
-bool has_copies_of_size(const Array& whole, const Array& part) {
+bool has_only_copies(const Array& whole, const Array& part) {
   const size_t bytes = part.nbytes();
   if (part.size() == 0 || whole.size() <= part.size() || whole.nbytes() % bytes || !(whole.dtype() == part.dtype()))
     return false;
@@ -68,7 +68,7 @@ SlotArrays RecordedSides::run_recorded_kernels() {
 SlotArrays RecordedSides::run_kernels() {
   const Schedule& schedule = graph_.schedule->kernels.schedule;
   BufferValues known;
-  std::vector<WantedArray> wanted;
+  std::vector<OutputRequest> wanted;
   for (auto& [slot, numbers] : graph_.schedule->buffer_numbers) {
     const auto& array = graph_.buffers.at(slot);
     const size_t bytes = array->nbytes() / numbers.size();
@@ -184,7 +184,7 @@ void RecordedComparison::find_invalid_values() {
     for (size_t k = 0; k < size_t(expected.size()); k++)
       flags.push_back(std::memcmp(expected.data() + k * item, changed.data() + k * item, item) != 0);
     if (const auto count = std::ranges::count(flags, true))
-      graph_.report.notes.push_back("not compared, since Invalid: " + counted(uint64_t(count), "element") + " of " +
+      graph_.report.notes.push_back("not compared, since Invalid: " + count_text(uint64_t(count), "element") + " of " +
                                     array_name_of(slot));
   }
 }
@@ -208,8 +208,8 @@ std::vector<Comparison> RecordedComparison::compare_arrays(const SlotArrays& act
     if (not_compared_slots_.contains(slot)) continue;
     const Array& found = a == actual.end() ? *graph_.buffers.at(slot) : a->second;
     // the graph may have one copy of a value for each device
-    const bool is_in_parts = slot < 0 && has_copies_of_size(expected, found);
-    const Array stored = is_in_parts ? repeated(found, expected.size() / found.size()) : found.copy();
+    const bool is_in_parts = slot < 0 && has_only_copies(expected, found);
+    const Array stored = is_in_parts ? repeat_array(found, expected.size() / found.size()) : found.copy();
     // a value that a stage stores on several devices has the same elements on each
     const bool has_copies = slot < 0 && expected.size() > 0 && stored.size() > expected.size() &&
                             stored.size() % expected.size() == 0 && stored.dtype() == expected.dtype();

@@ -110,7 +110,7 @@ void RecordedTensorGraph::read_variables() {
       throw Failure(Diag{.message = "the graph has no variable '" + name + "'", .file = input_graph.file});
 }
 
-void RecordedTensorGraph::draw_buffers(std::optional<Floats> others) {
+void RecordedTensorGraph::draw_buffers(std::optional<FloatKind> others) {
   float_distribution = others ? InputDistribution{.floats = *others} : distribution();
   buffers.clear();
   draw_missing_buffers(reference);
@@ -147,7 +147,7 @@ InputDistribution RecordedTensorGraph::distribution() const {
   for (UOp u : arrays_without_negatives(input_graph.root)) {
     int64_t slot = slot_of_buffer(u);
     if (u.is(Op::PARAM)) slot = parameters.slot_for_param(slot).value_or(-1);
-    if (slot < 0) return {.floats = Floats::Unit};
+    if (slot < 0) return {.floats = FloatKind::Unit};
     out.unit_inputs.insert(array_name_of(slot));
   }
   return out;
@@ -178,8 +178,8 @@ void RecordedTensorGraph::draw_buffer(int64_t slot, DType dtype, int64_t size, i
   const std::string name = array_name_of(slot);
   if (read_slots_.contains(slot)) {
     report.seed = seed, report.drawn_arrays.insert(name);
-    if (float_distribution.float_kind_of(name) == Floats::Unit)
-      report.float_distribution = note_on_floats(float_distribution);
+    if (float_distribution.float_kind_of(name) == FloatKind::Unit)
+      report.float_distribution = float_inputs_note(float_distribution);
   }
   fill_random(*array, seed, name, float_distribution.float_kind_of(name));
   const size_t part = array->nbytes() / size_t(copies);
@@ -195,33 +195,34 @@ std::map<int64_t, BufferSize> RecordedTensorGraph::buffer_sizes() const {
   return out;
 }
 
-bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
-  ProgramSizes arrays = program_sizes_of(reference.program);
+bool RecordedTensorGraph::draw_all_magnitudes(uint64_t turn) {
+  ProgramMagnitudes arrays = program_magnitudes_of(reference.program);
   std::map<int64_t, size_t> by_slot;
   for (size_t i = 0; i < reference.input_slots.size(); i++)
     if (reference.input_slots[i] >= 0) by_slot.emplace(reference.input_slots[i], arrays.whole_arrays[i]);
   if (schedule) {
     const Schedule& recorded = schedule->kernels.schedule;
-    const size_t first = arrays.array_sizes.size();
-    arrays.array_sizes.resize(first + recorded.buffers.size(), Sizes::All);
+    const size_t first = arrays.array_magnitudes.size();
+    arrays.array_magnitudes.resize(first + recorded.buffers.size(), Magnitudes::All);
     std::vector<size_t> numbers;
     for (size_t i = 0; i < recorded.buffers.size(); i++) numbers.push_back(first + i);
     for (auto& [slot, parts] : schedule->buffer_numbers) {
       const size_t array = by_slot.emplace(slot, first + parts[0]).first->second;
       for (size_t part : parts) numbers[part] = array;
-      if (parts.size() > 1) arrays.array_sizes[array] = Sizes::Usual;
+      if (parts.size() > 1) arrays.array_magnitudes[array] = Magnitudes::Usual;
     }
     for (size_t i = 0; i < recorded.buffers.size(); i++) {
       size_t whole = i;
       while (recorded.buffers[whole].view_of) whole = *recorded.buffers[whole].view_of;
-      if (recorded.buffers[i].dtype != recorded.buffers[whole].dtype) arrays.array_sizes[numbers[whole]] = Sizes::Usual;
+      if (recorded.buffers[i].dtype != recorded.buffers[whole].dtype)
+        arrays.array_magnitudes[numbers[whole]] = Magnitudes::Usual;
       if (whole != i) numbers[i] = numbers[whole];
     }
     for (const ScheduleItem& item : recorded.items) {
       arrays.kernels.push_back({item.ast, {}});
       for (size_t number : item.buffers) arrays.kernels.back().array_numbers.push_back(numbers[number]);
     }
-    lower_array_sizes(arrays.kernels, arrays.array_sizes);
+    lower_array_magnitudes(arrays.kernels, arrays.array_magnitudes);
   }
   const std::vector<double> constants = constants_of_kernels(arrays.kernels);
   bool is_drawn = false;
@@ -229,7 +230,8 @@ bool RecordedTensorGraph::draw_all_sizes(uint64_t turn) {
     auto number = by_slot.find(slot);
     if (number == by_slot.end() || find_array(given_arrays, array_name_of(slot))) continue;
     auto drawn = std::make_shared<Array>(array->copy());
-    if (!fill_all_sizes(*drawn, array_name_of(slot), arrays.array_sizes[number->second], constants, turn)) continue;
+    if (!fill_all_magnitudes(*drawn, array_name_of(slot), arrays.array_magnitudes[number->second], constants, turn))
+      continue;
     array = std::move(drawn), is_drawn = true;
   }
   return is_drawn;

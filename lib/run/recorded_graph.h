@@ -36,11 +36,11 @@ class RecordedTensorGraph {
   void check_array_names() const;
   // Fill buffers with the arrays of --inputs, or with random numbers; draw_missing_buffers() fills those of `reference`
   // that have no content. `others` replaces the distribution of floats that suits the graph.
-  void draw_buffers(std::optional<Floats> others = {});
+  void draw_buffers(std::optional<FloatKind> others = {});
   void draw_missing_buffers(const TensorReference& reference);
-  // Fill buffers without an array of --inputs: draw_all_sizes() those that may have values of all sizes (all_sizes.h;
-  // returns whether there are any), draw_whole_numbers() those of floats, with small whole numbers.
-  bool draw_all_sizes(uint64_t turn);
+  // Fill buffers without an array of --inputs: draw_all_magnitudes() those that may have values of all sizes
+  // (all_sizes.h; returns whether there are any), draw_whole_numbers() those of floats, with small whole numbers.
+  bool draw_all_magnitudes(uint64_t turn);
   void draw_whole_numbers();
 
   const Session& session;

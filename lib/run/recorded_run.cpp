@@ -118,7 +118,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     }
     out.num_stages_run++;
     if (std::ranges::all_of(compared, &Comparison::has_passed)) {
-      for (const std::string& name : doubtful) note_import(name);
+      for (const std::string& name : doubtful) add_import_note(name);
       doubtful.clear();
       out.last_right_stage = stage.name, last = std::move(compared);
       continue;
@@ -127,7 +127,7 @@ void RecordedRun::compare_stages(RecordedComparison& comparison, bool is_wrong) 
     doubtful.push_back(stage.name);
   }
   if (graph_.schedule && !is_wrong) {
-    for (const std::string& name : doubtful) note_import(name);
+    for (const std::string& name : doubtful) add_import_note(name);
   } else if (!doubtful.empty()) {
     out.stage = doubtful[0], out.comparisons = std::move(wrong);
   }
@@ -174,7 +174,7 @@ void RecordedRun::find_hazard_in_kernels(bool differs) {
   }
 }
 
-void RecordedRun::note_import(const std::string& stage) {
+void RecordedRun::add_import_note(const std::string& stage) {
   report_.notes.push_back("the graph after the stage '" + stage +
                           "' has other values, but what tinygrad made of it "
                           "is right: tgc's import of this stage is wrong");
@@ -219,14 +219,14 @@ void RecordedRun::run_on_both_signs() {
   const DeadlineScope limit(kMoreSeconds + 3 * report_.total_seconds);
   const TensorArrays usual_arrays = graph_.buffers;
   const InputDistribution floats = graph_.float_distribution;
-  graph_.draw_buffers(Floats::Normal);
+  graph_.draw_buffers(FloatKind::Normal);
   const auto result = rerun_and_compare(usual_arrays, "", true).first;
   graph_.float_distribution = floats;
   if (result == RunReport::Result::Failed) report_.float_distribution = "of both signs";
   if (result == RunReport::Result::Passed) report_.float_distribution = floats.text() + ", and of both signs";
 }
 
-void RecordedRun::run_on_all_sizes() {
+void RecordedRun::run_on_all_magnitudes() {
   if (!may_run_again() || graph_.estimated_work() > kSmall) return;
   const DeadlineScope limit(kMoreSeconds);
   int64_t most = graph_.schedule ? 1 : kEnoughElements;
@@ -235,7 +235,7 @@ void RecordedRun::run_on_all_sizes() {
   sides_.run_in_this_process();
   auto result = RunReport::Result::Passed;
   for (int64_t turn = 0; turn < std::clamp(kEnoughElements / most, int64_t(1), kMostTurns); turn++) {
-    if (!graph_.draw_all_sizes(uint64_t(turn))) return;
+    if (!graph_.draw_all_magnitudes(uint64_t(turn))) return;
     result = rerun_and_compare(usual_arrays, name_of(InputSet::AllSizes)).first;
     if (result != RunReport::Result::Passed) return;
   }

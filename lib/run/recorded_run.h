@@ -21,7 +21,7 @@ class RecordedRun {
 
   // After run_record(): if may_run_again(), runs a small schedule again with inputs of all sizes (all_sizes.h). If the
   // results differ, makes this run the reported one.
-  void run_on_all_sizes();
+  void run_on_all_magnitudes();
   // After run_record(): if may_run_again() and some floats were drawn between 0 and 1, runs again with floats of both
   // signs. If the results differ, and those of the graph are finite, makes this run the reported one.
   void run_on_both_signs();
@@ -49,7 +49,7 @@ class RecordedRun {
   void find_faulty_stage(const Diag& fault);
   // `differs`: the results of the schedule are wrong.
   void find_hazard_in_kernels(bool differs);
-  void note_import(const std::string& stage);
+  void add_import_note(const std::string& stage);
   void find_wrong_kernels();
 
   void report_arrays(const SlotArrays& actual, const SlotArrays& expected);

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-DType dtype_of(const std::string& text) {
+DType parse_buffer_dtype(const std::string& text) {
   constexpr std::string_view kPrefix = "dtypes.";
   auto dtype = dtypes::parse(text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
   if (!dtype) throw Failure("a buffer has the dtype '" + text + "', which tgc's IR has not");
@@ -21,11 +21,11 @@ DType dtype_of(const std::string& text) {
 // Adds to a schedule one buffer for each base of a record, and one for each view of a base.
 class BufferTable {
  public:
-  BufferTable(Schedule& schedule, Graph& names) : schedule_(schedule), names_(names) {}
+  BufferTable(Schedule& schedule, Graph& names) : schedule_(schedule), name_graph_(names) {}
 
-  void declare(const GoldenBuffer& b) {
-    Base& base = bases_[b.base];
-    const DType dtype = dtype_of(b.dtype);
+  void declare_buffer(const GoldenBuffer& b) {
+    BaseBuffer& base = bases_[b.base];
+    const DType dtype = parse_buffer_dtype(b.dtype);
     const bool is_sized = b.size >= 0 && b.size <= kMaxBufferBytes && b.offset >= 0 && b.offset <= kMaxBufferBytes;
     if (!is_sized || dtype.itemsize() < 1 || b.size * dtype.itemsize() > kMaxBufferBytes)
       throw Failure("a recorded buffer of " + std::to_string(b.size) + " " + std::string(dtype.repr()) + " at offset " +
@@ -35,38 +35,38 @@ class BufferTable {
     base.bytes = std::max(base.bytes, end);
   }
   // Declares a buffer of the graph, of which the kernels may use a part.
-  void declare(int64_t number, DType dtype, int64_t bytes) {
-    Base& base = bases_[number];
+  void declare_buffer(int64_t number, DType dtype, int64_t bytes) {
+    BaseBuffer& base = bases_[number];
     if (bytes >= base.bytes) base.bytes = bytes, base.dtype = dtype;
   }
-  void make() {
+  void make_base_buffers() {
     for (auto& [number, base] : bases_) {
       if (base.bytes % base.dtype.itemsize()) base.dtype = dtypes::uint8;
-      base.buffer = add(base.dtype, base.bytes / base.dtype.itemsize());
+      base.buffer = add_buffer(base.dtype, base.bytes / base.dtype.itemsize());
     }
   }
-  size_t of_base(int64_t base) const { return bases_.at(base).buffer; }
-  size_t buffer(const GoldenBuffer& b) {
-    const Base& base = bases_.at(b.base);
-    const DType dtype = dtype_of(b.dtype);
+  size_t buffer_of_base(int64_t base) const { return bases_.at(base).buffer; }
+  size_t find_or_add_view(const GoldenBuffer& b) {
+    const BaseBuffer& base = bases_.at(b.base);
+    const DType dtype = parse_buffer_dtype(b.dtype);
     if (b.offset == 0 && dtype == base.dtype && b.size * dtype.itemsize() == base.bytes) return base.buffer;
     auto [it, is_new] = views_.try_emplace({b.base, b.offset, b.size, b.dtype});
     if (is_new) {
-      it->second = add(dtype, b.size);
+      it->second = add_buffer(dtype, b.size);
       schedule_.buffers[it->second].view_of = base.buffer, schedule_.buffers[it->second].offset_bytes = b.offset;
     }
     return it->second;
   }
 
  private:
-  struct Base {
+  struct BaseBuffer {
     DType dtype = dtypes::uint8;
     int64_t bytes = 0;
     size_t buffer = 0;
   };
-  size_t add(DType dtype, int64_t size) {
+  size_t add_buffer(DType dtype, int64_t size) {
     const size_t number = schedule_.buffers.size();
-    schedule_.buffers.push_back({.uop = names_.node(Op::NOOP, dtype, {}, int64_t(number)),
+    schedule_.buffers.push_back({.uop = name_graph_.node(Op::NOOP, dtype, {}, int64_t(number)),
                                  .device = "CPU",
                                  .num_elements = size,
                                  .dtype = dtype});
@@ -74,8 +74,8 @@ class BufferTable {
   }
 
   Schedule& schedule_;
-  Graph& names_;
-  std::map<int64_t, Base> bases_;
+  Graph& name_graph_;
+  std::map<int64_t, BaseBuffer> bases_;
   std::map<std::tuple<int64_t, int64_t, int64_t, std::string>, size_t> views_;
 };
 
@@ -93,10 +93,10 @@ std::optional<int64_t> bound_value(UOp u) {
   return value.arg().as_int().to_int64();
 }
 
-UOp with_value(UOp u, int64_t value) {
+UOp with_bound_value(UOp u, int64_t value) {
   if (u.is_const()) return u.graph().node(Op::CONST, u.dtype(), u.src(), Arg(value));
   std::vector<UOp> src(u.src().begin(), u.src().end());
-  if (u.in({Op::AFTER, Op::BIND, Op::STORE}) && src.size() > 1) src[1] = with_value(src[1], value);
+  if (u.in({Op::AFTER, Op::BIND, Op::STORE}) && src.size() > 1) src[1] = with_bound_value(src[1], value);
   return std::ranges::equal(src, u.src()) ? u : u.with_src(src);
 }
 
@@ -119,12 +119,12 @@ std::optional<std::pair<int64_t, int64_t>> variable_bounds(UOp u) {
 }
 
 // An MSTACK has one buffer for each device.
-std::vector<UOp> parts_of(UOp argument) {
+std::vector<UOp> device_parts_of(UOp argument) {
   if (argument.is(Op::MSTACK) && argument.num_src()) return {argument.src().begin(), argument.src().end()};
   return {argument};
 }
 
-UOp buffer_below(UOp u) {
+UOp base_buffer_of(UOp u) {
   while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) u = u.src(0);
   return u;
 }
@@ -146,20 +146,20 @@ std::optional<size_t> selected_device(UOp u) {
 class ArgumentBases {
  public:
   // The kernels of `record` are the calls of `list` and of the lists in it.
-  ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { follow_list(list); }
+  ArgumentBases(UOp list, const GoldenRecord& record) : record_(record) { map_list(list); }
   // Returns the base buffers, one for each device, by the slot of the PARAM or, if `op` is BUFFER, of the BUFFER.
   const std::map<int64_t, std::vector<int64_t>>& bases(Op op) const {
-    return op == Op::PARAM ? of_params_ : of_buffers_;
+    return op == Op::PARAM ? param_bases_ : buffer_bases_;
   }
 
  private:
-  void follow_list(UOp list) {
+  void map_list(UOp list) {
     for (UOp call : list.src())
-      if (call.is(Op::LINEAR)) follow_list(call);
-      else if (call.is(Op::CALL)) kernel_ += follow(call, kernel_);
+      if (call.is(Op::LINEAR)) map_list(call);
+      else if (call.is(Op::CALL)) next_kernel_ += map_call(call, next_kernel_);
   }
   // A call becomes one kernel, or one for each device.
-  size_t follow(UOp call, size_t first) {
+  size_t map_call(UOp call, size_t first) {
     std::vector<UOp> arguments;
     for (UOp a : call.src().subspan(std::min<size_t>(call.num_src(), 1)))
       if (!is_variable(a)) arguments.push_back(a);
@@ -168,19 +168,19 @@ class ArgumentBases {
     for (size_t i = 0; i < arguments.size(); i++) {
       const GoldenBuffer& b = record_.kernels[first].buffer_args[i];
       if (b.device_buffers.empty())
-        kernels = std::max({kernels, parts_of(arguments[i]).size(), devices_of(arguments[i])});
+        kernels = std::max({kernels, device_parts_of(arguments[i]).size(), num_devices_of_buffer(arguments[i])});
     }
     for (size_t k = 0; k < kernels && first + k < record_.kernels.size(); k++)
       for (size_t i = 0; i < arguments.size() && i < record_.kernels[first + k].buffer_args.size(); i++) {
         const GoldenBuffer& b = record_.kernels[first + k].buffer_args[i];
-        if (b.device_buffers.empty()) learn(arguments[i], k, b.base);
-        for (size_t d = 0; d < b.device_buffers.size(); d++) learn(arguments[i], d, b.device_buffers[d].base);
+        if (b.device_buffers.empty()) record_base(arguments[i], k, b.base);
+        for (size_t d = 0; d < b.device_buffers.size(); d++) record_base(arguments[i], d, b.device_buffers[d].base);
       }
     return kernels;
   }
-  static size_t devices_of(UOp argument) {
+  static size_t num_devices_of_buffer(UOp argument) {
     if (selected_device(argument)) return 1;
-    UOp b = buffer_below(argument);
+    UOp b = base_buffer_of(argument);
     if (b.num_src() > 1 && b.src(1).is(Op::DEVICE))  // up to 0.13, a buffer has a DEVICE source
       return b.src(1).arg().is_tuple() ? b.src(1).arg().items().size() : 1;
     if (b.arg().kind() != Arg::Kind::Record) return 1;
@@ -189,56 +189,57 @@ class ArgumentBases {
       if (fields.field(i) == "device" && fields.values()[i].is_tuple()) return fields.values()[i].items().size();
     return 1;
   }
-  void learn(UOp argument, size_t device, int64_t base) {
-    const auto parts = parts_of(argument);
-    UOp part = buffer_below(parts[std::min(device, parts.size() - 1)]);
+  void record_base(UOp argument, size_t device, int64_t base) {
+    const auto parts = device_parts_of(argument);
+    UOp part = base_buffer_of(parts[std::min(device, parts.size() - 1)]);
     if (!part.in({Op::PARAM, Op::BUFFER})) return;
-    auto& bases = (part.is(Op::PARAM) ? of_params_ : of_buffers_)[slot_of_buffer(part)];
+    auto& bases = (part.is(Op::PARAM) ? param_bases_ : buffer_bases_)[slot_of_buffer(part)];
     const auto selected = selected_device(parts[std::min(device, parts.size() - 1)]);
     if (selected) device = *selected;
-    else if (parts.size() > 1 || devices_of(part) == 1) device = 0;
+    else if (parts.size() > 1 || num_devices_of_buffer(part) == 1) device = 0;
     if (bases.size() <= device) bases.resize(device + 1, base);
     bases[device] = base;
   }
 
   const GoldenRecord& record_;
-  size_t kernel_ = 0;
-  std::map<int64_t, std::vector<int64_t>> of_params_, of_buffers_;
+  size_t next_kernel_ = 0;
+  std::map<int64_t, std::vector<int64_t>> param_bases_, buffer_bases_;
 };
 
 class ScheduleReader {
  public:
   ScheduleReader(const Session& session, const GoldenRecord& record, Release release,
                  const TensorParameters& parameters)
-      : session_(session), record_(record), release_(release), names_(std::make_shared<Graph>()),
+      : session_(session), record_(record), release_(release), name_graph_(std::make_shared<Graph>()),
         parameters_(parameters) {}
 
-  RecordedSchedule read(const std::map<int64_t, BufferSize>& sizes) {
+  RecordedSchedule read_schedule(const std::map<int64_t, BufferSize>& sizes) {
     if (record_.kernels.empty()) throw Failure("the record has no kernels");
-    out_.kernels.graphs.push_back(names_);
-    BufferTable table(schedule(), *names_);
+    out_.kernels.graphs.push_back(name_graph_);
+    BufferTable table(schedule(), *name_graph_);
     for (const GoldenKernel& k : record_.kernels)
       for (const GoldenBuffer& b : k.buffer_args)
-        for (const GoldenBuffer& part : parts(b)) table.declare(part);
+        for (const GoldenBuffer& part : device_buffers_of(b)) table.declare_buffer(part);
     const std::map<int64_t, std::vector<int64_t>> bases = find_bases();
     for (auto& [slot, numbers] : bases)
       if (auto it = sizes.find(slot); it != sizes.end())
-        for (int64_t base : numbers) table.declare(base, it->second.dtype, it->second.bytes / int64_t(numbers.size()));
-    table.make();
+        for (int64_t base : numbers)
+          table.declare_buffer(base, it->second.dtype, it->second.bytes / int64_t(numbers.size()));
+    table.make_base_buffers();
     for (size_t k = 0; k < record_.kernels.size(); k++) read_kernel(k, table);
-    schedule().result_sink = names_->sink({});
+    schedule().result_sink = name_graph_->sink({});
     for (auto& [name, value] : parameters_.variables.values_by_name) schedule().var_vals.emplace_back(name, value);
     for (auto& [slot, numbers] : bases)
       for (int64_t base : numbers) {
-        out_.buffer_numbers[slot].push_back(table.of_base(base));
-        schedule().buffers[table.of_base(base)].is_input = true;
+        out_.buffer_numbers[slot].push_back(table.buffer_of_base(base));
+        schedule().buffers[table.buffer_of_base(base)].is_input = true;
       }
     return std::move(out_);
   }
 
  private:
   Schedule& schedule() { return out_.kernels.schedule; }
-  static std::vector<GoldenBuffer> parts(const GoldenBuffer& b) {
+  static std::vector<GoldenBuffer> device_buffers_of(const GoldenBuffer& b) {
     return b.device_buffers.empty() ? std::vector{b} : b.device_buffers;
   }
 
@@ -265,7 +266,7 @@ class ScheduleReader {
       for (const GoldenBuffer& b : k.buffer_args) {
         if (!b.device_buffers.empty() && b.device_buffers.size() != devices)
           throw Failure(what + " has buffers of different devices");
-        item.buffers.push_back(table.buffer(b.device_buffers.empty() ? b : b.device_buffers[d]));
+        item.buffers.push_back(table.find_or_add_view(b.device_buffers.empty() ? b : b.device_buffers[d]));
       }
       item.fixed_vars = {k.fixed_variables.begin(), k.fixed_variables.end()};
       if (devices > 1) item.fixed_vars.emplace_back("_device_num", int64_t(d));
@@ -301,7 +302,7 @@ class ScheduleReader {
   const Session& session_;
   const GoldenRecord& record_;
   Release release_;
-  std::shared_ptr<Graph> names_;
+  std::shared_ptr<Graph> name_graph_;
   const TensorParameters& parameters_;
   RecordedSchedule out_;
 };
@@ -340,10 +341,10 @@ Result<TensorParameters> read_parameters(const Session& session, const GoldenRec
         UOp argument = call.root.src(i);
         const int64_t slot = int64_t(i) - 1;
         const std::string name = is_variable(argument) ? variable_name(argument) : "";
-        if (auto it = given.find(name); it != given.end()) argument = with_value(argument, it->second);
+        if (auto it = given.find(name); it != given.end()) argument = with_bound_value(argument, it->second);
         out.arguments.push_back(argument);
         if (!is_variable(argument)) {
-          out.buffer_slots[slot] = slot_of_buffer(buffer_below(argument));
+          out.buffer_slots[slot] = slot_of_buffer(base_buffer_of(argument));
         } else if (auto value = bound_value(argument)) {
           out.variables.values_by_slot[slot] = *value;
           values[name].insert(*value);
@@ -382,7 +383,7 @@ Result<ParsedTensorGraph> read_tensor_text(const Session& session, const GoldenR
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers) {
-  return catch_failures([&] { return ScheduleReader(session, record, release, parameters).read(buffers); });
+  return catch_failures([&] { return ScheduleReader(session, record, release, parameters).read_schedule(buffers); });
 }
 
 }  // namespace tgc

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kCoreNumber = "core_id";  // variable of threaded CPU kernels, whose value the device passes
 
 // Parses a number, or an expression of the variables that the lines `names` define.
-std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const std::string& names) {
+std::optional<Sint> parse_launch_expression(Graph& graph, const std::string& text, const std::string& names) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && !*end) return number;
@@ -24,7 +24,7 @@ std::optional<Sint> recorded_number(Graph& graph, const std::string& text, const
   return expression ? std::optional(Sint(*expression)) : std::nullopt;
 }
 
-std::string definitions_of(const std::vector<VariableSpec>& variables) {
+std::string variable_definitions(const std::vector<VariableSpec>& variables) {
   std::string names;
   for (const VariableSpec& v : variables)
     names += v.name + " = UOp.variable('" + v.name + "', " + std::to_string(v.min) + ", " + std::to_string(v.max) +
@@ -32,10 +32,10 @@ std::string definitions_of(const std::vector<VariableSpec>& variables) {
   return names;
 }
 
-std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& texts, const std::string& names) {
+std::array<Sint, 3> parse_launch_sizes(Graph& graph, const std::vector<std::string>& texts, const std::string& names) {
   std::array<Sint, 3> out{1, 1, 1};
   for (size_t i = 0; i < std::min<size_t>(3, texts.size()); i++) {
-    auto size = recorded_number(graph, texts[i], names);
+    auto size = parse_launch_expression(graph, texts[i], names);
     if (!size) throw Failure("the recorded launch size '" + texts[i] + "' is no expression of the variables");
     out[i] = *size;
   }
@@ -43,7 +43,7 @@ std::array<Sint, 3> launch_sizes(Graph& graph, const std::vector<std::string>& t
 }
 
 // Throws Failure if a C or LLVM IR source has no such function.
-std::vector<std::string> parameters_of(const std::string& source, const std::string& function) {
+std::vector<std::string> function_parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";
   size_t begin = source.find(call);
@@ -64,10 +64,10 @@ std::vector<std::string> parameters_of(const std::string& source, const std::str
 // A program passes the buffers and then the variables. With other parameters, the CPU would read arguments that were
 // not passed, or use a number as an address.
 void check_parameters(const std::string& source, const std::string& function, size_t buffers, size_t variables) {
-  const std::vector<std::string> parameters = parameters_of(source, function);
+  const std::vector<std::string> parameters = function_parameters_of(source, function);
   if (parameters.size() > buffers + variables)
-    throw Failure("the recorded source has " + counted(parameters.size(), "parameter") +
-                  ", but the recorded program only " + counted(buffers + variables, "argument"));
+    throw Failure("the recorded source has " + count_text(parameters.size(), "parameter") +
+                  ", but the recorded program only " + count_text(buffers + variables, "argument"));
   auto is_pointer = [](const std::string& p) { return p.find('*') != p.npos || p.find("ptr") != p.npos; };
   for (size_t i = 0; i < std::min(buffers, parameters.size()); i++)
     if (!is_pointer(parameters[i]))
@@ -116,11 +116,13 @@ Result<Executable> make_recorded_executable(const InputGraph& in, Placement& pla
       check_parameters(*in.record->source, program.function_name, buffers.size(), variables.size() + 1);
     is_fault = false;
     ProgramInfo info{.name = program.name, .function_name = program.function_name};
-    const std::string names = definitions_of(known);
-    info.global_size = launch_sizes(*in.graph, program.global_size, names);
+    const std::string names = variable_definitions(known);
+    info.global_size = parse_launch_sizes(*in.graph, program.global_size, names);
     info.local_size.reset();
-    if (program.has_local_size) info.local_size = launch_sizes(*in.graph, program.local_size, names);
-    auto estimate = [&](const std::string& text) { return recorded_number(*in.graph, text, names).value_or(0); };
+    if (program.has_local_size) info.local_size = parse_launch_sizes(*in.graph, program.local_size, names);
+    auto estimate = [&](const std::string& text) {
+      return parse_launch_expression(*in.graph, text, names).value_or(0);
+    };
     info.estimates = {estimate(program.ops), estimate(program.lds), estimate(program.mem)};
     KernelSource source{ansistrip(program.name), program.function_name, place.target->name(),
                         source_with_image_sizes(*in.record->source, buffers).value_or_throw(), compile_seconds,

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-std::string processor() {
+std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("model name"))
@@ -27,8 +27,8 @@ std::string processor() {
   return "";
 }
 
-Arrays arrays_given(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
-                    const RunOptions& options, const InputGraph& in, std::string& source) {
+Arrays read_arrays_or_bundle(const std::string& option, const std::vector<ReproArray> Repro::* bundled,
+                             const RunOptions& options, const InputGraph& in, std::string& source) {
   source = fill_in_name(option, options.input, in);
   if (!option.empty()) return std::move(read_arrays(source).value_or_throw());
   if (!in.read_report.repro) return {};
@@ -55,12 +55,13 @@ RunOptions options_with_bundle(RunOptions options, const InputGraph& in) {
 }
 
 Result<Arrays> read_given_inputs(const RunOptions& options, const InputGraph& in, std::string& source) {
-  return catch_failures([&] { return arrays_given(options.input.arrays_file, &Repro::inputs, options, in, source); });
+  return catch_failures(
+      [&] { return read_arrays_or_bundle(options.input.arrays_file, &Repro::inputs, options, in, source); });
 }
 Result<Arrays> given_expected_arrays(const RunOptions& options, const InputGraph& in, std::string& source) {
   if (!options.compare.reference_device.empty()) return Arrays();
   return catch_failures(
-      [&] { return arrays_given(options.compare.expected_file, &Repro::expected, options, in, source); });
+      [&] { return read_arrays_or_bundle(options.compare.expected_file, &Repro::expected, options, in, source); });
 }
 
 Result<TrialInputs> make_trial_inputs(const RunOptions& options, const InputGraph& in) {
@@ -116,7 +117,7 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (t.ulp) repro.tolerance["ulp"] = double(*t.ulp);
   repro.made_by = {{"tgc", std::string(tgc_version())}, {"tinygrad", session.compiler()->release_name()}};
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
-  if (std::string cpu = processor(); !cpu.empty()) repro.made_by["cpu"] = cpu;
+  if (std::string cpu = processor_name(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of_nodes(nodes);
   std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drops arrays that the kernel only stores to and that begin
                                                           // as 0
@@ -170,7 +171,7 @@ RepeatReport repeat_failure(const Session& session, InputGraph& in, const RunOpt
       out.error = status.diag().message;
       return out;
     }
-  auto now = symptom_of(session, in, options);
+  auto now = failure_signature_of(session, in, options);
   if (now) out.current_failure = *now;
   else out.error = now.diag().text();
   return out;

@@ -263,9 +263,9 @@ TEST_CASE("run_kernel: a time limit holds for --repro and for bundles too") {
   const auto begin = Clock::now();
   InputGraph slow = loaded(endless("float")), slow_in_ref = loaded(endless("int"));
   const RunOptions options{.device = {.name = "CPU", .timeout_seconds = 1}};
-  CHECK(symptom_of(Session(), slow, options).value_or_throw().kind == FailureSignature::Kind::Crash);
+  CHECK(failure_signature_of(Session(), slow, options).value_or_throw().kind == FailureSignature::Kind::Crash);
   CHECK(seconds_since(begin) < 2 + 2);
-  CHECK(is_out_of_time(symptom_of(Session(), slow_in_ref, options).diag()));
+  CHECK(is_out_of_time(failure_signature_of(Session(), slow_in_ref, options).diag()));
   CHECK(seconds_since(begin) < 2 * (2 + 2));
 }
 

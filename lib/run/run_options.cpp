@@ -54,11 +54,11 @@ constexpr uint8_t kRunSchedule = uint8_t(RunTask::RunSchedule), kBisectSchedule 
                   kBisectRecorded = uint8_t(RunTask::BisectRecorded);
 constexpr uint8_t kSchedule = kRunSchedule | kBisectSchedule, kBisect = kBisectSchedule | kBisectRecorded;
 
-struct Row {
+struct RefusedOption {
   const char* option;
-  uint8_t refused_by;
+  uint8_t refusing_tasks;
   bool (*is_set)(const RunOptions& o);
-  const char* instead;
+  const char* alternative;
 };
 
 bool has_device_reference(const RunOptions& o) {
@@ -66,7 +66,7 @@ bool has_device_reference(const RunOptions& o) {
          o.compare.reference_device != "none";
 }
 
-constexpr Row kRows[] = {
+constexpr RefusedOption kRows[] = {
     {"--recorded", kSchedule, [](const RunOptions& o) { return o.input.should_run_recorded; },
      "no --recorded: the recorded kernels are what runs"},
     {"--recorded", kBisectRecorded, [](const RunOptions& o) { return o.input.should_run_recorded; },
@@ -88,13 +88,13 @@ constexpr Row kRows[] = {
 }  // namespace
 
 Status check_options_honoured(RunTask task, const RunOptions& options, const InputGraph& in) {
-  for (const Row& row : kRows)
-    if ((row.refused_by & uint8_t(task)) && row.is_set(options))
+  for (const RefusedOption& row : kRows)
+    if ((row.refusing_tasks & uint8_t(task)) && row.is_set(options))
       return Diag{.message = std::string(row.option) + " has no effect on " +
                              (task == RunTask::BisectRecorded ? "the recorded kernel '" : "the recorded schedule '") +
                              in.info.name + "'",
                   .file = in.file,
-                  .expected = row.instead};
+                  .expected = row.alternative};
   return Unit{};
 }
 

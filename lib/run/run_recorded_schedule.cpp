@@ -15,7 +15,7 @@ namespace {
 constexpr double kRunSeconds = 10, kBisectSeconds = 2, kBusySeconds = 60;
 
 // True for a failed run in which no time was left to find out if rounding alone decides the wrong elements.
-bool is_undecided(const ModelReport& report) {
+bool is_only_undecided_failure(const ModelReport& report) {
   return report.error.empty() && report.order_report.order_faults.empty() && report.hazard_text.empty() &&
          !report.comparisons.empty() && std::ranges::all_of(report.comparisons, [](const Comparison& c) {
            return c.has_passed() || c.was_recheck_cut;
@@ -26,7 +26,7 @@ bool is_undecided(const ModelReport& report) {
 void report_no_time_left(ModelReport& report, double work) {
   const RunReport::Result result = report.result();
   if (!current_deadline().is_over() || report.is_kernel_fault || result == RunReport::Result::Passed) return;
-  if (result == RunReport::Result::Failed && !is_undecided(report)) return;
+  if (result == RunReport::Result::Failed && !is_only_undecided_failure(report)) return;
   const std::string size = work > 0 ? formatted(": REF evaluates about %.1g UOps for it", work) : std::string();
   report.error = Diag{.message = "the comparison " + out_of_time_error(current_deadline().limit_seconds).message + size,
                       .expected = "--timeout=S, which allows more time, or smaller arrays"}
@@ -34,8 +34,8 @@ void report_no_time_left(ModelReport& report, double work) {
   report.schedule_result.values.clear(), report.result_names.clear();
 }
 
-ModelReport run_within(double seconds, const Session& session, const InputGraph& in, const RunOptions& options,
-                       bool finds_stage) {
+ModelReport run_within_time_limit(double seconds, const Session& session, const InputGraph& in,
+                                  const RunOptions& options, bool finds_stage) {
   ModelReport report{.model = in.info.name, .is_schedule = in.record != nullptr};
   if (in.record) report.kernel_ids = kernel_ids_text(*in.record);
   const DeadlineScope whole(seconds);
@@ -50,7 +50,7 @@ ModelReport run_within(double seconds, const Session& session, const InputGraph&
     more = run.graph().variable_choices();
     run.run_on_whole_numbers();
     run.run_on_both_signs();
-    run.run_on_all_sizes();
+    run.run_on_all_magnitudes();
     return Unit{};
   });
   if (!done) {
@@ -80,7 +80,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
   const double seconds = options.device.timeout_seconds.value_or(finds_stage ? kBisectSeconds : kRunSeconds);
   const double begin = processor_seconds();
   const auto begin_wall = Clock::now();
-  ModelReport report = run_within(seconds, session, in, options, finds_stage);
+  ModelReport report = run_within_time_limit(seconds, session, in, options, finds_stage);
   const RunReport::Result result = report.result();
   if (options.device.timeout_seconds || seconds_since(begin_wall) < seconds || result == RunReport::Result::Passed)
     return report;
@@ -88,7 +88,7 @@ ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, 
   constexpr double kShare = 0.8;
   const bool is_large = processor_seconds() - begin > kShare * seconds;
   if (result != RunReport::Result::Failed && is_large) return report;
-  return run_within(kBusySeconds, session, in, options, finds_stage);
+  return run_within_time_limit(kBusySeconds, session, in, options, finds_stage);
 }
 
 }  // namespace tgc

@@ -10,11 +10,11 @@ namespace tgc {
 
 namespace {
 
-size_t differing(const std::vector<Comparison>& arrays) {
+size_t count_differing_arrays(const std::vector<Comparison>& arrays) {
   return size_t(std::count_if(arrays.begin(), arrays.end(), [](const Comparison& c) { return !c.has_passed(); }));
 }
 
-std::string indented(const std::string& text) {
+std::string indent_lines(const std::string& text) {
   std::string out = "  ";
   for (char c : text) {
     out += c;
@@ -62,7 +62,7 @@ std::string TimedRuns::text(size_t number, bool color) const {
                   .kernel_cost = kernel_cost,
                   .kernel_time = KernelTime{median_time(), total}};
   auto at = [&](double q) { return time_text(quantile(q), 0); };
-  std::string out = line.text(color) + "\n  " + counted(run_seconds.size(), "run") + ": median " + at(0.5) +
+  std::string out = line.text(color) + "\n  " + count_text(run_seconds.size(), "run") + ": median " + at(0.5) +
                     ", fastest " + at(0) + ", 10% to 90% from " + at(0.1) + " to " + at(0.9) + ", slowest " + at(1) +
                     "\n";
   if (!num_evaluations) return out;
@@ -84,12 +84,12 @@ void TimedRuns::write(JsonWriter& json) const {
 std::string StageDifference::text() const {
   std::string out;
   if (stage.empty())
-    out += "  each of " + counted(num_stages_run, "stage") + " computes the same" +
+    out += "  each of " + count_text(num_stages_run, "stage") + " computes the same" +
            (comparisons.empty() ? "\n" : ", but for elements that are left out\n");
   for (const std::string& text : refused_stages) out += "  not run: " + text + "\n";
   if (stage.empty()) return out;
   out += "  the first stage that computes something else: " + stage + "\n";
-  for (const Comparison& c : comparisons) out += indented(c.text());
+  for (const Comparison& c : comparisons) out += indent_lines(c.text());
   return out;
 }
 
@@ -103,7 +103,8 @@ void StageDifference::write(JsonWriter& json) const {
 
 RunReport::Result RunReport::result() const {
   if (!error.empty()) return is_kernel_fault ? Result::Failed : Result::Trouble;
-  if (differing(comparisons) || (stage_difference && !stage_difference->stage.empty())) return Result::Failed;
+  if (count_differing_arrays(comparisons) || (stage_difference && !stage_difference->stage.empty()))
+    return Result::Failed;
   const bool compared = stage_difference || std::ranges::any_of(comparisons, &Comparison::is_compared);
   return compared ? Result::Passed : Result::NotCompared;
 }
@@ -129,18 +130,18 @@ std::string RunReport::text(size_t number, bool color) const {
   out += " on " + device;
   if (!run_description.empty()) out += ", " + run_description;
   if (!comparisons.empty() && is_passed())
-    out += ", " + counted(comparisons.size(), "array") + " as " + reference + " has " + them;
+    out += ", " + count_text(comparisons.size(), "array") + " as " + reference + " has " + them;
   else if (r == Result::Failed && !comparisons.empty())
-    out += ", " + std::to_string(differing(comparisons)) + " of " + counted(comparisons.size(), "array") + " not as " +
-           reference + " has " + them;
+    out += ", " + std::to_string(count_differing_arrays(comparisons)) + " of " +
+           count_text(comparisons.size(), "array") + " not as " + reference + " has " + them;
   if (seed)
     out += " (inputs from seed " + std::to_string(*seed) +
            (float_distribution.empty() ? "" : ", floats " + float_distribution) +
            (input_sizes.empty() ? "" : "; " + input_sizes) + ")";
   out += "\n";
-  if (!variable_values.empty()) out += "  with " + text_of(variable_values) + "\n";
-  for (const ChosenVariables& more : other_tried_values) out += "  also with " + text_of(more) + "\n";
-  for (const Comparison& c : comparisons) out += indented(c.text());
+  if (!variable_values.empty()) out += "  with " + chosen_values_text(variable_values) + "\n";
+  for (const ChosenVariables& more : other_tried_values) out += "  also with " + chosen_values_text(more) + "\n";
+  for (const Comparison& c : comparisons) out += indent_lines(c.text());
   if (!user_operation.empty()) out += "  made for " + user_operation + "\n";
   for (size_t i = 0; i < left_out_runs.size(); i++)
     out +=
@@ -190,7 +191,7 @@ void RunCounts::add_result(RunReport::Result result) {
 
 std::string RunCounts::text(std::string_view what) const {
   bool compared = num_passed + num_failed > 0 || num_not_compared == 0;
-  std::string out = std::to_string(compared ? num_passed : num_not_compared) + " of " + counted(num_total(), what) +
+  std::string out = std::to_string(compared ? num_passed : num_not_compared) + " of " + count_text(num_total(), what) +
                     (compared ? " passed" : " run, none compared");
   if (num_failed) out += ", " + std::to_string(num_failed) + " failed";
   if (compared && num_not_compared) out += ", " + std::to_string(num_not_compared) + " run, not compared";

@@ -19,8 +19,8 @@ namespace {
 std::vector<UOp> nodes_of(const ImportedGraph& graph) { return graph.list.empty() ? toposort(graph.root) : graph.list; }
 
 // `inputs` and the results have the dtypes of the buffers of `ast`.
-Result<ExecutionResult> run_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs,
-                                  const VariableValues& variables, const ExecuteOptions& options) {
+Result<ExecutionResult> run_imported_graph(const ImportedGraph& graph, UOp ast, const Arrays& inputs,
+                                           const VariableValues& variables, const ExecuteOptions& options) {
   const Arrays own = arrays_with_dtypes_of(inputs, buffers_of_nodes(nodes_of(graph)));
   const ReferenceRunner ref(own, variables, options);
   auto done = graph.list.empty() ? ref.run_reference(graph.root) : ref.run_reference(graph.list);
@@ -55,7 +55,7 @@ Result<LastRecordedGraph> last_recorded_graph(const Session& session, const Inpu
 
 Result<ExecutionResult> run_recorded_graph(const LastRecordedGraph& last, UOp ast, const Arrays& inputs,
                                            const VariableValues& variables, const ExecuteOptions& ref) {
-  return run_graph(last.graph, ast, inputs, variables, ref);
+  return run_imported_graph(last.graph, ast, inputs, variables, ref);
 }
 
 namespace {
@@ -63,43 +63,43 @@ namespace {
 class StageRuns {
  public:
   StageRuns(const InputGraph& in, const RunOptions& options, const Arrays& inputs, const Arrays& expected)
-      : in_(in), options_(options), inputs_(inputs), expected_(expected) {}
+      : input_(in), options_(options), inputs_(inputs), expected_(expected) {}
 
-  bool is_same(std::string_view name, const ImportedGraph& graph) {
+  bool run_and_compare_stage(std::string_view name, const ImportedGraph& graph) {
     const std::string where = "after '" + std::string(name) + "'";
-    auto done = run_graph(graph, in_.root, inputs_, options_.input.variables, in_ref_);
+    auto done = run_imported_graph(graph, input_.root, inputs_, options_.input.variables, ref_options_);
     if (!done) throw failure_at(where, done.diag());
-    found.num_stages_run++;
-    if (expected_.empty() && first_.empty()) return first_ = std::move(done->outputs), true;
-    auto compared = compare(done->outputs, Recheck::Always);
+    stage_difference.num_stages_run++;
+    if (expected_.empty() && first_outputs_.empty()) return first_outputs_ = std::move(done->outputs), true;
+    auto compared = compare_outputs(done->outputs, Recheck::Always);
     if (!compared) throw failure_at(where, compared.diag());
     // if no element of an array was compared, repeats without a recheck
     if (!std::ranges::all_of(*compared, &Comparison::is_compared))
-      compared = compare(done->outputs, Recheck::Never);
+      compared = compare_outputs(done->outputs, Recheck::Never);
     bool passed = std::ranges::all_of(compared.value_or_throw(), &Comparison::has_passed);
     if (std::ranges::any_of(*compared, &Comparison::was_recheck_cut))
       throw failure_at(where, {.message = "differs, but the rerun that tells rounding from faults did not end in time",
                                .expected = "--timeout=S where it may take longer"});
     auto has_left_out = [](const Comparison& c) { return c.num_left_out > 0; };
-    if (!passed || std::ranges::any_of(*compared, has_left_out)) found.comparisons = std::move(*compared);
-    if (!passed) found.stage = name;
+    if (!passed || std::ranges::any_of(*compared, has_left_out)) stage_difference.comparisons = std::move(*compared);
+    if (!passed) stage_difference.stage = name;
     return passed;
   }
 
-  StageDifference found;
+  StageDifference stage_difference;
 
  private:
-  Result<std::vector<Comparison>> compare(const Arrays& outputs, Recheck recheck) const {
-    return ref_.compare_arrays(in_.root, outputs, expected_.empty() ? first_ : expected_, options_.compare,
-                               recheck);
+  Result<std::vector<Comparison>> compare_outputs(const Arrays& outputs, Recheck recheck) const {
+    return reference_runner_.compare_arrays(input_.root, outputs, expected_.empty() ? first_outputs_ : expected_,
+                                            options_.compare, recheck);
   }
 
-  const InputGraph& in_;
+  const InputGraph& input_;
   const RunOptions& options_;
   const Arrays &inputs_, &expected_;
-  const ExecuteOptions in_ref_ = options_.device.ref_options_in_process();
-  const ReferenceRunner ref_{inputs_, options_.input.variables, in_ref_};
-  Arrays first_;  // results of the input graph
+  const ExecuteOptions ref_options_ = options_.device.ref_options_in_process();
+  const ReferenceRunner reference_runner_{inputs_, options_.input.variables, ref_options_};
+  Arrays first_outputs_;  // results of the input graph
 };
 
 // A copy, because facts that REF caches in a graph may change rewrites.
@@ -121,7 +121,7 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
   return catch_failures([&] {
     StageRuns runs(in, options, inputs, expected);
     ImportedGraph before{.graph = in.graph, .root = in.root};
-    if (!runs.is_same("ast", before)) return std::move(runs.found);
+    if (!runs.run_and_compare_stage("ast", before)) return std::move(runs.stage_difference);
     const auto pipeline = pipeline_of_copy(session, in, target, options.input.should_run_recorded);
     const auto rows = pipeline->rows().value_or_throw();
     for (const Pipeline::Row& row : rows) {
@@ -129,22 +129,22 @@ Result<StageDifference> run_stages(const Session& session, const InputGraph& in,
       if (!has_new_graph(row)) continue;
       auto graph = pipeline->imported_graph(row);
       if (!graph) {
-        runs.found.refused_stages.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
+        runs.stage_difference.refused_stages.push_back(std::string(row.stage->name) + ": " + graph.diag().message);
         continue;
       }
       // many recorded stages change only what the import changes as well, such as weak dtypes
       if (graph->list.empty() && graph->graph != before.graph && is_same_graph(before.root, graph->root))
-        runs.found.num_stages_run++;
-      else if (!runs.is_same(row.stage->name, *graph)) return std::move(runs.found);
+        runs.stage_difference.num_stages_run++;
+      else if (!runs.run_and_compare_stage(row.stage->name, *graph)) return std::move(runs.stage_difference);
       if (graph->list.empty()) before = std::move(*graph);
     }
-    return std::move(runs.found);
+    return std::move(runs.stage_difference);
   });
 }
 
 namespace {
 
-Array with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
+Array copy_with_dtype(const Array& array, DType dtype, std::vector<int64_t> shape) {
   Array out(dtype, std::move(shape));
   std::copy_n(array.data(), std::min(array.nbytes(), out.nbytes()), out.data());
   return out;
@@ -158,7 +158,7 @@ Arrays arrays_with_dtypes_of(const Arrays& arrays, const std::vector<BufferSpec>
     auto spec = std::ranges::find_if(buffers, [&](const BufferSpec& b) { return b.name() == a.name; });
     const bool changes = spec != buffers.end() && !(spec->dtype == a.array.dtype()) && spec->num_elements >= 0 &&
                          size_t(spec->num_elements * spec->dtype.itemsize()) == a.array.nbytes();
-    out.push_back({a.name, changes ? with_dtype(a.array, spec->dtype, {spec->num_elements}) : a.array.copy()});
+    out.push_back({a.name, changes ? copy_with_dtype(a.array, spec->dtype, {spec->num_elements}) : a.array.copy()});
   }
   return out;
 }

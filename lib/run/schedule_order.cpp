@@ -10,9 +10,9 @@
 namespace tgc {
 namespace {
 
-using Kernels = std::set<size_t>;
+using KernelSet = std::set<size_t>;
 
-UOp buffer_of(UOp u) {
+UOp underlying_buffer(UOp u) {
   while (!u.in({Op::BUFFER, Op::PARAM, Op::MSTACK}) && u.num_src()) u = u.src(0);
   return u;
 }
@@ -20,13 +20,13 @@ bool is_scalar_argument(UOp u) {
   while (u.in({Op::AFTER, Op::BIND}) && u.num_src()) u = u.src(0);
   return u.is(Op::DEFINE_VAR) || import::is_variable(u);
 }
-std::vector<UOp> buffers_of(UOp call) {
+std::vector<UOp> buffer_arguments_of(UOp call) {
   std::vector<UOp> out;
   for (UOp a : call.src().subspan(1))
     if (!is_scalar_argument(a)) out.push_back(a);
   return out;
 }
-bool calls_kernel(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
+bool is_kernel_call(UOp u) { return u.is(Op::CALL) && u.num_src() && import::is_body_of_kernel(u.src(0)); }
 
 // The calls of kernels before they are put in order, with the contents of buffers that each call reads.
 class OrderGraph {
@@ -36,38 +36,38 @@ class OrderGraph {
     Graph& graph = sink.graph();
     std::vector<UOp> nodes;
     UOpSet seen(graph);
-    collect(sink, nodes, seen);
+    collect_nodes(sink, nodes, seen);
     std::map<std::vector<uint32_t>, std::vector<size_t>> numbers;  // positions of equal calls in the list
     for (size_t i = 0; i < list.num_src(); i++) {
-      if (!calls_kernel(list.src(i))) throw Failure("a kernel is no call of a graph");
-      numbers[key(copy_into(graph, list.src(i)))].push_back(i);
+      if (!is_kernel_call(list.src(i))) throw Failure("a kernel is no call of a graph");
+      numbers[call_key(copy_into(graph, list.src(i)))].push_back(i);
     }
     std::map<std::vector<uint32_t>, size_t> used;
     calls_.resize(list.num_src());
     for (UOp u : nodes) {
-      if (!calls_kernel(u)) continue;
-      const auto k = key(u);
+      if (!is_kernel_call(u)) continue;
+      const auto k = call_key(u);
       const size_t use = used[k]++;
       if (use >= numbers[k].size()) throw Failure("a call of the graph of kernels is not in the list");
       calls_[numbers[k][use]] = u;
-      number_of_[u] = numbers[k][use];
+      call_numbers_[u] = numbers[k][use];
     }
     for (UOp c : calls_)
       if (!c) throw Failure("a call of the list is not in the graph of kernels");
     for (UOp u : nodes) note_stored_kernels(u);
     for (UOp u : nodes)
-      if (calls_kernel(u)) note_dependencies(u);
+      if (is_kernel_call(u)) note_dependencies(u);
   }
 
   size_t size() const { return calls_.size(); }
-  std::vector<UOp> arguments(size_t kernel) const { return buffers_of(calls_[kernel]); }
+  std::vector<UOp> arguments(size_t kernel) const { return buffer_arguments_of(calls_[kernel]); }
   // Returns the kernels whose stores are in the content `state` of a buffer.
-  const Kernels& kernels_stored_in(UOp state) const { return stored_kernels_.at(state); }
+  const KernelSet& kernels_stored_in(UOp state) const { return stored_kernels_.at(state); }
   // Returns the kernels that must end before `kernel` begins, because it depends on what they store.
-  const Kernels& dependencies(size_t kernel) const { return dependencies_.at(calls_[kernel]); }
+  const KernelSet& dependencies(size_t kernel) const { return dependencies_.at(calls_[kernel]); }
 
  private:
-  static void collect(UOp root, std::vector<UOp>& out, UOpSet& seen) {
+  static void collect_nodes(UOp root, std::vector<UOp>& out, UOpSet& seen) {
     struct Frame {
       UOp node;
       size_t next;
@@ -87,32 +87,32 @@ class OrderGraph {
   }
   // Returns a key that is equal for a call and for the same call in the list, whose arguments are the buffers without
   // their contents.
-  static std::vector<uint32_t> key(UOp call) {
+  static std::vector<uint32_t> call_key(UOp call) {
     std::vector<uint32_t> out{call.src(0).id()};
-    for (UOp a : buffers_of(call)) out.push_back(buffer_of(a).rtag(Arg()).id());
+    for (UOp a : buffer_arguments_of(call)) out.push_back(underlying_buffer(a).rtag(Arg()).id());
     return out;
   }
   void note_stored_kernels(UOp u) {
-    Kernels out;
-    if (calls_kernel(u)) out.insert(number_of_.at(u));
+    KernelSet out;
+    if (is_kernel_call(u)) out.insert(call_numbers_.at(u));
     else if (!u.is(Op::CALL))
       for (UOp s : u.src()) out.insert(stored_kernels_.at(s).begin(), stored_kernels_.at(s).end());
     stored_kernels_[u] = std::move(out);
   }
   void note_dependencies(UOp call) {
-    Kernels out;
+    KernelSet out;
     for (UOp a : call.src().subspan(1))
       for (size_t k : stored_kernels_.at(a)) {
         out.insert(k);
-        const Kernels& before = dependencies_[calls_[k]];
+        const KernelSet& before = dependencies_[calls_[k]];
         out.insert(before.begin(), before.end());
       }
     dependencies_[call] = std::move(out);
   }
 
   std::vector<UOp> calls_;  // in the order of the LINEAR
-  std::unordered_map<UOp, size_t> number_of_;
-  std::unordered_map<UOp, Kernels> stored_kernels_, dependencies_;
+  std::unordered_map<UOp, size_t> call_numbers_;
+  std::unordered_map<UOp, KernelSet> stored_kernels_, dependencies_;
 };
 
 class OrderChecker {
@@ -127,23 +127,24 @@ class OrderChecker {
   OrderReport check() {
     if (record_.stages.size() == 1 && record_.stages[0].name == "memory plan") {  // a TinyJit's record
       if (!text_of(record_.stages[0])) throw Failure("the record has no memory plan");
-      check_plan(read_list(record_.ast_full ? *record_.ast_full : record_.ast), read_list(*text_of(record_.stages[0])));
-      return std::move(out_);
+      check_plan(read_call_list(record_.ast_full ? *record_.ast_full : record_.ast),
+                 read_call_list(*text_of(record_.stages[0])));
+      return std::move(report_);
     }
     read_stages();
-    if (!split_) throw Failure("the schedule comes from tinygrad's cache");
-    if (!list_) throw Failure("no stage lists the kernels");
-    const OrderGraph graph(split_->root, list_of(list_->root));
+    if (!split_graph_) throw Failure("the schedule comes from tinygrad's cache");
+    if (!list_graph_) throw Failure("no stage lists the kernels");
+    const OrderGraph graph(split_graph_->root, call_list_of(list_graph_->root));
     if (graph.size() != schedule_.items.size()) throw Failure("a call became several kernels");
-    out_.depends_on_stale_read.resize(graph.size());
-    std::map<std::string, Kernels> writers;  // by the name of a buffer
+    report_.depends_on_stale_read.resize(graph.size());
+    std::map<std::string, KernelSet> writers;  // by the name of a buffer
     for (size_t k = 0; k < graph.size(); k++) {
       accesses_.push_back(accesses_of(schedule_.items[k]));
       const auto arguments = graph.arguments(k);
       if (arguments.size() != accesses_[k].size()) throw Failure("a call has other arguments than its kernel");
       auto& names = names_.emplace_back();
       for (size_t i = 0; i < arguments.size(); i++) {
-        names.push_back(name_of(arguments[i]));
+        names.push_back(buffer_name(arguments[i]));
         if (accesses_[k][i].is_written) writers[names[i]].insert(k);
       }
     }
@@ -153,9 +154,9 @@ class OrderChecker {
           if (reader != writer) check_pair(graph, reader, i, writer);
     for (size_t k = 0; k < graph.size(); k++)
       for (size_t before : graph.dependencies(k))
-        if (out_.depends_on_stale_read[before]) out_.depends_on_stale_read[k] = true;
-    if (plan_) check_plan(read_list(*text_of(*plan_)), {});
-    return std::move(out_);
+        if (report_.depends_on_stale_read[before]) report_.depends_on_stale_read[k] = true;
+    if (plan_stage_) check_plan(read_call_list(*text_of(*plan_stage_)), {});
+    return std::move(report_);
   }
 
  private:
@@ -168,23 +169,26 @@ class OrderChecker {
       auto read = [&] {
         return std::move(read_tensor_text(session_, record_, release_, *text, stage.name).value_or_throw());
       };
-      if (stage.name == "split kernels" || stage.name == "remove indexing from call args") split_ = read();
+      if (stage.name == "split kernels" || stage.name == "remove indexing from call args") split_graph_ = read();
       if (stage.name == "schedule to linear") {
-        list_ = read();
-        if (!stage.call_places.empty()) file_ = stage.call_places[0].substr(0, stage.call_places[0].find(':'));
+        list_graph_ = read();
+        if (!stage.call_places.empty())
+          scheduler_file_ = stage.call_places[0].substr(0, stage.call_places[0].find(':'));
       }
-      if (stage.name == "memory plan") plan_ = before_plan_;
-      if (stage.name.starts_with("resolve linear") || stage.name.starts_with("create COPY")) before_plan_ = &stage;
+      if (stage.name == "memory plan") plan_stage_ = stage_before_plan_;
+      if (stage.name.starts_with("resolve linear") || stage.name.starts_with("create COPY"))
+        stage_before_plan_ = &stage;
     }
   }
-  UOp read_list(const std::string& text) {
-    texts_.push_back(std::move(read_tensor_text(session_, record_, release_, text, "memory plan").value_or_throw()));
-    return list_of(texts_.back().root);
+  UOp read_call_list(const std::string& text) {
+    parsed_lists_.push_back(
+        std::move(read_tensor_text(session_, record_, release_, text, "memory plan").value_or_throw()));
+    return call_list_of(parsed_lists_.back().root);
   }
-  static UOp list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
+  static UOp call_list_of(UOp root) { return root.is(Op::CALL) ? root.src(0) : root; }
 
-  std::string name_of(UOp argument) const {
-    UOp buffer = buffer_of(argument);
+  std::string buffer_name(UOp argument) const {
+    UOp buffer = underlying_buffer(argument);
     const int64_t slot = slot_of_buffer(buffer);
     if (buffer.is(Op::PARAM))
       if (const auto argument = parameters_.slot_for_param(slot)) return "data" + std::to_string(*argument);
@@ -196,40 +200,41 @@ class OrderChecker {
     const std::string& name = names_[reader][i];
     const UOp read = graph.arguments(reader)[i];
     const auto written = graph.arguments(writer);
-    const Kernels& stored = graph.kernels_stored_in(read);
+    const KernelSet& stored = graph.kernels_stored_in(read);
     const bool is_read = accesses_[reader][i].is_read, is_write = accesses_[reader][i].is_written;
     for (size_t j = 0; j < written.size(); j++) {
       if (!accesses_[writer][j].is_written || names_[writer][j] != name) continue;
-      const Kernels& before = graph.kernels_stored_in(written[j]);
+      const KernelSet& before = graph.kernels_stored_in(written[j]);
       if (stored.contains(writer)) {
-        if (writer > reader && overlap(reader, i, !is_read, writer, j))
-          add(out_.order_faults, writer, reader, name, is_read ? "read after write" : "write after write",
-              kernel_label(reader) + (is_read ? " reads " : " stores to ") + name + " after " + kernel_label(writer) +
-                  " has stored to it");
+        if (writer > reader && may_overlap(reader, i, !is_read, writer, j))
+          add_fault(report_.order_faults, writer, reader, name, is_read ? "read after write" : "write after write",
+                    kernel_label(reader) + (is_read ? " reads " : " stores to ") + name + " after " +
+                        kernel_label(writer) + " has stored to it");
       } else if (is_read && std::ranges::includes(before, stored)) {
         const bool is_stale = graph.dependencies(reader).contains(writer);
-        if (!(is_stale || writer < reader) || !overlap(reader, i, false, writer, j)) continue;
-        add(is_stale ? out_.stale_reads : out_.order_faults, reader, writer, name, "write after read",
+        if (!(is_stale || writer < reader) || !may_overlap(reader, i, false, writer, j)) continue;
+        add_fault(
+            is_stale ? report_.stale_reads : report_.order_faults, reader, writer, name, "write after read",
             kernel_label(reader) + " reads " + name + " as it is before " + kernel_label(writer) + " stores to it");
-        if (is_stale) out_.depends_on_stale_read[reader] = true;
+        if (is_stale) report_.depends_on_stale_read[reader] = true;
       } else if (reader < writer && !before.contains(reader) && (is_write || is_read) &&
-                 out_.undecided_pairs.size() < 4 && overlap(reader, i, !is_read, writer, j)) {
-        out_.undecided_pairs.push_back(kernel_label(reader) + " and " + kernel_label(writer) + " access " + name);
+                 report_.undecided_pairs.size() < 4 && may_overlap(reader, i, !is_read, writer, j)) {
+        report_.undecided_pairs.push_back(kernel_label(reader) + " and " + kernel_label(writer) + " access " + name);
       }
     }
   }
-  void add(std::vector<ScheduleFault>& list, size_t first, size_t second, const std::string& buffer,
-           const std::string& kind, std::string text) {
+  void add_fault(std::vector<ScheduleFault>& list, size_t first, size_t second, const std::string& buffer,
+                 const std::string& kind, std::string text) {
     for (const ScheduleFault& f : list)
       if (f.first_kernel == first && f.second_kernel == second) return;
     list.push_back({first, second, buffer,
                     kind + ": " + kernel_label(first) + " must run before " + kernel_label(second),
-                    "create_schedule (" + file_ + ")", std::move(text)});
+                    "create_schedule (" + scheduler_file_ + ")", std::move(text)});
   }
 
   // Returns whether argument `i` of kernel `a` and the stores to argument `j` of kernel `b` may have a common element.
   // `stores`: use the stores to argument `i`, not the loads.
-  bool overlap(size_t a, size_t i, bool stores, size_t b, size_t j) const {
+  bool may_overlap(size_t a, size_t i, bool stores, size_t b, size_t j) const {
     const ScheduleItem &first = schedule_.items[a], &second = schedule_.items[b];
     const ScheduleBuffer &x = schedule_.buffers[first.buffers[i]], &y = schedule_.buffers[second.buffers[j]];
     if (!(x.dtype == y.dtype) || !first.ast.is(Op::SINK) || !second.ast.is(Op::SINK)) return true;
@@ -248,16 +253,16 @@ class OrderChecker {
     return out;
   }
 
-  struct Use {
+  struct BufferUse {
     size_t first = 0, last = 0;   // first and last kernel that use the buffer
     int64_t base = 0;             // number of the recorded memory that the planner gave the buffer
     int64_t begin = 0, end = 0;   // the buffer's bytes in that memory
     bool is_planned = true;       // false for a buffer of the graph, which is in use all the time
   };
-  using Buffer = std::pair<int64_t, size_t>;  // slot before planning (plus kExternal for a PARAM), device
+  using BufferKey = std::pair<int64_t, size_t>;  // slot before planning (plus kExternal for a PARAM), device
   static constexpr int64_t kExternal = int64_t(1) << 40;
 
-  std::string shown(const Buffer& b, const Use& use) const {
+  std::string buffer_text(const BufferKey& b, const BufferUse& use) const {
     if (use.is_planned) return "memory " + std::to_string(b.first);
     if (b.first < kExternal) return "data" + std::to_string(b.first);
     const int64_t param = b.first - kExternal;
@@ -268,25 +273,25 @@ class OrderChecker {
   void check_plan(UOp list, UOp planned) {
     if (!list.is(Op::LINEAR) || list.num_src() != record_.kernels.size()) return;
     const size_t last = list.num_src() - 1;
-    std::map<Buffer, Use> uses;
+    std::map<BufferKey, BufferUse> uses;
     for (size_t k = 0; k < list.num_src(); k++) {
-      const auto arguments = buffers_of(list.src(k));
+      const auto arguments = buffer_arguments_of(list.src(k));
       if (arguments.size() != record_.kernels[k].buffer_args.size()) return;
       for (size_t i = 0; i < arguments.size(); i++) {
         const GoldenBuffer& b = record_.kernels[k].buffer_args[i];
         for (size_t d = 0; d < std::max<size_t>(b.device_buffers.size(), 1); d++) {
-          const auto [buffer, device] = part_of(arguments[i], d);
+          const auto [buffer, device] = device_part_of(arguments[i], d);
           if (!buffer.in({Op::BUFFER, Op::PARAM})) continue;
           const bool is_param = buffer.is(Op::PARAM);
-          const Buffer key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
+          const BufferKey key{slot_of_buffer(buffer) + (is_param ? kExternal : 0), device};
           const bool is_planned = !is_param && !recorded_.buffer_numbers.contains(key.first);
-          if (is_param && check_moved(k, i, d, buffer, planned)) return;
+          if (is_param && report_moved_buffer(k, i, d, buffer, planned)) return;
           const GoldenBuffer& part = b.device_buffers.empty() ? b : b.device_buffers[d];
-          const Use use{is_planned ? k : 0, is_planned ? k : last, part.base, part.offset,
-                        part.offset + checked_bytes(part), is_planned};
+          const BufferUse use{is_planned ? k : 0, is_planned ? k : last, part.base, part.offset,
+                              part.offset + buffer_bytes(part), is_planned};
           auto [it, is_new] = uses.try_emplace(key, use);
           if (is_new) continue;
-          if (it->second.base != part.base) return add_split(key, it->second, k);
+          if (it->second.base != part.base) return add_split_fault(key, it->second, k);
           it->second.last = std::max(it->second.last, k);
           it->second.begin = std::min(it->second.begin, use.begin), it->second.end = std::max(it->second.end, use.end);
         }
@@ -296,14 +301,14 @@ class OrderChecker {
       for (auto& [y, b] : uses) {
         if (x == y || a.base != b.base || a.begin >= b.end || b.begin >= a.end) continue;
         if ((!a.is_planned && !b.is_planned) || b.first < a.first || b.first > a.last) continue;
-        return add_plan_fault(a.last, b.first, shown(x, a),
-                              kernel_label(b.first) + " stores to " + shown(y, b) + ", which has the place of " +
-                                  shown(x, a) + (a.is_planned ? ", which " + kernel_label(a.last) + " still uses"
+        return add_plan_fault(a.last, b.first, buffer_text(x, a),
+                              kernel_label(b.first) + " stores to " + buffer_text(y, b) + ", which has the place of " +
+                                  buffer_text(x, a) + (a.is_planned ? ", which " + kernel_label(a.last) + " still uses"
                                                               : ", which the program still uses"));
       }
   }
   // Returns the buffer of part `d` of an argument, and the number of the buffer's device.
-  static std::pair<UOp, size_t> part_of(UOp u, size_t d) {
+  static std::pair<UOp, size_t> device_part_of(UOp u, size_t d) {
     while (!u.in({Op::BUFFER, Op::PARAM}) && u.num_src()) {
       if (u.is(Op::MSELECT) && u.arg().is_int()) d = size_t(u.arg().as_int().to_int64().value_or(0));
       const bool is_stack = u.is(Op::MSTACK);
@@ -312,29 +317,30 @@ class OrderChecker {
     }
     return {u, d};
   }
-  static int64_t checked_bytes(const GoldenBuffer& b) {
+  static int64_t buffer_bytes(const GoldenBuffer& b) {
     auto dtype = dtypes::parse(b.dtype.starts_with("dtypes.") ? b.dtype.substr(7) : b.dtype);
     return dtype && b.size > 0 && b.size < kMaxBufferBytes ? b.size * dtype->itemsize() : 0;
   }
   // Reports a plan that moves `param`, a buffer of the program, to other memory: the program uses it after the kernels.
-  bool check_moved(size_t k, size_t i, size_t d, UOp param, UOp planned) {
+  bool report_moved_buffer(size_t k, size_t i, size_t d, UOp param, UOp planned) {
     if (!planned || !planned.is(Op::LINEAR) || k >= planned.num_src()) return false;
-    const auto arguments = buffers_of(planned.src(k));
-    if (i >= arguments.size() || part_of(arguments[i], d).first.is(Op::PARAM)) return false;
-    const std::string name = shown({slot_of_buffer(param) + kExternal, 0}, {.is_planned = false});
+    const auto arguments = buffer_arguments_of(planned.src(k));
+    if (i >= arguments.size() || device_part_of(arguments[i], d).first.is(Op::PARAM)) return false;
+    const std::string name = buffer_text({slot_of_buffer(param) + kExternal, 0}, {.is_planned = false});
     add_plan_fault(k, k, name,
                    "the plan moves " + name + ", which the program uses afterwards, to other memory, so that " +
                        kernel_label(k) + " does not access " + name);
     return true;
   }
-  void add_split(const Buffer& b, const Use& use, size_t k) {
-    add_plan_fault(use.last, k, shown(b, use),
-                   kernel_label(k) + " accesses " + shown(b, use) + " at another place than " + kernel_label(use.last));
+  void add_split_fault(const BufferKey& b, const BufferUse& use, size_t k) {
+    add_plan_fault(
+        use.last, k, buffer_text(b, use),
+        kernel_label(k) + " accesses " + buffer_text(b, use) + " at another place than " + kernel_label(use.last));
   }
   void add_plan_fault(size_t first, size_t second, const std::string& buffer, std::string text) {
     const std::string edge = "write after read: " + kernel_label(first) + ", which uses " + buffer +
                              ", must run before " + kernel_label(second) + ", which stores to its place";
-    out_.order_faults.push_back({first, second, buffer, first == second ? "" : edge,
+    report_.order_faults.push_back({first, second, buffer, first == second ? "" : edge,
                            "memory_plan_rewrite (schedule/memory.py)", std::move(text), true});
   }
 
@@ -347,11 +353,11 @@ class OrderChecker {
   VariableValues variables_;
   std::vector<std::vector<BufferAccess>> accesses_;
   std::vector<std::vector<std::string>> names_;
-  std::optional<ParsedTensorGraph> split_, list_;
-  std::vector<ParsedTensorGraph> texts_;
-  const GoldenStage *before_plan_ = nullptr, *plan_ = nullptr;
-  std::string file_ = "schedule/__init__.py";
-  OrderReport out_;
+  std::optional<ParsedTensorGraph> split_graph_, list_graph_;
+  std::vector<ParsedTensorGraph> parsed_lists_;
+  const GoldenStage *stage_before_plan_ = nullptr, *plan_stage_ = nullptr;
+  std::string scheduler_file_ = "schedule/__init__.py";
+  OrderReport report_;
 };
 
 }  // namespace

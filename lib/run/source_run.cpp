@@ -38,7 +38,7 @@ const TypeName kTypes[] = {
 };
 
 // For a vector type such as float4, returns the dtype of its components.
-std::optional<DType> dtype_of(std::string_view type) {
+std::optional<DType> parse_element_dtype(std::string_view type) {
   auto find = [](std::string_view name) {
     auto found = std::ranges::find(kTypes, name, &TypeName::name);
     return found == std::end(kTypes) ? std::nullopt : std::optional(found->dtype);
@@ -52,7 +52,7 @@ struct GivenSize {
   int64_t number = 0;
   std::string type;
 };
-std::map<std::string, GivenSize> given_sizes(const std::vector<std::string>& texts) {
+std::map<std::string, GivenSize> parse_given_sizes(const std::vector<std::string>& texts) {
   std::map<std::string, GivenSize> out;
   for (const std::string& text : texts) {
     const size_t equals = text.find('='), open = text.find('[');
@@ -68,7 +68,7 @@ std::map<std::string, GivenSize> given_sizes(const std::vector<std::string>& tex
   return out;
 }
 
-const HandWrittenKernel& chosen(const std::vector<HandWrittenKernel>& kernels, const std::string& wanted) {
+const HandWrittenKernel& choose_kernel(const std::vector<HandWrittenKernel>& kernels, const std::string& wanted) {
   std::string all;
   for (const HandWrittenKernel& k : kernels) {
     if (k.name == wanted) return k;
@@ -79,22 +79,23 @@ const HandWrittenKernel& chosen(const std::vector<HandWrittenKernel>& kernels, c
   throw Failure(Diag{.message = "the file has " + what, .expected = "--kernel=NAME with one of " + all});
 }
 
-struct Arguments {
+struct KernelArguments {
   std::vector<BufferSpec> buffers;
   std::vector<std::string> names;
   std::vector<VariableSpec> variables;
   VariableValues values;
 };
 
-Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::string>& texts, const Arrays& given) {
-  Arguments out;
-  auto sizes = given_sizes(texts);
+KernelArguments make_kernel_arguments(const HandWrittenKernel& kernel, const std::vector<std::string>& texts,
+                                      const Arrays& given) {
+  KernelArguments out;
+  auto sizes = parse_given_sizes(texts);
   for (const HandWrittenKernel::KernelParameter& p : kernel.parameters) {
     auto size = sizes.find(p.name);
     const Array* array = find_array(given, p.name);
     if (p.is_builtin) continue;
     if (!p.is_pointer) {
-      const auto dtype = dtype_of(p.type);
+      const auto dtype = parse_element_dtype(p.type);
       if (!dtype || dtype->itemsize() != 4 || !dtypes::is_int(*dtype)) {
         throw Failure("the parameter '" + p.name + "' is a " + p.type + "; tgc passes pointers and 32-bit integers");
       }
@@ -109,7 +110,7 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
     if (!out.variables.empty())
       throw Failure("the pointer '" + p.name + "' stands after a number; tgc passes pointers first");
     const std::string type = size != sizes.end() && !size->second.type.empty() ? size->second.type : p.type;
-    const auto dtype = array && type.empty() ? std::optional(array->dtype()) : dtype_of(type);
+    const auto dtype = array && type.empty() ? std::optional(array->dtype()) : parse_element_dtype(type);
     if (!dtype)
       throw Failure(Diag{.message = "the type '" + type + "' of the elements of '" + p.name + "' is not known",
                          .expected = "--arg " + p.name + "=float[N]"});
@@ -128,7 +129,7 @@ Arguments arguments_of(const HandWrittenKernel& kernel, const std::vector<std::s
   return out;
 }
 
-Language language_of(const Target& target) {
+Language language_of_target(const Target& target) {
   if (target.device == "METAL") return Language::Metal;
   return make_compile_job(target.device, name_of(target.renderer), target.arch).value_or_throw().language;
 }
@@ -153,26 +154,26 @@ void check_launch_size(const Target& target, const std::array<uint32_t, 3>& grid
                                           : "at most 1024, and in each dimension what " + target.name() + " takes"});
 }
 
-struct ReadSource {
+struct HandWrittenSource {
   Target target;
   Language language;
   std::string text;
 };
-ReadSource read_source(const Session& session, const std::string& file, const std::string& language,
-                       const std::string& wanted) {
+HandWrittenSource read_source(const Session& session, const std::string& file, const std::string& language,
+                              const std::string& wanted) {
   const std::string target = wanted.empty() ? default_language_target(language).value_or_throw() : wanted;
-  ReadSource out{.target = parse_target(target, session.merge_settings().value_or_throw()).value_or_throw(),
-                 .language = Language::C, .text = {}};
+  HandWrittenSource out{.target = parse_target(target, session.merge_settings().value_or_throw()).value_or_throw(),
+                        .language = Language::C, .text = {}};
   const Target own = parse_target(default_language_target(language).value_or_throw(), Settings()).value_or_throw();
-  out.language = language_of(out.target);
-  if (out.language != language_of(own))
+  out.language = language_of_target(out.target);
+  if (out.language != language_of_target(own))
     throw Failure(Diag{.message = "the compiler of " + out.target.name() + " takes no " + language,
                        .expected = "--target=" + own.name() + " or an architecture of it"});
   out.text = make_self_contained_source(out.language, read_whole_file(file).value_or_throw()).value_or_throw();
   return out;
 }
 
-std::string values_text(const Array& array) {
+std::string element_values_text(const Array& array) {
   std::string out;
   const int64_t shown = std::min<int64_t>(array.size(), 8);
   for (int64_t i = 0; i < shown; i++) out += (i ? " " : "") + element_text(array, i);
@@ -194,7 +195,7 @@ Result<std::array<uint32_t, 3>> parse_launch_size(const std::string& text) {
   return Diag{.message = "'" + text + "' is no launch size", .expected = "X, X,Y or X,Y,Z, such as 64,2"};
 }
 
-Diag at_hand_written_line(Diag diag, const std::string& file) {
+Diag point_to_source_line(Diag diag, const std::string& file) {
   auto text = read_whole_file(file);
   if (!text) return diag;
   const std::vector<std::string_view> lines = lines_of(*text);
@@ -215,7 +216,7 @@ Diag at_hand_written_line(Diag diag, const std::string& file) {
 Result<SourceJob> make_source_job(const Session& session, const std::string& file, const std::string& language,
                                   const std::string& target) {
   return catch_failures([&] {
-    ReadSource source = read_source(session, file, language, target);
+    HandWrittenSource source = read_source(session, file, language, target);
     CompileJob job =
         make_compile_job(source.target.device, name_of(source.target.renderer), source.target.arch).value_or_throw();
     job.name = kernels_in_source(source.language, source.text).value_or_throw().front().name;
@@ -227,16 +228,16 @@ Result<SourceJob> make_source_job(const Session& session, const std::string& fil
 Result<SourceRunReport> run_source(const Session& session, const std::string& file, const SourceRunOptions& source,
                                    const RunOptions& options) {
   auto report = catch_failures([&] {
-    ReadSource read = read_source(session, file, source.language, source.target);
+    HandWrittenSource read = read_source(session, file, source.language, source.target);
     const auto kernels = kernels_in_source(read.language, read.text).value_or_throw();
-    const HandWrittenKernel& kernel = chosen(kernels, source.kernel);
+    const HandWrittenKernel& kernel = choose_kernel(kernels, source.kernel);
     Placement place =
         std::move(choose_placement("", read.target.name(), session.merge_settings().value_or_throw()).value_or_throw());
     check_emulation(place).value_or_throw();
     check_launch_size(*place.target, source.grid, source.block);
     Arrays given;
     if (!options.input.arrays_file.empty()) given = std::move(read_arrays(options.input.arrays_file).value_or_throw());
-    Arguments arguments = arguments_of(kernel, source.size_texts, given);
+    KernelArguments arguments = make_kernel_arguments(kernel, source.size_texts, given);
     if (!given.empty()) {
       std::set<std::string> known(arguments.names.begin(), arguments.names.end());
       for (const BufferSpec& b : arguments.buffers) known.insert(b.name());
@@ -278,7 +279,7 @@ Result<SourceRunReport> run_source(const Session& session, const std::string& fi
     if (!options.output.save_path.empty()) write_npz(options.output.save_path, report.result_arrays).value_or_throw();
     return report;
   });
-  return report ? std::move(report) : Result<SourceRunReport>(at_hand_written_line(report.diag(), file));
+  return report ? std::move(report) : Result<SourceRunReport>(point_to_source_line(report.diag(), file));
 }
 
 bool SourceRunReport::has_passed() const {
@@ -289,10 +290,10 @@ std::string SourceRunReport::text() const {
   const char* result = comparisons.empty() ? "run, not compared," : has_passed() ? "passed" : "FAILED";
   std::string out = kernel + ": " + result + " on " + device + "\n";
   for (const NamedArray& a : result_arrays)
-    out += "  " + a.name + ", " + a.array.describe() + ": " + values_text(a.array) + "\n";
+    out += "  " + a.name + ", " + a.array.describe() + ": " + element_values_text(a.array) + "\n";
   for (const Comparison& c : comparisons) out += "  " + c.text() + "\n";
   if (!run_seconds.empty())
-    out += formatted("  %s: least %.2f us, median %.2f us\n", counted(run_seconds.size(), "run").c_str(),
+    out += formatted("  %s: least %.2f us, median %.2f us\n", count_text(run_seconds.size(), "run").c_str(),
                      quantile(run_seconds, 0) * 1e6, quantile(run_seconds, 0.5) * 1e6);
   return out;
 }

@@ -42,7 +42,7 @@ struct SourceJob {
   CompileJob job;
 };
 // Makes an error about the compiled text name the line of `file`, and quotes that line.
-Diag at_hand_written_line(Diag diag, const std::string& file);
+Diag point_to_source_line(Diag diag, const std::string& file);
 // Returns the compile job of a hand-written file. `target` is as in SourceRunOptions.
 Result<SourceJob> make_source_job(const Session& session, const std::string& file, const std::string& language,
                                   const std::string& target);

@@ -22,47 +22,47 @@ bool stores_to_buffer(UOp u) {
   if (!u.is(Op::AFTER) || u.num_src() < 2 || !stored_buffer(u).is(Op::BUFFER)) return false;
   return u.src(1).is(Op::STORE) || (stores_to_buffer(u.src(1)) && stored_buffer(u.src(1)) == stored_buffer(u));
 }
-UOp moved_value(UOp u) {
+UOp value_before_moves(UOp u) {
   while (u.in(kMoving) && u.num_src() && u.tag().is_none()) u = u.src(0);
   return u;
 }
 
 // Finds the buffers to which tinygrad stores the values of a graph's SINK. tinygrad's first stage tags these values
 // with numbers. In its second stage, each of the values is an AFTER of a buffer, with the value's tag.
-class Targets {
+class StoreTargets {
  public:
-  Targets(const Session& session, const GoldenRecord& record, Release release) {
+  StoreTargets(const Session& session, const GoldenRecord& record, Release release) {
     auto read = [&](const GoldenStage& stage) {
       return std::move(read_tensor_text(session, record, release, *text_of(stage), stage.name).value_or_throw());
     };
     if (record.stages.size() < 2 || !text_of(record.stages[0]))
       throw Failure("the record has no stages that tell where values are stored");
-    tagged_ = read(record.stages[0]);
-    stored_ = text_of(record.stages[1]) ? read(record.stages[1]) : tagged_;
-    for (UOp u : toposort(stored_.root))
-      if (stores_to_buffer(u) && !u.tag().is_none()) by_tag_.emplace(u.tag().repr(), u);
+    tagged_graph_ = read(record.stages[0]);
+    stored_graph_ = text_of(record.stages[1]) ? read(record.stages[1]) : tagged_graph_;
+    for (UOp u : toposort(stored_graph_.root))
+      if (stores_to_buffer(u) && !u.tag().is_none()) stores_by_tag_.emplace(u.tag().repr(), u);
   }
   // Returns the node below the movement ops of source `i` of the sink, whose result is stored to a buffer.
-  UOp computed(UOp value, size_t i) const {
-    for (UOp tagged = source(i); tagged.tag().is_none() && value.in(kMoving); tagged = tagged.src(0))
+  UOp computed_value(UOp value, size_t i) const {
+    for (UOp tagged = sink_source(i); tagged.tag().is_none() && value.in(kMoving); tagged = tagged.src(0))
       value = value.src(0);
     return value;
   }
   // Returns the AFTER that stores source `i` of the sink to a buffer; the empty UOp if there is none.
-  UOp of(size_t i) const {
-    auto it = by_tag_.find(moved_value(source(i)).tag().repr());
-    return it == by_tag_.end() ? UOp() : it->second;
+  UOp store_of(size_t i) const {
+    auto it = stores_by_tag_.find(value_before_moves(sink_source(i)).tag().repr());
+    return it == stores_by_tag_.end() ? UOp() : it->second;
   }
 
  private:
-  UOp source(size_t i) const { return tagged_.root.src(i); }
+  UOp sink_source(size_t i) const { return tagged_graph_.root.src(i); }
 
-  ParsedTensorGraph tagged_, stored_;
-  std::map<std::string, UOp> by_tag_;
+  ParsedTensorGraph tagged_graph_, stored_graph_;
+  std::map<std::string, UOp> stores_by_tag_;
 };
 
 // True for a SINK of values that are not stored, as in a record that makes a call of a function, and no kernels.
-bool has_values(const GoldenRecord& record, UOp root) {
+bool is_sink_of_values(const GoldenRecord& record, UOp root) {
   const bool makes_call = !record.stages.empty() && record.stages[0].name == "number the uops";
   return makes_call && record.kernels.empty() && root.is(Op::SINK);
 }
@@ -88,7 +88,7 @@ bool has_parameters(UOp root) {
 }
 
 // A call returns the content of buffers within a function as a value.
-void leave_out_inner_buffers(TensorProgram& program, UOp root) {
+void remove_inner_buffer_outputs(TensorProgram& program, UOp root) {
   const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
   std::erase_if(program.outputs, [&](const TensorOutput& o) {
     return !o.source_index && o.buffer && o.buffer.is(Op::BUFFER) && !buffers.contains(o.buffer);
@@ -109,25 +109,25 @@ void find_slots(TensorReference& reference, const TensorParameters& parameters) 
     reference.output_slots.push_back(o.source_index ? slot_of_value(*o.source_index) : slot_of(o.buffer));
 }
 
-TensorReference imported(ParsedTensorGraph text, UOp root, const TensorParameters& parameters, bool with_values = false,
-                         int invalid = 0) {
+TensorReference import_reference(ParsedTensorGraph text, UOp root, const TensorParameters& parameters,
+                                 bool with_values = false, int invalid = 0) {
   TensorReference out{.graph = text.graph};
   std::vector<UOp> arguments;  // the nodes that replace the PARAMs of `root`, by slot
   for (UOp a : parameters.arguments) arguments.push_back(copy_into(*text.graph, a));
   const TensorImportOptions what{.arguments = arguments, .invalid_value = invalid, .outputs_values = with_values};
   out.program = std::move(import_tensor_graph(root, parameters.variables, nullptr, what).value_or_throw());
-  if (with_values) leave_out_inner_buffers(out.program, root);
+  if (with_values) remove_inner_buffer_outputs(out.program, root);
   find_slots(out, parameters);
   return out;
 }
 
 // Returns a SINK with a store of each value of the sink `root` to its buffer.
-UOp with_stores(ParsedTensorGraph& text, const Targets& targets) {
+UOp make_store_sink(ParsedTensorGraph& text, const StoreTargets& targets) {
   std::vector<UOp> stores;
   for (size_t i = 0; i < text.root.num_src(); i++) {
-    UOp value = targets.computed(text.root.src(i), i);
+    UOp value = targets.computed_value(text.root.src(i), i);
     if (!stores_to_buffer(value)) {
-      UOp after = targets.of(i);
+      UOp after = targets.store_of(i);
       // the value may be (a part of) a buffer that the graph stores to
       UOp whole = value;
       while (whole.in(kMoving | OpSet{Op::CONTIGUOUS})) whole = whole.src(0);
@@ -150,10 +150,10 @@ Result<TensorReference> read_tensor_reference(const Session& session, const Gold
     const std::string& ast = record.ast_full ? *record.ast_full : record.ast;
     ParsedTensorGraph text = std::move(read_tensor_text(session, record, release, ast, "ast").value_or_throw());
     UOp root = text.root;
-    if (has_values(record, root)) return imported(text, root, parameters, true, invalid);
-    if (root.is(Op::SINK)) root = with_stores(text, Targets(session, record, release));
+    if (is_sink_of_values(record, root)) return import_reference(text, root, parameters, true, invalid);
+    if (root.is(Op::SINK)) root = make_store_sink(text, StoreTargets(session, record, release));
     if (!root.num_src() && !record.kernels.empty()) throw Failure("the tensor graph stores no value to a buffer");
-    return imported(text, root, parameters, false, invalid);
+    return import_reference(text, root, parameters, false, invalid);
   });
 }
 
@@ -162,10 +162,10 @@ Result<TensorReference> read_tensor_stage(const Session& session, const GoldenRe
                                           const std::string& name) {
   return catch_failures([&] {
     ParsedTensorGraph read = std::move(read_tensor_text(session, record, release, text, name).value_or_throw());
-    const bool is_values = has_values(record, read.root);
+    const bool is_values = is_sink_of_values(record, read.root);
     if (is_values && parameters.arguments.empty() && has_parameters(read.root))
       return TensorReference{.graph = read.graph, .program = {}, .input_slots = {}, .output_slots = {}};
-    return imported(read, read.root, parameters, is_values);
+    return import_reference(read, read.root, parameters, is_values);
   });
 }
 
@@ -201,7 +201,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
       schedule.items.push_back({.ast = ast, .buffers = k.memories, .fixed_vars = k.variables});
     }
     schedule.result_sink = names.sink({});
-    std::vector<WantedArray> wanted;
+    std::vector<OutputRequest> wanted;
     for (const TensorOutput& o : program.outputs)
       wanted.push_back(
           {o.memory_index, program.memories[o.memory_index].dtype, {program.memories[o.memory_index].num_elements}});

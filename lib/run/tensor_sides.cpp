@@ -27,7 +27,7 @@ ToleranceOptions tolerance_of(const TensorProgram& program, const Array& expecte
 }
 
 // Finds an element of `after` that is near no element of `before`.
-std::optional<int64_t> foreign_element(const Array& before, const Array& after, double rtol) {
+std::optional<int64_t> find_foreign_element(const Array& before, const Array& after, double rtol) {
   std::vector<double> known;
   bool has_nan = false;
   for (int64_t i = 0; i < before.size(); i++) {
@@ -65,9 +65,9 @@ void make_integers_large(Array& array) {
 
 // A buffer has the array that `content` returns for it, if dtype and size fit; else random numbers. `of_all_sizes`: see
 // all_sizes.h.
-std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, bool large_integers,
-                                   const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
-  const ProgramSizes sizes = of_all_sizes ? program_sizes_of(program) : ProgramSizes();
+std::vector<Array> run_on_random_arrays(const TensorProgram& program, uint64_t seed, bool large_integers,
+                                        const ContentOfBuffer& content = {}, bool of_all_sizes = false) {
+  const ProgramMagnitudes sizes = of_all_sizes ? program_magnitudes_of(program) : ProgramMagnitudes();
   const std::vector<double> constants = constants_of_kernels(sizes.kernels);
   std::map<size_t, std::shared_ptr<Array>> contents;
   for (size_t i = 0; i < program.memories.size(); i++) {
@@ -77,7 +77,8 @@ std::vector<Array> run_with_random(const TensorProgram& program, uint64_t seed, 
     const std::string name = "data" + std::to_string(m.buffer.id());
     fill_random(*array, seed, name);
     if (large_integers) make_integers_large(*array);
-    if (of_all_sizes) (void)fill_all_sizes(*array, name, sizes.array_sizes[sizes.whole_arrays[i]], constants, seed);
+    if (of_all_sizes)
+      (void)fill_all_magnitudes(*array, name, sizes.array_magnitudes[sizes.whole_arrays[i]], constants, seed);
     const Array* known = content ? content(m.buffer) : nullptr;
     if (known && known->dtype() == m.dtype && known->size() == m.num_elements)
       std::memcpy(array->data(), known->data(), known->nbytes());
@@ -92,13 +93,13 @@ struct FaultyOutput {
   std::string text;
 };
 
-std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
-                                          const ContentOfBuffer& content = {}) {
+std::optional<FaultyOutput> find_faulty_output(const TensorProgram& program, uint64_t seed, bool large_integers,
+                                               const ContentOfBuffer& content = {}) {
   std::string text;
   auto is_faulty = [&](size_t count) {
     TensorProgram first = program;
     first.kernels.resize(count), first.outputs.clear();
-    auto ran = catch_failures([&] { return run_with_random(first, seed, large_integers, content); });
+    auto ran = catch_failures([&] { return run_on_random_arrays(first, seed, large_integers, content); });
     if (!ran && ran.diag().kernel_fault) text = ran.diag().message;
     return !ran && ran.diag().kernel_fault;
   };
@@ -110,9 +111,9 @@ std::optional<FaultyOutput> faulty_output(const TensorProgram& program, uint64_t
   return std::nullopt;
 }
 
-EquivalenceResult compared(const TensorSidesProgram& sides, uint64_t seed, const ContentOfBuffer& content,
-                           bool of_all_sizes) {
-  auto values = run_with_random(sides.program, seed, !sides.have_same_shapes, content, of_all_sizes);
+EquivalenceResult run_and_compare_sides(const TensorSidesProgram& sides, uint64_t seed, const ContentOfBuffer& content,
+                                        bool of_all_sizes) {
+  auto values = run_on_random_arrays(sides.program, seed, !sides.have_same_shapes, content, of_all_sizes);
   const Array &before = values[0], &after = values[1];
   EquivalenceResult out{.kind = Kind::Same};
   const ToleranceOptions tolerance = tolerance_of(sides.program, before);
@@ -125,7 +126,7 @@ EquivalenceResult compared(const TensorSidesProgram& sides, uint64_t seed, const
     if (!comparison.num_different) differs = std::nullopt;
     out.num_differing_points = int(std::min<int64_t>(comparison.num_different, 1 << 20));
   } else {
-    differs = foreign_element(before, after, tolerance.dtype_tolerance(before.dtype()).rtol);
+    differs = find_foreign_element(before, after, tolerance.dtype_tolerance(before.dtype()).rtol);
     out.num_differing_points = differs ? 1 : 0;
   }
   if (!differs) return out;
@@ -148,11 +149,12 @@ EquivalenceResult compare_tensor_sides(UOp before, UOp after, const TensorVariab
                                        const ContentOfBuffer& content, bool of_all_sizes) {
   auto sides = import_tensor_sides(before, after, variables);
   if (!sides) return {.kind = Kind::Open};
-  auto out = catch_failures([&] { return compared(*sides, seed, content, of_all_sizes); });
+  auto out = catch_failures([&] { return run_and_compare_sides(*sides, seed, content, of_all_sizes); });
   if (out) return std::move(*out);
   EquivalenceResult open{.kind = Kind::Open};
   if (!out.diag().kernel_fault) return open;
-  if (auto fault = faulty_output(sides->program, seed, !sides->have_same_shapes, content); fault && fault->output == 1)
+  if (auto fault = find_faulty_output(sides->program, seed, !sides->have_same_shapes, content);
+      fault && fault->output == 1)
     open.after = fault->text;
   return open;
 }
@@ -162,9 +164,9 @@ Result<RangedDifference> compare_tensor_pairs(UOp before, UOp after, const std::
   return catch_failures([&] {
     const TensorPairsProgram pairs = std::move(import_tensor_pairs(before, after, stages, variables).value_or_throw());
     RangedDifference out;
-    auto ran = catch_failures([&] { return run_with_random(pairs.program, seed, false); });
+    auto ran = catch_failures([&] { return run_on_random_arrays(pairs.program, seed, false); });
     if (!ran) {
-      auto fault = ran.diag().kernel_fault ? faulty_output(pairs.program, seed, false) : std::nullopt;
+      auto fault = ran.diag().kernel_fault ? find_faulty_output(pairs.program, seed, false) : std::nullopt;
       if (!fault || fault->output % 2 == 0) throw Failure(ran.diag());
       out.culprit = pairs.culprits[fault->output / 2];
       out.value_comparison = {.kind = Kind::Open, .after = fault->text};

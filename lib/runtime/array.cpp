@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 template <class T>
-T load(const Array& array, int64_t i) {
+T load_element(const Array& array, int64_t i) {
   T value;
   std::memcpy(&value, array.data() + size_t(i) * sizeof(T), sizeof(T));
   return value;
@@ -35,7 +35,7 @@ void for_each_piece(size_t bytes, Work work) {
   }
 }
 
-std::optional<uint64_t> number_in(const char* path) {
+std::optional<uint64_t> read_number_from_file(const char* path) {
   std::ifstream in(path);
   uint64_t value;
   if (in >> value) return value;
@@ -123,30 +123,30 @@ std::string_view dtype_text(DType scalar) {
 
 double element_as_double(const Array& a, int64_t i) {
   switch (a.dtype().scalar_kind()) {
-    case Scalar::Bool: return load<uint8_t>(a, i) != 0;
-    case Scalar::Int8: return load<int8_t>(a, i);
-    case Scalar::UInt8: return load<uint8_t>(a, i);
-    case Scalar::Int16: return load<int16_t>(a, i);
-    case Scalar::UInt16: return load<uint16_t>(a, i);
-    case Scalar::Int32: return load<int32_t>(a, i);
-    case Scalar::UInt32: return load<uint32_t>(a, i);
-    case Scalar::Int64: return double(load<int64_t>(a, i));
-    case Scalar::UInt64: return double(load<uint64_t>(a, i));
+    case Scalar::Bool: return load_element<uint8_t>(a, i) != 0;
+    case Scalar::Int8: return load_element<int8_t>(a, i);
+    case Scalar::UInt8: return load_element<uint8_t>(a, i);
+    case Scalar::Int16: return load_element<int16_t>(a, i);
+    case Scalar::UInt16: return load_element<uint16_t>(a, i);
+    case Scalar::Int32: return load_element<int32_t>(a, i);
+    case Scalar::UInt32: return load_element<uint32_t>(a, i);
+    case Scalar::Int64: return double(load_element<int64_t>(a, i));
+    case Scalar::UInt64: return double(load_element<uint64_t>(a, i));
     case Scalar::FP8E4M3:
-    case Scalar::FP8E5M2: return fp8_to_float(load<uint8_t>(a, i), a.dtype().scalar_kind());
-    case Scalar::Float16: return half_bits_to_float(load<uint16_t>(a, i));
-    case Scalar::BFloat16: return bf16_bits_to_float(load<uint16_t>(a, i));
-    case Scalar::Float32: return load<float>(a, i);
-    case Scalar::Float64: return load<double>(a, i);
+    case Scalar::FP8E5M2: return fp8_to_float(load_element<uint8_t>(a, i), a.dtype().scalar_kind());
+    case Scalar::Float16: return half_bits_to_float(load_element<uint16_t>(a, i));
+    case Scalar::BFloat16: return bf16_bits_to_float(load_element<uint16_t>(a, i));
+    case Scalar::Float32: return load_element<float>(a, i);
+    case Scalar::Float64: return load_element<double>(a, i);
     default: return 0;
   }
 }
 
 std::string element_text(const Array& a, int64_t i) {
   switch (a.dtype().scalar_kind()) {
-    case Scalar::Bool: return load<uint8_t>(a, i) ? "True" : "False";
-    case Scalar::Int64: return std::to_string(load<int64_t>(a, i));
-    case Scalar::UInt64: return std::to_string(load<uint64_t>(a, i));
+    case Scalar::Bool: return load_element<uint8_t>(a, i) ? "True" : "False";
+    case Scalar::Int64: return std::to_string(load_element<int64_t>(a, i));
+    case Scalar::UInt64: return std::to_string(load_element<uint64_t>(a, i));
     default: break;
   }
   if (dtypes::is_int(a.dtype())) return std::to_string(int64_t(element_as_double(a, i)));
@@ -177,10 +177,11 @@ uint64_t available_memory_bytes() {
   std::ifstream in("/proc/meminfo");
   for (std::string line; std::getline(in, line);)
     if (unsigned long long kb; std::sscanf(line.c_str(), "MemAvailable: %llu kB", &kb) == 1) available = kb * 1024;
-  auto limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
+  auto limit = read_number_from_file("/sys/fs/cgroup/memory.max"),
+       used = read_number_from_file("/sys/fs/cgroup/memory.current");
   if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
   rlimit address_space;
-  if (auto pages = number_in("/proc/self/statm");
+  if (auto pages = read_number_from_file("/proc/self/statm");
       pages && getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
     uint64_t taken = *pages * uint64_t(sysconf(_SC_PAGESIZE));
     available = std::min(available, address_space.rlim_cur > taken ? address_space.rlim_cur - taken : 0);

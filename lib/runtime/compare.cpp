@@ -10,7 +10,7 @@
 namespace tgc {
 namespace {
 
-uint64_t bits_at(const Array& a, int64_t i) {
+uint64_t element_bits(const Array& a, int64_t i) {
   uint64_t bits = 0;
   size_t item = size_t(a.dtype().itemsize());
   std::memcpy(&bits, a.data() + size_t(i) * item, item);
@@ -23,9 +23,9 @@ constexpr int64_t kPiece = 1 << 16;
 class Comparer {
  public:
   Comparer(Comparison& out, const Array& actual, const Array& expected, std::vector<bool>* where)
-      : out_(out), actual_(actual), expected_(expected), where_(where) {}
+      : out_(out), actual_(actual), expected_(expected), is_different_(where) {}
 
-  void run() {
+  void compare_elements() {
     bool exact = !dtypes::is_float(actual_.dtype());
     for (int64_t i = 0; i < actual_.size(); i++) {
       if (i % kPiece == 0) throw_if_late();
@@ -35,13 +35,13 @@ class Comparer {
 
  private:
   void compare_exact(int64_t i) {
-    if (bits_at(actual_, i) == bits_at(expected_, i)) return;
+    if (element_bits(actual_, i) == element_bits(expected_, i)) return;
     double difference = std::fabs(element_as_double(actual_, i) - element_as_double(expected_, i));
     if (difference == 0) difference = 1;  // the doubles can be equal although the 64-bit integers differ
     out_.max_abs_error = std::max(out_.max_abs_error, difference);
     double e = std::fabs(element_as_double(expected_, i));
     if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / e);
-    differs(i, difference);
+    record_difference(i, difference);
   }
 
   void compare_float(int64_t i) {
@@ -50,37 +50,39 @@ class Comparer {
     out_.num_inf_actual += std::isinf(a), out_.num_inf_expected += std::isinf(e);
     if (std::isnan(a) && std::isnan(e)) return;
     if (!std::isfinite(a) || !std::isfinite(e)) {
-      if (a != e) out_.num_non_finite++, differs(i, std::numeric_limits<double>::infinity());
+      if (a != e) out_.num_non_finite++, record_difference(i, std::numeric_limits<double>::infinity());
       return;
     }
     if (a == e) return;
     double difference = std::fabs(a - e), allowed = out_.tolerance.atol + out_.tolerance.rtol * std::fabs(e);
-    uint64_t ulp = ulp_distance(actual_.dtype(), bits_at(actual_, i), bits_at(expected_, i));
+    uint64_t ulp = ulp_distance(actual_.dtype(), element_bits(actual_, i), element_bits(expected_, i));
     out_.max_abs_error = std::max(out_.max_abs_error, difference);
     if (e != 0) out_.max_rel_error = std::max(out_.max_rel_error, difference / std::fabs(e));
     out_.max_ulp_error = std::max(out_.max_ulp_error, ulp);
     if (difference <= allowed || (out_.tolerance.ulp && ulp <= *out_.tolerance.ulp)) return;
-    differs(i, allowed > 0 ? difference / allowed : difference * 1e30);
+    record_difference(i, allowed > 0 ? difference / allowed : difference * 1e30);
   }
 
-  void differs(int64_t i, double badness) {
+  void record_difference(int64_t i, double badness) {
     out_.num_different++;
-    if (where_) (*where_)[size_t(i)] = true;
-    if (!out_.first_difference) out_.first_difference = element(i);
-    if (out_.worst_difference && badness <= worst_) return;
-    worst_ = badness;
-    out_.worst_difference = element(i);
+    if (is_different_) (*is_different_)[size_t(i)] = true;
+    if (!out_.first_difference) out_.first_difference = element_difference(i);
+    if (out_.worst_difference && badness <= worst_badness_) return;
+    worst_badness_ = badness;
+    out_.worst_difference = element_difference(i);
   }
 
-  ElementDifference element(int64_t i) const { return {i, element_text(actual_, i), element_text(expected_, i)}; }
+  ElementDifference element_difference(int64_t i) const {
+    return {i, element_text(actual_, i), element_text(expected_, i)};
+  }
 
   Comparison& out_;
   const Array &actual_, &expected_;
-  std::vector<bool>* where_;
-  double worst_ = 0;
+  std::vector<bool>* is_different_;
+  double worst_badness_ = 0;
 };
 
-std::string number(double v) {
+std::string format_number(double v) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.3g", v);
   return buffer;
@@ -96,8 +98,8 @@ double root_mean_square(const Array& a) {
   return std::sqrt(squares / double(std::max<int64_t>(finite, 1)));
 }
 
-Result<Comparison> compared(const std::string& name, const Array& actual, const Array& expected,
-                            const ToleranceOptions& options, std::vector<bool>* where) {
+Result<Comparison> compare_by_tolerance(const std::string& name, const Array& actual, const Array& expected,
+                                        const ToleranceOptions& options, std::vector<bool>* where) {
   if (actual.dtype() != expected.dtype() || actual.size() != expected.size())
     return Diag{.message = name + " is " + actual.describe() + " but the expected array is " + expected.describe()};
   Comparison out;
@@ -106,7 +108,7 @@ Result<Comparison> compared(const std::string& name, const Array& actual, const 
   out.shape.assign(expected.shape().begin(), expected.shape().end());
   out.tolerance = options.dtype_tolerance(out.dtype);
   out.num_elements = actual.size();
-  return catch_failures([&] { return Comparer(out, actual, expected, where).run(), std::move(out); });
+  return catch_failures([&] { return Comparer(out, actual, expected, where).compare_elements(), std::move(out); });
 }
 
 }  // namespace
@@ -167,13 +169,13 @@ uint64_t ulp_distance(DType dtype, uint64_t a, uint64_t b) {
 
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options) {
-  return compared(name, actual, expected, options, nullptr);
+  return compare_by_tolerance(name, actual, expected, options, nullptr);
 }
 
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options) {
   std::vector<bool> out(size_t(actual.size()));
-  auto done = compared("the array", actual, expected, options, &out);
+  auto done = compare_by_tolerance("the array", actual, expected, options, &out);
   if (!done) return done.diag();
   return out;
 }
@@ -181,11 +183,11 @@ Result<std::vector<bool>> differing_elements(const Array& actual, const Array& e
 std::string Comparison::text() const {
   bool is_float = dtypes::is_float(dtype);
   std::string out = name + " " + std::string(dtype_text(dtype)) + " " + shape_text(shape) + ": ";
-  std::string errors = "max abs " + number(max_abs_error) + ", max rel " + number(max_rel_error) +
+  std::string errors = "max abs " + format_number(max_abs_error) + ", max rel " + format_number(max_rel_error) +
                        (is_float && max_ulp_error <= kMostUlpShown ? ", max ulp " + std::to_string(max_ulp_error) : "");
   if (num_non_finite == num_different && num_different)
-    errors = counted(num_non_finite, "element") + " infinite or NaN on one side";
-  else if (num_non_finite) errors += ", and " + counted(num_non_finite, "element") + " infinite or NaN on one side";
+    errors = count_text(num_non_finite, "element") + " infinite or NaN on one side";
+  else if (num_non_finite) errors += ", and " + count_text(num_non_finite, "element") + " infinite or NaN on one side";
   std::string others = num_left_out ? "; " + std::to_string(num_left_out) + " of " + std::to_string(num_elements) +
                                       " left out: " + kLeftOutReason + " them"
                                 : "";
@@ -200,7 +202,7 @@ std::string Comparison::text() const {
     return out + "same" + (max_abs_error > 0 ? " within tolerance (" + errors + ")" : " exactly") + others;
   out += std::to_string(num_different) + " of " + std::to_string(num_elements) + " differ, " + errors + others;
   if (is_float) {
-    out += "\n  tolerance: rtol " + number(tolerance.rtol) + ", atol " + number(tolerance.atol) +
+    out += "\n  tolerance: rtol " + format_number(tolerance.rtol) + ", atol " + format_number(tolerance.atol) +
            (tolerance.ulp ? ", " + std::to_string(*tolerance.ulp) + " ulp" : "");
     out += "\n  NaN: " + std::to_string(num_nan_actual) + ", expected " + std::to_string(num_nan_expected) +
            "; Inf: " + std::to_string(num_inf_actual) + ", expected " + std::to_string(num_inf_expected);

@@ -198,7 +198,7 @@ TEST_CASE("compare: the tolerance is that of the less exact of the computed and 
 
 TEST_CASE("random: floats of Floats::Unit are between 0 and 1 and reproducible") {
   Array a(dtypes::float32, {10000}), b(dtypes::float32, {10000});
-  fill_random(a, 5, "x", Floats::Unit), fill_random(b, 5, "x", Floats::Unit);
+  fill_random(a, 5, "x", FloatKind::Unit), fill_random(b, 5, "x", FloatKind::Unit);
   auto values = a.as<float>();
   CHECK(std::equal(values.begin(), values.end(), b.as<float>().begin()));
   CHECK(std::all_of(values.begin(), values.end(), [](float v) { return v > 0 && v < 1; }));

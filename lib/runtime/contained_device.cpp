@@ -13,14 +13,14 @@ namespace tgc {
 
 enum class ContainedDevice::Call : uint64_t {
   // requests that the worker answers
-  Allocate, CopyIn, CopyOut, Load, Time, Synchronize, CheckAround,
+  Allocate, CopyIn, CopyOut, Load, Time, Synchronize, CheckGuards,
   // requests that the worker does not answer; its next answer returns their error
-  Free, CopyFrom, CopyTo, Copy, Unload, Launch, Settle,
+  Free, CopyFrom, CopyTo, Copy, Unload, Launch, Confine,
 };
 
 struct ContainedDevice::SharedState {
   volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
-  volatile uint64_t launches = 0;
+  volatile uint64_t num_launches = 0;
 };
 
 namespace {
@@ -31,11 +31,11 @@ constexpr uint64_t kPiece = 16 << 20;  // most bytes of a copy in one message
 ByteWriter& operator<<(ByteWriter& out, const DeviceBuffer& b) {
   return out.write_number(b.handle).write_number(b.offset).write_number(b.bytes);
 }
-DeviceBuffer buffer_in(ByteReader& in) {
+DeviceBuffer read_buffer(ByteReader& in) {
   uint64_t handle = in.read_number(), offset = in.read_number();
   return {handle, offset, in.read_number()};
 }
-const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in.read_number()); }
+const void* read_address(ByteReader& in) { return reinterpret_cast<const void*>(in.read_number()); }
 
 }  // namespace
 
@@ -43,37 +43,37 @@ const void* address_in(ByteReader& in) { return reinterpret_cast<const void*>(in
 class ContainedDevice::DeviceServer {
  public:
   DeviceServer(ContainedDevice& of, Worker& worker)
-      : of_(of),
+      : parent_device_(of),
         device_(of.device_),
-        shared_(*of.shared_state_),
+        shared_state_(*of.shared_state_),
         worker_(worker),
         kernels_(std::move(of.adopted_kernels_)) {}
 
-  [[noreturn]] void serve() {
+  [[noreturn]] void serve_calls() {
     for (;;) {
       std::string message = worker_.next_message();
       ByteReader in(message);
       auto call = Call(in.read_number());
       ByteWriter out;
-      auto done = catch_failures([&] { return take(call, in, out), Unit{}; });
-      if (!done && !trouble_) trouble_ = done.diag();
+      auto done = catch_failures([&] { return handle_call(call, in, out), Unit{}; });
+      if (!done && !pending_error_) pending_error_ = done.diag();
       if (call >= Call::Free) continue;
-      if (trouble_) worker_.send_answer(*std::exchange(trouble_, std::nullopt));
+      if (pending_error_) worker_.send_answer(*std::exchange(pending_error_, std::nullopt));
       else worker_.send_answer(out.take_bytes());
     }
   }
 
  private:
-  void take(Call call, ByteReader& in, ByteWriter& out) {
+  void handle_call(Call call, ByteReader& in, ByteWriter& out) {
     switch (call) {
       case Call::Allocate: out << device_.allocate(in.read_number()).value_or_throw(); break;
       case Call::CopyIn: {
-        DeviceBuffer to = buffer_in(in);
+        DeviceBuffer to = read_buffer(in);
         device_.copy_in(to, in.read_text().data()).value_or_throw();
         break;
       }
       case Call::CopyOut: {
-        DeviceBuffer from = buffer_in(in);
+        DeviceBuffer from = read_buffer(in);
         std::string bytes(from.bytes, '\0');
         device_.copy_out(bytes.data(), from).value_or_throw();
         out.write_text(bytes);
@@ -84,91 +84,92 @@ class ContainedDevice::DeviceServer {
         if (const uint64_t before = in.read_number()) source.num_variables_before_core = before - 1;
         source.runs_threads_in_turn = in.read_number() != 0;
         kernels_.push_back(std::move(device_.load(source, in.read_text()).value_or_throw()));
-        of_.kernel_names_.push_back(source.name);
+        parent_device_.kernel_names_.push_back(source.name);
         break;
       }
       case Call::Time: {
         double seconds =
-            launched(in, [](Kernel& k, const LaunchArguments& a) { return k.time_launch(a).value_or_throw(); });
+            run_launch(in, [](Kernel& k, const LaunchArguments& a) { return k.time_launch(a).value_or_throw(); });
         out.write_bytes(&seconds, sizeof seconds);
         break;
       }
       case Call::Synchronize:
         device_.synchronize().value_or_throw();
-        shared_.running = 0;
+        shared_state_.running = 0;
         break;
-      case Call::CheckAround: check_around_all(device_).value_or_throw(); break;
-      case Call::Free: device_.free(buffer_in(in)); break;
+      case Call::CheckGuards: check_all_guards(device_).value_or_throw(); break;
+      case Call::Free: device_.free(read_buffer(in)); break;
       case Call::CopyFrom: {
-        DeviceBuffer to = buffer_in(in);
-        device_.copy_in(to, address_in(in)).value_or_throw();
+        DeviceBuffer to = read_buffer(in);
+        device_.copy_in(to, read_address(in)).value_or_throw();
         break;
       }
       case Call::CopyTo: {
-        DeviceBuffer from = buffer_in(in);
-        device_.copy_out(const_cast<void*>(address_in(in)), from).value_or_throw();
+        DeviceBuffer from = read_buffer(in);
+        device_.copy_out(const_cast<void*>(read_address(in)), from).value_or_throw();
         break;
       }
       case Call::Copy: {
-        DeviceBuffer to = buffer_in(in);
-        copy_device_buffer(device_, to, buffer_in(in)).value_or_throw();
+        DeviceBuffer to = read_buffer(in);
+        copy_device_buffer(device_, to, read_buffer(in)).value_or_throw();
         break;
       }
       case Call::Unload: kernels_.at(in.read_number() - 1).reset(); break;
       case Call::Launch:
-        launched(in, [](Kernel& k, const LaunchArguments& a) { return k.launch(a).value_or_throw(), 0.0; });
+        run_launch(in, [](Kernel& k, const LaunchArguments& a) { return k.launch(a).value_or_throw(), 0.0; });
         break;
-      case Call::Settle:
-        if (!settled_) settle(in.read_number());
+      case Call::Confine:
+        if (!is_confined_) start_and_confine(in.read_number());
         break;
     }
   }
 
   // If the device has no driver, the worker loses all rights except computing.
-  void settle(size_t threads) {
-    settled_ = true;
+  void start_and_confine(size_t threads) {
+    is_confined_ = true;
     device_.start_threads(threads);
     // adopted kernels are REF's, which allocate memory while they run
-    uint64_t memory = of_.has_adopted_kernels_ ? available_memory_bytes() : kKernelMemory;
-    if (!device_.has_driver()) worker_.confine_process({.rights = Rights::Compute, .memory_bytes = memory});
+    uint64_t memory = parent_device_.has_adopted_kernels_ ? available_memory_bytes() : kKernelMemory;
+    if (!device_.has_driver()) worker_.confine_process({.rights = WorkerRights::Compute, .memory_bytes = memory});
   }
 
   template <class Work>
-  double launched(ByteReader& in, Work work) {
-    if (!settled_) settle(std::max(1u, std::thread::hardware_concurrency()));
+  double run_launch(ByteReader& in, Work work) {
+    if (!is_confined_) start_and_confine(std::max(1u, std::thread::hardware_concurrency()));
     uint64_t number = in.read_number();
     std::vector<DeviceBuffer> buffers(in.read_number());
-    for (DeviceBuffer& b : buffers) b = buffer_in(in);
+    for (DeviceBuffer& b : buffers) b = read_buffer(in);
     std::vector<int64_t> variables(in.read_number());
     in.read_bytes(variables.data(), variables.size() * sizeof(int64_t));
     LaunchSize size;
     in.read_bytes(&size, sizeof size);
     // watch this launch's buffers until the next launch: fault reports name them, and the launch may be asynchronous
-    if (is_host_) {
-      watched_.clear();
+    if (is_host_device_) {
+      watched_memory_.clear();
       for (size_t i = 0; i < buffers.size(); i++)
-        watched_.push_back({"data" + std::to_string(i), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
-      Worker::watch_memory(watched_);
+        watched_memory_.push_back(
+            {"data" + std::to_string(i), buffers[i].handle + buffers[i].offset, buffers[i].bytes});
+      Worker::watch_memory(watched_memory_);
     }
     Kernel& kernel = *kernels_.at(number - 1);
-    shared_.running = number;
-    shared_.launches = shared_.launches + 1;
+    shared_state_.running = number;
+    shared_state_.num_launches = shared_state_.num_launches + 1;
     try {
       return work(kernel, {buffers, variables, size});
     } catch (Failure& failure) {
-      failure.diag().message = of_.kernel_name_prefix(number) + failure.diag().message;
+      failure.diag().message = parent_device_.kernel_name_prefix(number) + failure.diag().message;
       throw;
     }
   }
 
-  ContainedDevice& of_;
+  ContainedDevice& parent_device_;
   Device& device_;
-  SharedState& shared_;
+  SharedState& shared_state_;
   Worker& worker_;
-  bool is_host_ = can_take_host_addresses(device_), settled_ = false;
+  bool is_host_device_ = can_take_host_addresses(device_), is_confined_ = false;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::vector<NamedMemory> watched_;
-  std::optional<Diag> trouble_;
+  std::vector<NamedMemory> watched_memory_;
+  std::optional<Diag> pending_error_;
 };
 
 // ---- code that runs in the process that uses the device
@@ -181,11 +182,11 @@ class ContainedDevice::ProxyKernel : public Kernel {
   }
 
   Status launch(const LaunchArguments& arguments) override {
-    return owner_.send_call(message(Call::Launch, arguments));
+    return owner_.send_call(encode_launch(Call::Launch, arguments));
   }
   Result<double> time_launch(const LaunchArguments& arguments) override {
     return catch_failures([&] {
-      std::string answer = std::move(owner_.ask_worker(message(Call::Time, arguments)).value_or_throw());
+      std::string answer = std::move(owner_.ask_worker(encode_launch(Call::Time, arguments)).value_or_throw());
       double seconds;
       ByteReader(answer).read_bytes(&seconds, sizeof seconds);
       return seconds;
@@ -193,7 +194,7 @@ class ContainedDevice::ProxyKernel : public Kernel {
   }
 
  private:
-  std::string message(Call call, const LaunchArguments& a) const {
+  std::string encode_launch(Call call, const LaunchArguments& a) const {
     ByteWriter out;
     out.write_number(uint64_t(call)).write_number(number_).write_number(a.buffers.size());
     for (const DeviceBuffer& b : a.buffers) out << b;
@@ -238,7 +239,7 @@ Status ContainedDevice::open() {
     if (driver_sandbox_) driver_sandbox_->confine_process(self, memory);
     if (auto status = device_.open(); !status) return status;
     self.send_answer(std::string());
-    DeviceServer(*this, self).serve();
+    DeviceServer(*this, self).serve_calls();
   });
   if (!worker) return worker.diag();
   worker_.emplace(std::move(*worker));
@@ -262,7 +263,7 @@ Status ContainedDevice::send_call(std::string message) {
 Result<std::string> ContainedDevice::ask_worker(std::string message) {
   // a failed send is ignored: receive_answer() returns why the worker died
   if (!message.empty()) (void)worker_->send(message);
-  auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->launches); });
+  auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->num_launches); });
   uint64_t running = shared_state_->running;
   if (answer || !worker_->worker_exit() || running == 0 || running > kernel_names_.size()) return answer;
   Diag diag = answer.diag();
@@ -275,7 +276,7 @@ std::string ContainedDevice::kernel_name_prefix(uint64_t kernel) const {
 }
 
 void ContainedDevice::start_threads(size_t threads) {
-  (void)send_call(ByteWriter().write_number(uint64_t(Call::Settle)).write_number(threads).take_bytes());
+  (void)send_call(ByteWriter().write_number(uint64_t(Call::Confine)).write_number(threads).take_bytes());
 }
 
 Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
@@ -284,7 +285,7 @@ Result<DeviceBuffer> ContainedDevice::allocate(uint64_t bytes) {
         std::move(ask_worker(ByteWriter().write_number(uint64_t(Call::Allocate)).write_number(bytes).take_bytes())
                   .value_or_throw());
     ByteReader in(answer);
-    DeviceBuffer made = buffer_in(in);
+    DeviceBuffer made = read_buffer(in);
     made.bytes = bytes;  // the worker's answer is not trusted: this process copies that many bytes
     return made;
   });
@@ -371,7 +372,7 @@ Status ContainedDevice::copy(const DeviceBuffer& to, const DeviceBuffer& from) {
 }
 
 Status ContainedDevice::check_guard_bytes() {
-  auto answer = ask_worker(ByteWriter().write_number(uint64_t(Call::CheckAround)).take_bytes());
+  auto answer = ask_worker(ByteWriter().write_number(uint64_t(Call::CheckGuards)).take_bytes());
   return answer ? Status(Unit{}) : answer.diag();
 }
 
@@ -390,9 +391,9 @@ Status copy_device_buffer(Device& device, const DeviceBuffer& to, const DeviceBu
   });
 }
 
-Status check_around_all(Device& device) {
+Status check_all_guards(Device& device) {
   if (auto* contained = dynamic_cast<ContainedDevice*>(&device)) return contained->check_guard_bytes();
-  if (auto* host = dynamic_cast<HostDevice*>(&device)) return host->check_around_all();
+  if (auto* host = dynamic_cast<HostDevice*>(&device)) return host->check_all_guards();
   return Unit{};
 }
 

@@ -69,6 +69,6 @@ class ContainedDevice : public Device {
 bool can_take_host_addresses(const Device& device);
 Status copy_device_buffer(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
 // Returns an error if a kernel wrote just before or after a buffer of a device in host memory.
-Status check_around_all(Device& device);
+Status check_all_guards(Device& device);
 
 }  // namespace tgc

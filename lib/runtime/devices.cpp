@@ -38,14 +38,14 @@ std::unique_ptr<Device> make_metal() {
   return is_emulated("METAL") ? make_emulated_metal_device() : make_metal_device();
 }
 
-struct Backend {
+struct DeviceBackend {
   std::string_view device, renderer;
   std::string_view execution_method;
-  std::unique_ptr<Device> (*make)();
+  std::unique_ptr<Device> (*make_backend_device)();
 };
 
 // The first row of each device is its default backend.
-const Backend kBackends[] = {
+const DeviceBackend kBackends[] = {
     {"CPU", "LLVM", "LLVM IR, machine code by LLVM in this process", [] { return make_cpu_device("LLVM"); }},
     {"CPU", "CLANG", "C, machine code by clang", [] { return make_cpu_device("CLANG"); }},
     {"CL", "", "OpenCL C, compiled by the driver", [] { return make_cl_device(); }},
@@ -61,7 +61,7 @@ std::set<std::string>& allowed_plugins() {
   return texts;
 }
 
-std::string upper(std::string_view text) {
+std::string to_upper_case(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return char(std::toupper(c)); });
   return out;
@@ -76,7 +76,7 @@ std::string_view renderer_part(std::string_view text) {
 
 std::string known_devices() {
   std::string out;
-  for (const Backend& b : kBackends)
+  for (const DeviceBackend& b : kBackends)
     out += std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer)) + ", ";
   return out + "plugin:PATH";
 }
@@ -96,9 +96,10 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
                   .expected = "--device=" + std::string(text) + " on the command line, if you trust that file"};
     return make_plugin_device(text.size() > 7 ? text.substr(7) : std::string_view());
   }
-  std::string device = upper(device_part(text)), renderer = upper(renderer_part(text));
-  for (const Backend& b : kBackends)
-    if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer)) return b.make();
+  std::string device = to_upper_case(device_part(text)), renderer = to_upper_case(renderer_part(text));
+  for (const DeviceBackend& b : kBackends)
+    if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer))
+      return b.make_backend_device();
   // tgc needs the vendor's driver; tgc's name for the device HIP is AMD
   if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
@@ -134,7 +135,7 @@ RuntimeInfo probe_device(std::string_view text) {
 
 std::vector<RuntimeInfo> probe_runtimes() {
   std::vector<RuntimeInfo> out;
-  for (const Backend& b : kBackends) {
+  for (const DeviceBackend& b : kBackends) {
     std::string name = std::string(b.device) + (b.renderer.empty() ? "" : ":" + std::string(b.renderer));
     out.push_back(probe_device(name));
     out.back().execution_method = b.execution_method;

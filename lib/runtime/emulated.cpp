@@ -18,12 +18,12 @@ constexpr EmulatorInfo kEmulators[] = {
 };
 bool was_asked_for = false;
 
-bool is_set(const char* variable) {
+bool is_variable_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value && *value && std::string_view(value) != "0";
 }
 
-bool is_device(std::string_view device, std::string_view name) {
+bool matches_device(std::string_view device, std::string_view name) {
   device = device.substr(0, device.find(':'));
   return device.size() == name.size() && std::equal(device.begin(), device.end(), name.begin(),
                                                     [](unsigned char a, char b) { return std::toupper(a) == b; });
@@ -33,7 +33,7 @@ bool is_device(std::string_view device, std::string_view name) {
 
 const EmulatorInfo* find_emulator(std::string_view device) {
   for (const EmulatorInfo& e : kEmulators)
-    if (is_device(device, e.device)) return &e;
+    if (matches_device(device, e.device)) return &e;
   return nullptr;
 }
 
@@ -65,15 +65,15 @@ bool is_emulation_requested() { return was_asked_for; }
 void enable_race_checks() {
   for (const EmulatorInfo& e : kEmulators) setenv(e.race_variable, "1", 1);
 }
-bool has_race_checks() { return is_set("TGC_METAL_EMULATOR_RACE"); }
+bool has_race_checks() { return is_variable_set("TGC_METAL_EMULATOR_RACE"); }
 
 bool has_emulator(std::string_view device) {
-  return std::ranges::any_of(kEmulators, [&](const EmulatorInfo& e) { return is_device(device, e.device); });
+  return std::ranges::any_of(kEmulators, [&](const EmulatorInfo& e) { return matches_device(device, e.device); });
 }
 
 bool is_emulated(std::string_view device) {
   const EmulatorInfo* e = find_emulator(device);
-  if (!e || e->library_file.empty()) return e && is_set(e->library_variable);
+  if (!e || e->library_file.empty()) return e && is_variable_set(e->library_variable);
   const char* library_file = std::getenv(e->library_variable);
   return library_file && std::string_view(library_file).ends_with(e->library_file);
 }
@@ -85,13 +85,13 @@ bool can_emulate_any_arch(std::string_view device) {
 
 std::string_view emulation_note(std::string_view device) {
   if (!is_emulated(device)) return {};
-  return is_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
+  return matches_device(device, "METAL") ? "emulated, compiled by clang, not by Apple" : "emulated";
 }
 
 Status check_emulated_device(std::string_view device) {
-  if (is_emulated(device) && is_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 lacks gfx950
+  if (is_emulated(device) && matches_device(device, "AMD") && device.ends_with(":gfx950"))  // LLVM 19 lacks gfx950
     return Diag{.message = "there is no emulator for gfx950", .expected = "gfx942, gfx11xx or gfx12xx with --emulate"};
-  if (was_asked_for && is_device(device, "CL"))
+  if (was_asked_for && matches_device(device, "CL"))
     return Diag{.message = "there is no emulator for CL", .expected = "CUDA, AMD or METAL with --emulate"};
   return Unit{};
 }

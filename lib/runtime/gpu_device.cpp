@@ -14,36 +14,37 @@ namespace {
 class GpuKernel : public Kernel {
  public:
   GpuKernel(GpuDevice& device, KernelSource source, void* module, void* function)
-      : Kernel(device), gpu_(device), source_(std::move(source)), module_(module), function_(function) {}
+      : Kernel(device), gpu_device_(device), source_(std::move(source)), module_(module), function_(function) {}
   ~GpuKernel() override {
     for (void* e : events_)
-      if (e) gpu_.functions().destroy_event.call_driver(e);
-    gpu_.functions().unload_module.call_driver(module_);
+      if (e) gpu_device_.functions().destroy_event.call_driver(e);
+    gpu_device_.functions().unload_module.call_driver(module_);
   }
 
   Status launch(const LaunchArguments& a) override {
-    if (int code = gpu_.launch(function_, a))
-      return make_launch_error(code, std::string(gpu_.functions().launch.name) + ": " + gpu_.error_text(code), source_);
+    if (int code = gpu_device_.launch(function_, a))
+      return make_launch_error(
+          code, std::string(gpu_device_.functions().launch.name) + ": " + gpu_device_.error_text(code), source_);
     return Unit{};
   }
 
   Result<double> time_launch(const LaunchArguments& a) override {
-    const GpuFunctions& gpu = gpu_.functions();
+    const GpuFunctions& gpu = gpu_device_.functions();
     for (void*& e : events_)
       if (!e)
-        if (auto status = gpu_.create_event(&e); !status) return status.diag();
-    Status done = gpu_.call_driver(gpu.record_event, events_[0], nullptr);
+        if (auto status = gpu_device_.create_event(&e); !status) return status.diag();
+    Status done = gpu_device_.call_driver(gpu.record_event, events_[0], nullptr);
     if (done) done = launch(a);
-    if (done) done = gpu_.call_driver(gpu.record_event, events_[1], nullptr);
-    if (done) done = gpu_.call_driver(gpu.await_event, events_[1]);
+    if (done) done = gpu_device_.call_driver(gpu.record_event, events_[1], nullptr);
+    if (done) done = gpu_device_.call_driver(gpu.await_event, events_[1]);
     float milliseconds = 0;
-    if (done) done = gpu_.call_driver(gpu.elapsed_time, &milliseconds, events_[0], events_[1]);
+    if (done) done = gpu_device_.call_driver(gpu.elapsed_time, &milliseconds, events_[0], events_[1]);
     if (!done) return done.diag();
     return double(milliseconds) * 1e-3;
   }
 
  private:
-  GpuDevice& gpu_;
+  GpuDevice& gpu_device_;
   KernelSource source_;
   void *module_, *function_;
   void* events_[2] = {};

@@ -21,13 +21,13 @@ Result<DeviceBuffer> HostDevice::allocate(uint64_t bytes) {
   });
 }
 
-Status HostDevice::check_around(const DeviceBuffer& buffer) const {
+Status HostDevice::check_guards(const DeviceBuffer& buffer) const {
   auto found = memory_blocks_.find(buffer.handle);
   std::string damage = found == memory_blocks_.end() ? "" : found->second.damage_text();
   return damage.empty() ? Status(Unit{}) : Diag{damage};
 }
 
-Status HostDevice::check_around_all() const {
+Status HostDevice::check_all_guards() const {
   for (auto& [handle, memory] : memory_blocks_)
     if (std::string damage = memory.damage_text(); !damage.empty())
       return Diag{"a kernel " + damage + " of a buffer of " + std::to_string(memory.size()) + " bytes"};
@@ -55,16 +55,16 @@ size_t page_size() {
   return size;
 }
 
-bool is_pattern(const uint8_t* from, size_t bytes) {
+bool is_guard_pattern(const uint8_t* from, size_t bytes) {
   return bytes == 0 || (from[0] == kPattern && std::memcmp(from, from + 1, bytes - 1) == 0);
 }
 
-std::string bytes_wrong(size_t n, const char* where) {
-  return "wrote " + counted(n, "byte") + where;
+std::string overwrite_text(size_t n, const char* where) {
+  return "wrote " + count_text(n, "byte") + where;
 }
 
 // Returns the address of the first guard; null if memory runs out.
-uint8_t* mapped_between_guards(size_t bytes) {
+uint8_t* map_between_guards(size_t bytes) {
   void* p = mmap(nullptr, bytes + 2 * kGuard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
   if (mprotect(static_cast<uint8_t*>(p) + kGuard, bytes, PROT_READ | PROT_WRITE) == 0) return static_cast<uint8_t*>(p);
@@ -74,28 +74,29 @@ uint8_t* mapped_between_guards(size_t bytes) {
 
 // One-page mappings that the thread reuses: mapping and unmapping a page takes longer than most REF kernels.
 struct SpareMappings {
-  static constexpr size_t kMost = kIsSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
-  uint8_t* mappings[std::max<size_t>(kMost, 1)];
+  static constexpr size_t kMaxMappings =
+      kIsSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free
+  uint8_t* mappings[std::max<size_t>(kMaxMappings, 1)];
   size_t count = 0;
-  bool is_over = false;
+  bool is_thread_ending = false;
 };
 thread_local SpareMappings spare;
-struct UnmapSpare {
-  ~UnmapSpare() {
-    spare.is_over = true;
+struct SpareMappingsCleaner {
+  ~SpareMappingsCleaner() {
+    spare.is_thread_ending = true;
     while (spare.count) munmap(spare.mappings[--spare.count], page_size() + 2 * kGuard);
   }
 };
 
-uint8_t* map(size_t bytes) {
-  if (bytes != page_size() || spare.count == 0) return mapped_between_guards(bytes);
+uint8_t* map_guarded(size_t bytes) {
+  if (bytes != page_size() || spare.count == 0) return map_between_guards(bytes);
   uint8_t* out = spare.mappings[--spare.count];
   std::memset(out + kGuard, 0, bytes);
   return out;
 }
-void unmap(uint8_t* mapping, size_t bytes) {
-  static thread_local UnmapSpare at_end;
-  bool is_kept = bytes == page_size() && spare.count < SpareMappings::kMost && !spare.is_over;
+void unmap_guarded(uint8_t* mapping, size_t bytes) {
+  static thread_local SpareMappingsCleaner at_end;
+  bool is_kept = bytes == page_size() && spare.count < SpareMappings::kMaxMappings && !spare.is_thread_ending;
   if (is_kept) spare.mappings[spare.count++] = mapping;
   else munmap(mapping, bytes + 2 * kGuard);
 }
@@ -107,7 +108,7 @@ GuardedMemory::GuardedMemory(size_t bytes) : size_bytes_(bytes) {
   size_t pages = (std::max<size_t>(inside, 1) + page - 1) / page * page;
   mapped_bytes_ = pages + 2 * kGuard;
   bool fits = inside >= bytes && pages >= inside && mapped_bytes_ > pages;
-  memory_mapping_ = fits ? map(pages) : nullptr;
+  memory_mapping_ = fits ? map_guarded(pages) : nullptr;
   if (!memory_mapping_) throw Failure("not enough memory for an array of " + bytes_text(bytes));
   uint8_t *begin = memory_mapping_ + kGuard, *end = begin + pages;
   data_ = end - inside;
@@ -122,21 +123,21 @@ GuardedMemory::GuardedMemory(GuardedMemory&& other) noexcept
       size_bytes_(other.size_bytes_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (memory_mapping_) unmap(memory_mapping_, mapped_bytes_ - 2 * kGuard);
+  if (memory_mapping_) unmap_guarded(memory_mapping_, mapped_bytes_ - 2 * kGuard);
 }
 
 std::string GuardedMemory::damage_text() const {
   const uint8_t *begin = memory_mapping_ + kGuard, *end = memory_mapping_ + mapped_bytes_ - kGuard,
                 *after = data_ + size_bytes_;
-  if (!is_pattern(after, size_t(end - after))) {
+  if (!is_guard_pattern(after, size_t(end - after))) {
     const uint8_t* last = end;
     while (last[-1] == kPattern) last--;
-    return bytes_wrong(size_t(last - after), " after the end");
+    return overwrite_text(size_t(last - after), " after the end");
   }
-  if (!is_pattern(begin, size_t(data_ - begin))) {
+  if (!is_guard_pattern(begin, size_t(data_ - begin))) {
     const uint8_t* first =
         std::find_if(begin, static_cast<const uint8_t*>(data_), [](uint8_t b) { return b != kPattern; });
-    return bytes_wrong(size_t(data_ - first), " before the beginning");
+    return overwrite_text(size_t(data_ - first), " before the beginning");
   }
   return {};
 }

@@ -42,8 +42,8 @@ class HostDevice : public Device {
 
   // Returns an error ("wrote 12 bytes after the end") if the pattern around the buffer was changed. A buffer that this
   // device did not allocate passes.
-  Status check_around(const DeviceBuffer& buffer) const;
-  Status check_around_all() const;
+  Status check_guards(const DeviceBuffer& buffer) const;
+  Status check_all_guards() const;
 
   static uint8_t* address(const DeviceBuffer& buffer) {
     return reinterpret_cast<uint8_t*>(buffer.handle) + buffer.offset;

@@ -11,26 +11,26 @@ namespace {
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
 // The header's dict: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-struct Header {
+struct NpyHeader {
   std::string descr;
-  bool fortran = false;
+  bool is_fortran_order = false;
   std::vector<int64_t> shape;
 };
 
-class HeaderReader {
+class NpyHeaderReader {
  public:
-  explicit HeaderReader(std::string_view text) : text_(text) {}
+  explicit NpyHeaderReader(std::string_view text) : text_(text) {}
 
-  Header read() {
-    Header h;
+  NpyHeader parse_header() {
+    NpyHeader h;
     bool descr = false, order = false, shape = false;
     expect('{');
     while (!accept('}')) {
       std::string key = string();
       expect(':');
       if (key == "descr") h.descr = string(), descr = true;
-      else if (key == "fortran_order") h.fortran = boolean(), order = true;
-      else if (key == "shape") h.shape = tuple(), shape = true;
+      else if (key == "fortran_order") h.is_fortran_order = parse_boolean(), order = true;
+      else if (key == "shape") h.shape = parse_shape(), shape = true;
       else throw Failure("the header has an unknown key '" + key + "'");
       if (!accept(',')) {
         expect('}');
@@ -38,55 +38,57 @@ class HeaderReader {
       }
     }
     if (!descr || !order || !shape) throw Failure("the header lacks 'descr', 'fortran_order' or 'shape'");
-    skip();
-    if (at_ != text_.size()) throw Failure("the header has text after its dict");
+    skip_spaces();
+    if (position_ != text_.size()) throw Failure("the header has text after its dict");
     return h;
   }
 
  private:
-  void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) at_++;
+  void skip_spaces() {
+    while (position_ < text_.size() &&
+           (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t'))
+      position_++;
   }
   bool accept(char c) {
-    skip();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    at_++;
+    skip_spaces();
+    if (position_ >= text_.size() || text_[position_] != c) return false;
+    position_++;
     return true;
   }
   void expect(char c) {
     if (!accept(c))
-      throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected '" + std::string(1, c) +
-                    "'");
+      throw Failure("the header is malformed at byte " + std::to_string(position_) + ", expected '" +
+                    std::string(1, c) + "'");
   }
   std::string string() {
-    skip();
-    char quote = at_ < text_.size() ? text_[at_] : 0;
+    skip_spaces();
+    char quote = position_ < text_.size() ? text_[position_] : 0;
     if (quote == '[') throw Failure("a structured dtype is not supported");
     if (quote != '\'' && quote != '"')
-      throw Failure("the header is malformed at byte " + std::to_string(at_) + ", expected a string");
-    size_t end = text_.find(quote, at_ + 1);
+      throw Failure("the header is malformed at byte " + std::to_string(position_) + ", expected a string");
+    size_t end = text_.find(quote, position_ + 1);
     if (end == std::string_view::npos) throw Failure("the header has a string without an end");
-    std::string out(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
+    std::string out(text_.substr(position_ + 1, end - position_ - 1));
+    position_ = end + 1;
     return out;
   }
-  bool boolean() {
-    skip();
+  bool parse_boolean() {
+    skip_spaces();
     for (bool value : {true, false}) {
       std::string_view word = value ? "True" : "False";
-      if (text_.substr(at_).starts_with(word)) return at_ += word.size(), value;
+      if (text_.substr(position_).starts_with(word)) return position_ += word.size(), value;
     }
     throw Failure("'fortran_order' is neither True nor False");
   }
-  std::vector<int64_t> tuple() {
+  std::vector<int64_t> parse_shape() {
     std::vector<int64_t> out;
     expect('(');
     while (!accept(')')) {
-      skip();
+      skip_spaces();
       int64_t n = 0;
-      auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), n);
+      auto [end, error] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), n);
       if (error != std::errc() || n < 0) throw Failure("'shape' is not a tuple of sizes");
-      at_ = size_t(end - text_.data());
+      position_ = size_t(end - text_.data());
       out.push_back(n);
       if (!accept(',')) {
         expect(')');
@@ -97,7 +99,7 @@ class HeaderReader {
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  size_t position_ = 0;
 };
 
 // Sets `swap` if the byte order of a descr such as "<f4" is not this computer's.
@@ -151,7 +153,7 @@ Array from_fortran_order(const Array& in) {
   return out;
 }
 
-Array parse(std::span<const uint8_t> bytes) {
+Array parse_npy(std::span<const uint8_t> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic) || text.size() < 10) throw Failure("not an npy file");
   int version = uint8_t(text[6]);
@@ -161,7 +163,7 @@ Array parse(std::span<const uint8_t> bytes) {
   if (text.size() < start) throw Failure("it ends in its header");
   for (size_t i = start; i-- > 8;) length = length << 8 | uint8_t(text[i]);
   if (length > text.size() - start) throw Failure("it ends in its header");
-  Header header = HeaderReader(text.substr(start, length)).read();
+  NpyHeader header = NpyHeaderReader(text.substr(start, length)).parse_header();
   bool swap = false;
   DType dtype = dtype_of_descr(header.descr, swap);
   // checks the size before allocating
@@ -177,13 +179,13 @@ Array parse(std::span<const uint8_t> bytes) {
   if (swap) swap_bytes(array);
   if (dtype == dtypes::bool_)
     for (uint8_t& b : array.as<uint8_t>()) b = b != 0;
-  return header.fortran && header.shape.size() > 1 ? from_fortran_order(array) : std::move(array);
+  return header.is_fortran_order && header.shape.size() > 1 ? from_fortran_order(array) : std::move(array);
 }
 
 }  // namespace
 
 Result<Array> read_npy(std::span<const uint8_t> bytes, std::string_view name) {
-  auto result = catch_failures([&] { return parse(bytes); });
+  auto result = catch_failures([&] { return parse_npy(bytes); });
   if (!result) result.diag().message = std::string(name) + ": " + result.diag().message;
   return result;
 }

@@ -16,21 +16,21 @@
 namespace tgc {
 namespace {
 
-using Bytes = std::span<const uint8_t>;
+using ByteSpan = std::span<const uint8_t>;
 
 constexpr uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                    kEnd64Locator = 0x07064b50;
 
-struct CloseFile {
+struct FileCloser {
   void operator()(FILE* f) const { std::fclose(f); }
 };
-using File = std::unique_ptr<FILE, CloseFile>;
+using FileHandle = std::unique_ptr<FILE, FileCloser>;
 
-[[noreturn]] void fail_errno(const std::string& what) { throw Failure(what + ": " + std::strerror(errno)); }
+[[noreturn]] void throw_errno(const std::string& what) { throw Failure(what + ": " + std::strerror(errno)); }
 
 std::vector<uint8_t> read_file(const std::string& path) {
-  File file(std::fopen(path.c_str(), "rb"));
-  if (!file) fail_errno("cannot open it");
+  FileHandle file(std::fopen(path.c_str(), "rb"));
+  if (!file) throw_errno("cannot open it");
   struct stat info;
   const bool is_regular = fstat(fileno(file.get()), &info) == 0 && S_ISREG(info.st_mode);
   std::vector<uint8_t> out;
@@ -41,44 +41,44 @@ std::vector<uint8_t> read_file(const std::string& path) {
     if (!is_regular) check_limit(Limit::InputBytes, int64_t(out.size()));
     if (n < sizeof buffer) break;
   }
-  if (std::ferror(file.get())) fail_errno("cannot read it");
+  if (std::ferror(file.get())) throw_errno("cannot read it");
   return out;
 }
 
-uint64_t number_at(Bytes bytes, uint64_t at, int size) {
+uint64_t read_number(ByteSpan bytes, uint64_t at, int size) {
   if (at > bytes.size() || bytes.size() - at < uint64_t(size)) throw Failure("the archive is truncated");
   uint64_t value = 0;
   for (int i = size; i-- > 0;) value = value << 8 | bytes[at + uint64_t(i)];
   return value;
 }
 
-Bytes part(Bytes bytes, uint64_t at, uint64_t size) {
+ByteSpan checked_subspan(ByteSpan bytes, uint64_t at, uint64_t size) {
   if (at > bytes.size() || bytes.size() - at < size) throw Failure("the archive is truncated");
   return bytes.subspan(at, size);
 }
 
-struct Entry {
+struct ZipEntry {
   std::string name;
   uint32_t flags = 0, method = 0, crc = 0;
-  uint64_t packed = 0, size = 0, offset = 0;
+  uint64_t packed_size = 0, size = 0, offset = 0;
 };
 
-struct Directory {
-  uint64_t entries, size, offset;
+struct ZipDirectory {
+  uint64_t num_entries, size, offset;
 };
 
-Directory find_directory(Bytes zip) {
+ZipDirectory find_directory(ByteSpan zip) {
   constexpr uint64_t kEndSize = 22, kLongestComment = 65535;
   if (zip.size() < kEndSize) throw Failure("the archive is truncated");
   uint64_t first = zip.size() - std::min<uint64_t>(zip.size(), kEndSize + kLongestComment);
   for (uint64_t at = zip.size() - kEndSize + 1; at-- > first;) {
-    if (number_at(zip, at, 4) != kEnd) continue;
-    Directory d{number_at(zip, at + 10, 2), number_at(zip, at + 12, 4), number_at(zip, at + 16, 4)};
-    bool is64 = d.entries == 0xFFFF || d.size == 0xFFFFFFFF || d.offset == 0xFFFFFFFF;
-    if (is64 && at >= 20 && number_at(zip, at - 20, 4) == kEnd64Locator) {
-      uint64_t end64 = number_at(zip, at - 12, 8);
-      if (number_at(zip, end64, 4) != kEnd64) throw Failure("the archive's directory is damaged");
-      d = {number_at(zip, end64 + 32, 8), number_at(zip, end64 + 40, 8), number_at(zip, end64 + 48, 8)};
+    if (read_number(zip, at, 4) != kEnd) continue;
+    ZipDirectory d{read_number(zip, at + 10, 2), read_number(zip, at + 12, 4), read_number(zip, at + 16, 4)};
+    bool is64 = d.num_entries == 0xFFFF || d.size == 0xFFFFFFFF || d.offset == 0xFFFFFFFF;
+    if (is64 && at >= 20 && read_number(zip, at - 20, 4) == kEnd64Locator) {
+      uint64_t end64 = read_number(zip, at - 12, 8);
+      if (read_number(zip, end64, 4) != kEnd64) throw Failure("the archive's directory is damaged");
+      d = {read_number(zip, end64 + 32, 8), read_number(zip, end64 + 40, 8), read_number(zip, end64 + 48, 8)};
     }
     return d;
   }
@@ -86,43 +86,43 @@ Directory find_directory(Bytes zip) {
 }
 
 // Reads the 64-bit values of sizes and an offset that are 0xFFFFFFFF in the header.
-void read_zip64(Bytes extra, Entry& e) {
+void read_zip64_sizes(ByteSpan extra, ZipEntry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
-    uint64_t id = number_at(extra, at, 2), size = number_at(extra, at + 2, 2);
+    uint64_t id = read_number(extra, at, 2), size = read_number(extra, at + 2, 2);
     if (id == 1) {
-      Bytes field = part(extra, at + 4, size);
+      ByteSpan field = checked_subspan(extra, at + 4, size);
       uint64_t next = 0;
-      for (uint64_t* value : {&e.size, &e.packed, &e.offset})
-        if (*value == 0xFFFFFFFF) *value = number_at(field, next, 8), next += 8;
+      for (uint64_t* value : {&e.size, &e.packed_size, &e.offset})
+        if (*value == 0xFFFFFFFF) *value = read_number(field, next, 8), next += 8;
     }
     at += 4 + size;
   }
 }
 
-std::vector<Entry> read_directory(Bytes zip) {
-  Directory d = find_directory(zip);
-  Bytes directory = part(zip, d.offset, d.size);
-  std::vector<Entry> out;
+std::vector<ZipEntry> read_directory(ByteSpan zip) {
+  ZipDirectory d = find_directory(zip);
+  ByteSpan directory = checked_subspan(zip, d.offset, d.size);
+  std::vector<ZipEntry> out;
   uint64_t at = 0;
-  for (uint64_t i = 0; i < d.entries; i++) {
-    if (number_at(directory, at, 4) != kCentralHeader) throw Failure("the archive's directory is damaged");
-    Entry e;
-    e.flags = uint32_t(number_at(directory, at + 8, 2)), e.method = uint32_t(number_at(directory, at + 10, 2)),
-    e.crc = uint32_t(number_at(directory, at + 16, 4));
-    e.packed = number_at(directory, at + 20, 4), e.size = number_at(directory, at + 24, 4),
-    e.offset = number_at(directory, at + 42, 4);
-    uint64_t name = number_at(directory, at + 28, 2), extra = number_at(directory, at + 30, 2),
-             comment = number_at(directory, at + 32, 2);
-    Bytes text = part(directory, at + 46, name);
+  for (uint64_t i = 0; i < d.num_entries; i++) {
+    if (read_number(directory, at, 4) != kCentralHeader) throw Failure("the archive's directory is damaged");
+    ZipEntry e;
+    e.flags = uint32_t(read_number(directory, at + 8, 2)), e.method = uint32_t(read_number(directory, at + 10, 2)),
+    e.crc = uint32_t(read_number(directory, at + 16, 4));
+    e.packed_size = read_number(directory, at + 20, 4), e.size = read_number(directory, at + 24, 4),
+    e.offset = read_number(directory, at + 42, 4);
+    uint64_t name = read_number(directory, at + 28, 2), extra = read_number(directory, at + 30, 2),
+             comment = read_number(directory, at + 32, 2);
+    ByteSpan text = checked_subspan(directory, at + 46, name);
     e.name.assign(reinterpret_cast<const char*>(text.data()), text.size());
-    read_zip64(part(directory, at + 46 + name, extra), e);
+    read_zip64_sizes(checked_subspan(directory, at + 46 + name, extra), e);
     at += 46 + name + extra + comment;
     out.push_back(std::move(e));
   }
   return out;
 }
 
-std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
+std::vector<uint8_t> inflate_entry(ByteSpan packed, uint64_t size) {
   // deflate compresses to at least 1/1032 of the size
   if (size / 1032 > packed.size() + 1) throw Failure("its size cannot be right");
   std::vector<uint8_t> out(size);
@@ -145,11 +145,11 @@ std::vector<uint8_t> inflate_entry(Bytes packed, uint64_t size) {
   return out;
 }
 
-Array read_entry(Bytes zip, const Entry& e) {
+Array read_entry(ByteSpan zip, const ZipEntry& e) {
   if (e.flags & 1) throw Failure("it is encrypted");
-  if (number_at(zip, e.offset, 4) != kLocalHeader) throw Failure("its header is damaged");
-  uint64_t skip = 30 + number_at(zip, e.offset + 26, 2) + number_at(zip, e.offset + 28, 2);
-  Bytes data = part(zip, e.offset + skip, e.packed);
+  if (read_number(zip, e.offset, 4) != kLocalHeader) throw Failure("its header is damaged");
+  uint64_t skip = 30 + read_number(zip, e.offset + 26, 2) + read_number(zip, e.offset + 28, 2);
+  ByteSpan data = checked_subspan(zip, e.offset + skip, e.packed_size);
   std::vector<uint8_t> unpacked;
   if (e.method == 8) unpacked = inflate_entry(data, e.size), data = unpacked;
   else if (e.method != 0) throw Failure("its compression method " + std::to_string(e.method) + " is not supported");
@@ -162,12 +162,12 @@ Array read_entry(Bytes zip, const Entry& e) {
   return std::move(array.value_or_throw());
 }
 
-Arrays read_zip(Bytes zip) {
+Arrays read_zip(ByteSpan zip) {
   Arrays out;
   std::set<std::string> names;
   // several entries may share their bytes, so the sum of their sizes is limited
   auto most = std::max(uint64_t(limit(Limit::InputBytes)), zip.size()), sum = uint64_t(0);
-  for (const Entry& e : read_directory(zip)) {
+  for (const ZipEntry& e : read_directory(zip)) {
     if (e.name.ends_with("/")) continue;
     if (e.size > most - sum) throw Failure(limit_error(Limit::InputBytes));
     sum += e.size;
@@ -185,91 +185,98 @@ std::string stem_of(const std::string& path) {
   return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
 }
 
-void put(std::string& out, uint64_t value, int size) {
+void append_number(std::string& out, uint64_t value, int size) {
   for (int i = 0; i < size; i++) out += char(value >> (8 * i) & 255);
 }
 
 // Writes the fields that local and central headers share. A size field of all ones means that the zip64 field has the
 // value.
-void put_common(std::string& out, const Entry& e) {
+void append_common_fields(std::string& out, const ZipEntry& e) {
   // version 4.5 (zip64); file names are UTF-8; entries are stored, not compressed; the date is 1980-01-01
-  put(out, 45, 2), put(out, 1 << 11, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0x21, 2);
-  put(out, e.crc, 4), put(out, 0xFFFFFFFF, 4), put(out, 0xFFFFFFFF, 4), put(out, e.name.size(), 2);
+  append_number(out, 45, 2), append_number(out, 1 << 11, 2), append_number(out, 0, 2), append_number(out, 0, 2),
+      append_number(out, 0x21, 2);
+  append_number(out, e.crc, 4), append_number(out, 0xFFFFFFFF, 4), append_number(out, 0xFFFFFFFF, 4),
+      append_number(out, e.name.size(), 2);
 }
 
-std::string local_header(const Entry& e) {
+std::string local_header(const ZipEntry& e) {
   std::string out;
-  put(out, kLocalHeader, 4);
-  put_common(out, e);
-  put(out, 20, 2);
+  append_number(out, kLocalHeader, 4);
+  append_common_fields(out, e);
+  append_number(out, 20, 2);
   out += e.name;
-  put(out, 1, 2), put(out, 16, 2), put(out, e.size, 8), put(out, e.size, 8);
+  append_number(out, 1, 2), append_number(out, 16, 2), append_number(out, e.size, 8), append_number(out, e.size, 8);
   return out;
 }
 
-std::string central_header(const Entry& e) {
+std::string central_header(const ZipEntry& e) {
   std::string out;
-  put(out, kCentralHeader, 4);
-  put(out, 45, 2);
-  put_common(out, e);
-  put(out, 28, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0, 2), put(out, 0, 4), put(out, 0xFFFFFFFF, 4);
+  append_number(out, kCentralHeader, 4);
+  append_number(out, 45, 2);
+  append_common_fields(out, e);
+  append_number(out, 28, 2), append_number(out, 0, 2), append_number(out, 0, 2), append_number(out, 0, 2),
+      append_number(out, 0, 4), append_number(out, 0xFFFFFFFF, 4);
   out += e.name;
-  put(out, 1, 2), put(out, 24, 2), put(out, e.size, 8), put(out, e.size, 8), put(out, e.offset, 8);
+  append_number(out, 1, 2), append_number(out, 24, 2), append_number(out, e.size, 8), append_number(out, e.size, 8),
+      append_number(out, e.offset, 8);
   return out;
 }
 
-std::string directory_end(uint64_t entries, uint64_t size, uint64_t offset) {
+std::string directory_end_record(uint64_t entries, uint64_t size, uint64_t offset) {
   std::string out;
-  put(out, kEnd64, 4), put(out, 44, 8), put(out, 45, 2), put(out, 45, 2), put(out, 0, 4), put(out, 0, 4);
-  put(out, entries, 8), put(out, entries, 8), put(out, size, 8), put(out, offset, 8);
-  put(out, kEnd64Locator, 4), put(out, 0, 4), put(out, offset + size, 8), put(out, 1, 4);
-  put(out, kEnd, 4), put(out, 0, 4), put(out, 0xFFFF, 2), put(out, 0xFFFF, 2), put(out, 0xFFFFFFFF, 4),
-      put(out, 0xFFFFFFFF, 4), put(out, 0, 2);
+  append_number(out, kEnd64, 4), append_number(out, 44, 8), append_number(out, 45, 2), append_number(out, 45, 2),
+      append_number(out, 0, 4), append_number(out, 0, 4);
+  append_number(out, entries, 8), append_number(out, entries, 8), append_number(out, size, 8),
+      append_number(out, offset, 8);
+  append_number(out, kEnd64Locator, 4), append_number(out, 0, 4), append_number(out, offset + size, 8),
+      append_number(out, 1, 4);
+  append_number(out, kEnd, 4), append_number(out, 0, 4), append_number(out, 0xFFFF, 2), append_number(out, 0xFFFF, 2),
+      append_number(out, 0xFFFFFFFF, 4), append_number(out, 0xFFFFFFFF, 4), append_number(out, 0, 2);
   return out;
 }
 
 class ZipWriter {
  public:
   explicit ZipWriter(FileWriter& file) : file_(file) {}
-  static constexpr size_t kPiece = 4 << 20;
+  static constexpr size_t kPieceBytes = 4 << 20;
 
-  void add(const std::string& name, const Array& array) {
+  void add_array(const std::string& name, const Array& array) {
     std::string header = npy_header(array);
-    Entry e;
+    ZipEntry e;
     e.name = name + ".npy";
-    e.size = e.packed = header.size() + array.nbytes();
-    e.offset = at_;
+    e.size = e.packed_size = header.size() + array.nbytes();
+    e.offset = offset_;
     uLong crc = crc32(0, reinterpret_cast<const uint8_t*>(header.data()), uInt(header.size()));
     const std::string_view data(reinterpret_cast<const char*>(array.data()), array.nbytes());
-    for (size_t at = 0; at < data.size(); at += kPiece) {
+    for (size_t at = 0; at < data.size(); at += kPieceBytes) {
       throw_if_late(kSaveGraceSeconds);
-      crc = crc32(crc, array.data() + at, uInt(std::min(data.size() - at, kPiece)));
+      crc = crc32(crc, array.data() + at, uInt(std::min(data.size() - at, kPieceBytes)));
     }
     e.crc = uint32_t(crc);
     write(local_header(e));
     write(header);
-    for (size_t at = 0; at < data.size(); at += kPiece) {
+    for (size_t at = 0; at < data.size(); at += kPieceBytes) {
       throw_if_late(kSaveGraceSeconds);
-      write(data.substr(at, kPiece));
+      write(data.substr(at, kPieceBytes));
     }
     entries_.push_back(std::move(e));
   }
 
   void finish() {
-    uint64_t start = at_;
-    for (const Entry& e : entries_) write(central_header(e));
-    write(directory_end(entries_.size(), at_ - start, start));
+    uint64_t start = offset_;
+    for (const ZipEntry& e : entries_) write(central_header(e));
+    write(directory_end_record(entries_.size(), offset_ - start, start));
   }
 
  private:
   void write(std::string_view bytes) {
     file_.write(bytes).value_or_throw();
-    at_ += bytes.size();
+    offset_ += bytes.size();
   }
 
   FileWriter& file_;
-  uint64_t at_ = 0;
-  std::vector<Entry> entries_;
+  uint64_t offset_ = 0;
+  std::vector<ZipEntry> entries_;
 };
 
 }  // namespace
@@ -292,7 +299,7 @@ Status write_npz(const std::string& path, const Arrays& arrays) {
   return catch_failures([&] {
     FileWriter file = std::move(FileWriter::create(path).value_or_throw());
     ZipWriter zip(file);
-    for (const NamedArray& a : arrays) zip.add(a.name, a.array);
+    for (const NamedArray& a : arrays) zip.add_array(a.name, a.array);
     zip.finish();
     return file.commit_file().value_or_throw();
   });

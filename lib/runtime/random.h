@@ -13,17 +13,17 @@ namespace tgc {
 
 // Normal: nearly standard normal, magnitude at most 3.5. Unit: between 1/64 and 0.9, where square roots, logarithms and
 // quotients of x and of 1 - x are finite.
-enum class Floats : uint8_t { Normal, Unit };
+enum class FloatKind : uint8_t { Normal, Unit };
 
 // Integers are in -50..50 (unsigned 1..50) without 0, so that dividing by an input is defined.
-void fill_random(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+void fill_random(Array& array, uint64_t seed, std::string_view name, FloatKind floats = FloatKind::Normal);
 
 // Fills `array` with values of all sizes, which depend only on the arguments. A third of the floats are as
 // fill_random() draws them; the others are zeros and denormals of both signs, ones, and normal numbers scaled by powers
-// from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With Floats::Unit, no float is negative.
+// from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With FloatKind::Unit, no float is negative.
 // Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed
 // integer, two integers of any bits, and two as fill_random() draws them. Bools are as fill_random() draws them.
-void fill_wide_range(Array& array, uint64_t seed, std::string_view name, Floats floats = Floats::Normal);
+void fill_wide_range(Array& array, uint64_t seed, std::string_view name, FloatKind floats = FloatKind::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
 // call with the previous `turn` ended. For integers of n bits, 1 replaces a number that is not whole, or whose
@@ -36,12 +36,14 @@ void set_signs(Array& array, int sign);
 
 struct InputDistribution {
   uint64_t seed = 0;
-  Floats floats = Floats::Normal;               // for the arrays that `unit_inputs` does not name
+  FloatKind floats = FloatKind::Normal;               // for the arrays that `unit_inputs` does not name
   std::set<std::string, std::less<>> unit_inputs = {};
 
-  Floats float_kind_of(std::string_view array) const { return unit_inputs.contains(array) ? Floats::Unit : floats; }
-  bool has_unit_arrays() const { return floats == Floats::Unit || !unit_inputs.empty(); }
-  // Returns text such as "between 0 and 1 in data1"; empty if no array is of Floats::Unit.
+  FloatKind float_kind_of(std::string_view array) const {
+    return unit_inputs.contains(array) ? FloatKind::Unit : floats;
+  }
+  bool has_unit_arrays() const { return floats == FloatKind::Unit || !unit_inputs.empty(); }
+  // Returns text such as "between 0 and 1 in data1"; empty if no array is of FloatKind::Unit.
   std::string text() const;
 };
 

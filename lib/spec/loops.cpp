@@ -29,7 +29,7 @@ bool runs_twice(UOp range) {
   return size.is_int() && size.as_int() > 0;
 }
 
-bool overlaps(UOp store, UOp range) {
+bool overwrites_element(UOp store, UOp range) {
   UOp buffer = buffer_of(store.src(0));
   return buffer && range.is(Op::RANGE) && runs_twice(range) && !depends_on(store.src(0), range) &&
          is_inside_range(store.src(1), range) && !depends_on(store.src(1), buffer);
@@ -46,7 +46,7 @@ std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes) {
     if (!u.is(Op::END) || !u.src(0).is(Op::STORE) || u.src(0).num_src() < 2) continue;
     UOp store = u.src(0);
     for (UOp range : u.src().subspan(1))
-      if (overlaps(store, range)) {
+      if (overwrites_element(store, range)) {
         size_t at = size_t(std::ranges::find(nodes, store) - nodes.begin());
         return SpecViolation{.node = store, .node_position = at, .rule = nullptr,
                              .reason = "every iteration of the range " + range.arg().repr() +

@@ -35,32 +35,32 @@ const RuleSet& spec_rules_of(Spec spec) {
 }
 
 namespace {
-struct Verdicts {
+struct VerdictNodes {
   UOp yes, no;
 };
 }  // namespace
 
 // A verdict is a REWRITE_ERROR node. A rule cannot return the verified node itself, because the matcher treats a rule
 // that returns the matched node as one that declined.
-UOp verdict_node(UOp node, Answer answer) {
-  if (answer == Answer::Decline) return {};
+UOp verdict_node(UOp node, SpecAnswer answer) {
+  if (answer == SpecAnswer::Decline) return {};
   Graph& g = node.graph();
-  auto& verdicts = g.extension<Verdicts>();
+  auto& verdicts = g.extension<VerdictNodes>();
   if (!verdicts.yes) {
     verdicts.yes = g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str("verdict: yes"));
     verdicts.no = g.node(Op::REWRITE_ERROR, dtypes::void_, {}, g.str("verdict: no"));
   }
-  return answer == Answer::Yes ? verdicts.yes : verdicts.no;
+  return answer == SpecAnswer::Yes ? verdicts.yes : verdicts.no;
 }
 
-UOp call_allow_rule(const Rule&, const PatternMatch& m) { return verdict_node(m.root, Answer::Yes); }
+UOp call_allow_rule(const Rule&, const PatternMatch& m) { return verdict_node(m.root, SpecAnswer::Yes); }
 UOp call_require_rule(const Rule& rule, const PatternMatch& m) {
-  if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict_node(m.root, Answer::Yes);
+  if (reinterpret_cast<bool (*)(UOp)>(rule.function)(m.root)) return verdict_node(m.root, SpecAnswer::Yes);
   note_declined_rule(rule);
-  return verdict_node(m.root, Answer::No);
+  return verdict_node(m.root, SpecAnswer::No);
 }
 UOp call_decide_rule(const Rule& rule, const PatternMatch& m) {
-  return verdict_node(m.root, reinterpret_cast<Answer (*)(UOp)>(rule.function)(m.root));
+  return verdict_node(m.root, reinterpret_cast<SpecAnswer (*)(UOp)>(rule.function)(m.root));
 }
 
 std::string SpecViolation::text() const {
@@ -80,7 +80,7 @@ std::string SpecViolation::text() const {
 std::optional<SpecViolation> verify(std::span<const UOp> nodes, Spec spec) {
   if (nodes.empty()) return std::nullopt;
   const Matcher& matcher = spec_rules_of(spec).matcher();
-  const UOp yes = verdict_node(nodes[0], Answer::Yes);
+  const UOp yes = verdict_node(nodes[0], SpecAnswer::Yes);
   for (size_t i = 0; i < nodes.size(); i++) {
     RuleHit hit;
     UOp answer;

@@ -125,7 +125,7 @@ struct Judge {
     hit = {};
     UOp answer = spec_rules_of(spec).matcher().rewrite(u, nullptr, nullptr, hit);
     return !answer ? "none"
-                   : std::string(hit.rule->name) + (answer == verdict_node(u, Answer::Yes) ? ": good" : ": bad");
+                   : std::string(hit.rule->name) + (answer == verdict_node(u, SpecAnswer::Yes) ? ": good" : ": bad");
   }
   void says(std::string_view expected, UOp u, int line = __builtin_LINE()) {
     INFO("line " << line);

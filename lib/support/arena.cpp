@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-void* aligned(size_t alignment, size_t size) {
+void* allocate_aligned(size_t alignment, size_t size) {
   void* memory = std::aligned_alloc(alignment, size);
   if (!memory) throw std::bad_alloc();
   return memory;
@@ -20,35 +20,35 @@ void* aligned(size_t alignment, size_t size) {
 
 constexpr size_t kHugePage = size_t{1} << 21;
 
-class HugePages;
-HugePages& huge_pages();
+class HugePagePool;
+HugePagePool& huge_pages();
 
 // A pool of huge pages that destroyed arenas returned, because mapping and clearing a new page takes long. Pages in the
 // pool are excluded from fork (MADV_DONTFORK), which would copy their page tables.
-class HugePages {
+class HugePagePool {
  public:
-  HugePages() {
+  HugePagePool() {
     pthread_atfork([] { huge_pages().mutex_.lock(); }, [] { huge_pages().mutex_.unlock(); },
-                   [] { huge_pages().free_.clear(), huge_pages().mutex_.unlock(); });
+                   [] { huge_pages().free_pages_.clear(), huge_pages().mutex_.unlock(); });
   }
 
-  void* take() {
+  void* take_page() {
     {
       std::lock_guard guard(mutex_);
-      if (!free_.empty()) {
-        void* page = free_.back();
-        free_.pop_back();
+      if (!free_pages_.empty()) {
+        void* page = free_pages_.back();
+        free_pages_.pop_back();
         if (madvise(page, kHugePage, MADV_DOFORK) == 0) return page;
       }
     }
-    void* page = aligned(kHugePage, kHugePage);
+    void* page = allocate_aligned(kHugePage, kHugePage);
     (void)madvise(page, kHugePage, MADV_HUGEPAGE);  // only for speed, so ignore errors
     return page;
   }
-  void give_back(const std::vector<void*>& pages) {
+  void return_pages(const std::vector<void*>& pages) {
     std::lock_guard guard(mutex_);
     for (void* page : pages)
-      if (free_.size() < kMaxPages && madvise(page, kHugePage, MADV_DONTFORK) == 0) free_.push_back(page);
+      if (free_pages_.size() < kMaxPages && madvise(page, kHugePage, MADV_DONTFORK) == 0) free_pages_.push_back(page);
       else std::free(page);
   }
 
@@ -56,11 +56,11 @@ class HugePages {
   // 0 with sanitizers, which detect uses of freed pages
   static constexpr size_t kMaxPages = kIsSanitized ? 0 : 32;
   std::mutex mutex_;
-  std::vector<void*> free_;
+  std::vector<void*> free_pages_;
 };
 
-HugePages& huge_pages() {
-  static auto* pages = new HugePages;  // never destroyed: static arenas may be destroyed later
+HugePagePool& huge_pages() {
+  static auto* pages = new HugePagePool;  // never destroyed: static arenas may be destroyed later
   return *pages;
 }
 
@@ -68,7 +68,7 @@ HugePages& huge_pages() {
 
 Arena::~Arena() {
   for (void* c : chunks_) std::free(c);
-  if (!huge_pages_.empty()) huge_pages().give_back(huge_pages_);
+  if (!huge_pages_.empty()) huge_pages().return_pages(huge_pages_);
 }
 
 // Huge pages reduce page faults and address translation.
@@ -77,7 +77,7 @@ void Arena::allocate_block() {
   constexpr size_t kFew = 32;
   if (next_block_ == chunk_end_) {
     bool large = num_blocks_ >= kFew;
-    void* chunk = large ? huge_pages().take() : aligned(kArenaBlockSize, kArenaBlockSize);
+    void* chunk = large ? huge_pages().take_page() : allocate_aligned(kArenaBlockSize, kArenaBlockSize);
     (large ? huge_pages_ : chunks_).push_back(chunk);
     next_block_ = reinterpret_cast<uintptr_t>(chunk);
     chunk_end_ = next_block_ + (large ? kHugePage : kArenaBlockSize);
@@ -92,7 +92,7 @@ void Arena::allocate_block() {
 
 void* Arena::allocate_large(size_t size) {
   size = (kHeadSize + size + kArenaBlockSize - 1) & ~(kArenaBlockSize - 1);
-  void* block = aligned(kArenaBlockSize, size);
+  void* block = allocate_aligned(kArenaBlockSize, size);
   chunks_.push_back(block);
   num_large_bytes_ += size;
   *static_cast<void**>(block) = arena_owner_;

@@ -17,7 +17,7 @@ constexpr std::string_view kSchema =
 
 std::string xml_text(std::string_view text) {
   std::string out;
-  for (char c : visible(text)) {
+  for (char c : visible_text(text)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
@@ -34,7 +34,7 @@ std::string xml_text(std::string_view text) {
 
 std::string command_text(std::string_view text, bool is_property) {
   std::string out;
-  for (char c : visible(text)) {
+  for (char c : visible_text(text)) {
     if (c == '%') out += "%25";
     else if (c == '\r') out += "%0D";
     else if (c == '\n') out += "%0A";
@@ -45,7 +45,7 @@ std::string command_text(std::string_view text, bool is_property) {
   return out;
 }
 
-std::string uri_of(std::string_view path) {
+std::string file_uri(std::string_view path) {
   constexpr std::string_view kPlain = "-._~/!$&'()*+,;=@";
   std::string out = path.starts_with('/') ? "file://" : "";
   while (path.starts_with("./")) path.remove_prefix(2);
@@ -119,18 +119,19 @@ std::string CiReport::sarif_json() const {
             auto rule = std::ranges::find(ci_rules_, c.rule, &CiRule::name);
             if (rule != ci_rules_.end()) json.member("ruleIndex", rule - ci_rules_.begin());
             json.member("level", "error");
-            text("message", visible(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text)));
+            text("message",
+                 visible_text(c.name + ": " + c.message + (c.details_text.empty() ? "" : "\n" + c.details_text)));
             if (!c.file.empty())
               json.key("locations").array([&] {
                 json.object([&] {
                   json.key("physicalLocation").object([&] {
-                    json.key("artifactLocation").object([&] { json.member("uri", uri_of(c.file)); });
+                    json.key("artifactLocation").object([&] { json.member("uri", file_uri(c.file)); });
                     if (c.line) json.key("region").object([&] { json.member("startLine", c.line); });
                   });
                 });
               });
             json.key("partialFingerprints").object([&] {
-              json.member("test/v1", tgc_command_ + "/" + visible(c.name));
+              json.member("test/v1", tgc_command_ + "/" + visible_text(c.name));
             });
           });
         }

@@ -9,7 +9,7 @@
 namespace tgc {
 
 // Returns "N NOUN", with an "s" appended to the noun unless n is 1.
-inline std::string counted(uint64_t n, std::string_view noun) {
+inline std::string count_text(uint64_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 

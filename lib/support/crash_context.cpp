@@ -17,6 +17,8 @@ CrashContext::CrashContext(std::string_view work)
 }
 CrashContext::~CrashContext() { innermost = outer_context_; }
 
-std::string_view work_of_thread() { return innermost ? std::string_view(innermost->text_, innermost->text_size_) : ""; }
+std::string_view current_crash_context() {
+  return innermost ? std::string_view(innermost->text_, innermost->text_size_) : "";
+}
 
 }  // namespace tgc

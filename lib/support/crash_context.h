@@ -13,7 +13,7 @@ class CrashContext {
   ~CrashContext();
 
  private:
-  friend std::string_view work_of_thread();
+  friend std::string_view current_crash_context();
 
   const CrashContext* outer_context_;
   size_t text_size_;
@@ -21,6 +21,6 @@ class CrashContext {
 };
 
 // "" if none is set. Safe in a signal handler.
-std::string_view work_of_thread();
+std::string_view current_crash_context();
 
 }  // namespace tgc

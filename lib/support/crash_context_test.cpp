@@ -7,16 +7,16 @@
 namespace tgc {
 
 TEST_CASE("crash contexts nest") {
-  CHECK(work_of_thread() == "");
+  CHECK(current_crash_context() == "");
   {
     CrashContext outer("outer");
     {
       CrashContext inner(std::string(2 * CrashContext::kMaxContextBytes, 'i'));
-      CHECK(work_of_thread() == std::string(CrashContext::kMaxContextBytes, 'i'));
+      CHECK(current_crash_context() == std::string(CrashContext::kMaxContextBytes, 'i'));
     }
-    CHECK(work_of_thread() == "outer");
+    CHECK(current_crash_context() == "outer");
   }
-  CHECK(work_of_thread() == "");
+  CHECK(current_crash_context() == "");
 }
 
 }  // namespace tgc

@@ -26,16 +26,16 @@ uintptr_t stack_begin() {
   return reinterpret_cast<uintptr_t>(begin);
 }
 
-struct Call {
+struct CallOnThread {
   const std::function<void()>& work;
-  std::exception_ptr thrown;
+  std::exception_ptr exception;
 
   static void* run(void* self) {
-    auto& call = *static_cast<Call*>(self);
+    auto& call = *static_cast<CallOnThread*>(self);
     try {
       call.work();
     } catch (...) {
-      call.thrown = std::current_exception();
+      call.exception = std::current_exception();
     }
     return nullptr;
   }
@@ -49,16 +49,16 @@ bool is_stack_short() {
 }
 
 void run_on_new_stack(const std::function<void()>& work) {
-  Call call{work, nullptr};
+  CallOnThread call{work, nullptr};
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kNewStack);
-  int error = pthread_create(&thread, &attributes, Call::run, &call);
+  int error = pthread_create(&thread, &attributes, CallOnThread::run, &call);
   pthread_attr_destroy(&attributes);
   if (error) throw Failure("out of memory: the input is nested too deeply");
   pthread_join(thread, nullptr);
-  if (call.thrown) std::rethrow_exception(call.thrown);
+  if (call.exception) std::rethrow_exception(call.exception);
 }
 
 }  // namespace tgc

@@ -23,7 +23,7 @@ struct BigInt {
 
 namespace {
 
-struct BigHash {
+struct BigIntHash {
   size_t operator()(const std::unique_ptr<BigInt>& b) const { return (*this)(*b); }
   size_t operator()(const BigInt& b) const {
     size_t h = b.negative;
@@ -32,7 +32,7 @@ struct BigHash {
   }
   using is_transparent = void;
 };
-struct BigEq {
+struct BigIntEqual {
   static const BigInt& ref(const std::unique_ptr<BigInt>& b) { return *b; }
   static const BigInt& ref(const BigInt& b) { return b; }
   template <class A, class B>
@@ -40,35 +40,36 @@ struct BigEq {
   using is_transparent = void;
 };
 
-Int intern(BigInt value) {
+Int intern_big_int(BigInt value) {
   static std::mutex mutex;
-  static auto& table = *new std::unordered_set<std::unique_ptr<BigInt>, BigHash, BigEq>;  // static objects may use it
+  static auto& table =
+      *new std::unordered_set<std::unique_ptr<BigInt>, BigIntHash, BigIntEqual>;  // static objects may use it
   std::lock_guard lock(mutex);
   auto it = table.find(value);
   if (it == table.end()) it = table.insert(std::make_unique<BigInt>(std::move(value))).first;
   return Int(it->get());
 }
 
-void trim(Digits& d) {
+void drop_leading_zeros(Digits& d) {
   while (!d.empty() && d.back() == 0) d.pop_back();
 }
 
-Int normalize(bool negative, Digits digits) {
-  trim(digits);
+Int make_normalized_int(bool negative, Digits digits) {
+  drop_leading_zeros(digits);
   if (digits.size() <= 2) {
     uint64_t m = 0;
     for (size_t i = digits.size(); i-- > 0;) m = m << 32 | digits[i];
     if (m <= uint64_t(INT64_MAX)) return negative ? -int64_t(m) : int64_t(m);
     if (negative && m == uint64_t(1) << 63) return INT64_MIN;
   }
-  return intern({negative, std::move(digits)});
+  return intern_big_int({negative, std::move(digits)});
 }
 
 uint64_t absolute(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
 
 Digits magnitude(uint64_t m) {
   Digits d{uint32_t(m), uint32_t(m >> 32)};
-  trim(d);
+  drop_leading_zeros(d);
   return d;
 }
 Digits magnitude(Int v) {
@@ -77,7 +78,7 @@ Digits magnitude(Int v) {
 }
 
 // Throws Failure for too many digits, so that repeated squaring cannot exhaust memory.
-void check_size(size_t digits) {
+void check_num_digits(size_t digits) {
   constexpr size_t kMaxBits = 1 << 15;
   if (digits > kMaxBits / 32) throw Failure("an integer of more than " + std::to_string(kMaxBits) + " bits");
 }
@@ -109,12 +110,12 @@ Digits subtract(const Digits& a, const Digits& b) {
     out.push_back(uint32_t(d));
     borrow = d < 0 ? -1 : 0;
   }
-  trim(out);
+  drop_leading_zeros(out);
   return out;
 }
 
 Digits multiply(const Digits& a, const Digits& b) {
-  check_size(a.size() + b.size());
+  check_num_digits(a.size() + b.size());
   Digits out(a.size() + b.size(), 0);
   for (size_t i = 0; i < a.size(); i++) {
     uint64_t carry = 0;
@@ -124,14 +125,14 @@ Digits multiply(const Digits& a, const Digits& b) {
       carry >>= 32;
     }
   }
-  trim(out);
+  drop_leading_zeros(out);
   return out;
 }
 
 uint32_t bit_count(const Digits& d) { return d.empty() ? 0 : 32 * uint32_t(d.size() - 1) + std::bit_width(d.back()); }
 
 Digits shift_left(const Digits& d, uint32_t bits) {
-  check_size(d.size() + bits / 32);
+  check_num_digits(d.size() + bits / 32);
   Digits out(bits / 32, 0);
   uint64_t carry = 0;
   for (uint32_t digit : d) {
@@ -140,7 +141,7 @@ Digits shift_left(const Digits& d, uint32_t bits) {
     carry >>= 32;
   }
   out.push_back(uint32_t(carry));
-  trim(out);
+  drop_leading_zeros(out);
   return out;
 }
 
@@ -156,7 +157,7 @@ Digits shift_right(const Digits& d, uint32_t bits, bool& lost) {
     uint64_t wide = uint64_t(i + 1 < d.size() ? d[i + 1] : 0) << 32 | d[i];
     out.push_back(uint32_t(wide >> part));
   }
-  trim(out);
+  drop_leading_zeros(out);
   return out;
 }
 
@@ -167,7 +168,7 @@ uint32_t divide_small(Digits& d, uint32_t by) {
     d[i] = uint32_t(rest / by);
     rest %= by;
   }
-  trim(d);
+  drop_leading_zeros(d);
   return uint32_t(rest);
 }
 
@@ -191,7 +192,7 @@ void divide(const Digits& a, const Digits& b, Digits& quotient, Digits& rest) {
       quotient[bit / 32] |= 1u << (bit % 32);
     }
   }
-  trim(quotient);
+  drop_leading_zeros(quotient);
 }
 
 void negate(Digits& d) {
@@ -219,15 +220,15 @@ Int bitwise(Int a, Int b, Op op) {
   for (size_t i = 0; i < n; i++) x[i] = uint32_t(op(int64_t(x[i]), int64_t(y[i])));
   bool negative = x.back() >> 31;
   if (negative) negate(x);
-  return normalize(negative, std::move(x));
+  return make_normalized_int(negative, std::move(x));
 }
 
 Int add_signed(Int a, bool a_negative, Int b, bool b_negative) {
   Digits x = magnitude(a), y = magnitude(b);
-  if (a_negative == b_negative) return normalize(a_negative, add(x, y));
+  if (a_negative == b_negative) return make_normalized_int(a_negative, add(x, y));
   int c = compare(x, y);
   if (c == 0) return 0;
-  return c > 0 ? normalize(a_negative, subtract(x, y)) : normalize(b_negative, subtract(y, x));
+  return c > 0 ? make_normalized_int(a_negative, subtract(x, y)) : make_normalized_int(b_negative, subtract(y, x));
 }
 
 using Uint128 = unsigned __int128;
@@ -254,7 +255,8 @@ std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   } else {
     divide(x, y, quotient, rest);
   }
-  return {normalize((a.sign() < 0) != (b.sign() < 0), std::move(quotient)), normalize(a.sign() < 0, std::move(rest))};
+  return {make_normalized_int((a.sign() < 0) != (b.sign() < 0), std::move(quotient)),
+          make_normalized_int(a.sign() < 0, std::move(rest))};
 }
 
 [[noreturn]] void division_by_zero() { throw Failure("integer division or modulo by zero"); }
@@ -265,7 +267,7 @@ bool can_divide_int64(Int a, Int b) { return a.is_small() && b.is_small() && b.s
 
 Int::Int(unsigned long v) {
   if (v <= uint64_t(INT64_MAX)) small_value_ = int64_t(v);
-  else *this = normalize(false, magnitude(uint64_t(v)));
+  else *this = make_normalized_int(false, magnitude(uint64_t(v)));
 }
 
 Int Int::pow2(uint32_t exponent) { return Int(1) << exponent; }
@@ -277,7 +279,7 @@ Int Int::trunc(double v) {
   if (v >= -9223372036854775808.0 && v < 9223372036854775808.0) return int64_t(v);
   int exponent;
   double m = std::frexp(std::fabs(v), &exponent);  // |v| = m * 2**exponent, the mantissa has 53 bits
-  return normalize(v < 0, shift_left(magnitude(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
+  return make_normalized_int(v < 0, shift_left(magnitude(uint64_t(std::ldexp(m, 53))), uint32_t(exponent - 53)));
 }
 
 std::optional<Int> Int::parse(std::string_view s) {
@@ -317,7 +319,7 @@ std::optional<Int> Int::parse(std::string_view s) {
     }
     if (carry) big.push_back(uint32_t(carry));
   }
-  return normalize(negative, big.empty() ? magnitude(small) : std::move(big));
+  return make_normalized_int(negative, big.empty() ? magnitude(small) : std::move(big));
 }
 
 int64_t Int::int64_or_throw(const char* what) const {
@@ -370,16 +372,16 @@ uint32_t Int::bit_length() const {
 
 Int Int::operator-() const {
   if (!big_value_ && small_value_ != INT64_MIN) return -small_value_;
-  return normalize(sign() > 0, magnitude(*this));
+  return make_normalized_int(sign() > 0, magnitude(*this));
 }
 
 Int Int::add_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() < 0); }
 Int Int::subtract_large(Int a, Int b) { return add_signed(a, a.sign() < 0, b, b.sign() >= 0); }
 Int Int::multiply_large(Int a, Int b) {
   if (are_small(a, b))
-    return normalize((a.small_value_ < 0) != (b.small_value_ < 0),
-                     magnitude(Uint128(absolute(a.small_value_)) * absolute(b.small_value_)));
-  return normalize((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
+    return make_normalized_int((a.small_value_ < 0) != (b.small_value_ < 0),
+                               magnitude(Uint128(absolute(a.small_value_)) * absolute(b.small_value_)));
+  return make_normalized_int((a.sign() < 0) != (b.sign() < 0), multiply(magnitude(a), magnitude(b)));
 }
 
 Int operator&(Int a, Int b) {
@@ -398,13 +400,13 @@ Int operator<<(Int a, uint32_t bits) {
       std::bit_width(uint64_t(a.small_value_ < 0 ? ~a.small_value_ : a.small_value_)) + bits < 63)
     return a.small_value_ * (int64_t(1) << bits);
   if (bits > (1u << 24)) throw Failure("shift count is too large: " + std::to_string(bits));
-  return normalize(a.sign() < 0, shift_left(magnitude(a), bits));
+  return make_normalized_int(a.sign() < 0, shift_left(magnitude(a), bits));
 }
 
 Int operator>>(Int a, uint32_t bits) {
   if (!a.big_value_) return a.small_value_ >> std::min(bits, 63u);
   bool lost;
-  Int out = normalize(a.sign() < 0, shift_right(a.big_value_->digits, bits, lost));
+  Int out = make_normalized_int(a.sign() < 0, shift_right(a.big_value_->digits, bits, lost));
   return a.sign() < 0 && lost ? out - 1 : out;
 }
 

@@ -5,9 +5,9 @@
 namespace tgc {
 namespace {
 
-class Levels : public nlohmann::json_sax<nlohmann::json> {
+class NestingChecker : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Levels(int max_levels, const JsonNameCallback& on_name) : max_levels_(max_levels), on_name_(on_name) {}
+  NestingChecker(int max_levels, const JsonNameCallback& on_name) : max_levels_(max_levels), on_name_(on_name) {}
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -34,7 +34,7 @@ class Levels : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 bool is_json_within_levels(std::string_view text, int max_levels, const JsonNameCallback& on_name) {
-  Levels levels(max_levels, on_name);
+  NestingChecker levels(max_levels, on_name);
   return nlohmann::json::sax_parse(text, &levels);
 }
 

@@ -62,7 +62,7 @@ Status set_limit(std::string_view text) {
 }
 
 // Handles SIGALRM, so it may call only async-signal-safe functions.
-void out_of_time(int) {
+void exit_out_of_time(int) {
   constexpr std::string_view kText = "tgc: the command took longer than --limit seconds=N allows\n";
   if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(2);
   ::_exit(2);
@@ -98,7 +98,7 @@ void enforce_process_limits() {
     ::setrlimit(RLIMIT_DATA, &now);
   }
   if (int64_t seconds = values[size_t(Limit::Seconds)]; seconds > 0) {
-    std::signal(SIGALRM, out_of_time);
+    std::signal(SIGALRM, exit_out_of_time);
     itimerval timer{{0, 0}, {time_t(seconds), 0}};
     ::setitimer(ITIMER_REAL, &timer, nullptr);
   }

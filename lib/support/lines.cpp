@@ -10,14 +10,14 @@ namespace {
 
 constexpr int64_t kMaxEdits = 500;
 
-struct Step {
+struct EditStep {
   char op;
   size_t old_line, new_line;
 };
 
 // Returns the shortest edit script from `a` to `b` (greedy algorithm of Myers 1986). If more than kMaxEdits edits are
 // needed, the script ends by deleting the rest of `a` and inserting the rest of `b`.
-std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
+std::vector<EditStep> edit_script(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
   auto n = int64_t(a.size()), m = int64_t(b.size());
   int64_t limit = std::min(n + m, kMaxEdits);
   std::vector<std::vector<int64_t>> trace;
@@ -39,7 +39,7 @@ std::vector<Step> edit_script(const std::vector<uint64_t>& a, const std::vector<
       }
     }
   }
-  std::vector<Step> out;
+  std::vector<EditStep> out;
   int64_t x = n, y = m;
   if (!found) {
     d = int64_t(trace.size());
@@ -72,37 +72,37 @@ std::vector<uint64_t> hash_lines(const std::vector<std::string_view>& lines) {
   return out;
 }
 
-class Printer {
+class LineDiffPrinter {
  public:
-  Printer(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
-          const LineDiffOptions& options)
-      : a_(a), b_(b), o_(options) {}
+  LineDiffPrinter(const std::vector<std::string_view>& a, const std::vector<std::string_view>& b,
+                  const LineDiffOptions& options)
+      : old_lines_(a), new_lines_(b), options_(options) {}
 
-  std::string print(const std::vector<Step>& steps) {
+  std::string print(const std::vector<EditStep>& steps) {
     size_t shown = 0;
     for (size_t i = 0; i < steps.size();) {
       if (steps[i].op == ' ') {
         i++;
         continue;
       }
-      size_t begin = i - std::min(i, o_.context_lines), end = i, quiet = 0;
-      for (size_t j = i; j < steps.size() && quiet <= 2 * o_.context_lines; j++) {
+      size_t begin = i - std::min(i, options_.context_lines), end = i, quiet = 0;
+      for (size_t j = i; j < steps.size() && quiet <= 2 * options_.context_lines; j++) {
         quiet = steps[j].op == ' ' ? quiet + 1 : 0;
         if (!quiet) end = j + 1;
       }
-      size_t stop = std::min(steps.size(), end + o_.context_lines);
-      if (shown >= o_.max_lines) {
+      size_t stop = std::min(steps.size(), end + options_.context_lines);
+      if (shown >= options_.max_lines) {
         out_ += "  ... and more\n";
         break;
       }
       out_ += "@@ line " + std::to_string(steps[begin].old_line + 1) + " / " +
               std::to_string(steps[begin].new_line + 1) + " @@\n";
       for (size_t j = begin; j < stop; j++) {
-        if (shown++ >= o_.max_lines) {
+        if (shown++ >= options_.max_lines) {
           out_ += "  ... and more\n";
           return std::move(out_);
         }
-        line(steps[j]);
+        print_line(steps[j]);
       }
       i = stop;
     }
@@ -110,20 +110,20 @@ class Printer {
   }
 
  private:
-  void line(const Step& s) {
-    std::string_view text = s.op == '+' ? b_[s.new_line] : a_[s.old_line];
-    const char* color = !o_.uses_color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
+  void print_line(const EditStep& s) {
+    std::string_view text = s.op == '+' ? new_lines_[s.new_line] : old_lines_[s.old_line];
+    const char* color = !options_.uses_color || s.op == ' ' ? "" : s.op == '-' ? "\x1b[31m" : "\x1b[32m";
     out_ += color;
     out_ += s.op;
     out_ += ' ';
-    out_ += text.substr(0, o_.max_width);
-    if (text.size() > o_.max_width) out_ += "...";
+    out_ += text.substr(0, options_.max_width);
+    if (text.size() > options_.max_width) out_ += "...";
     if (*color) out_ += "\x1b[0m";
     out_ += '\n';
   }
 
-  const std::vector<std::string_view>&a_, &b_;
-  const LineDiffOptions& o_;
+  const std::vector<std::string_view>&old_lines_, &new_lines_;
+  const LineDiffOptions& options_;
   std::string out_;
 };
 
@@ -133,7 +133,7 @@ std::string line_diff(std::string_view old_text, std::string_view new_text, cons
   auto a = lines_of(old_text), b = lines_of(new_text);
   auto keys_a = options.old_keys.size() == a.size() ? options.old_keys : hash_lines(a);
   auto keys_b = options.new_keys.size() == b.size() ? options.new_keys : hash_lines(b);
-  return Printer(a, b, options).print(edit_script(keys_a, keys_b));
+  return LineDiffPrinter(a, b, options).print(edit_script(keys_a, keys_b));
 }
 
 }  // namespace tgc

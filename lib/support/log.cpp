@@ -38,36 +38,36 @@ class LineSink : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 };
 
-struct Output {
-  std::shared_ptr<spdlog::logger> topics[kNumLogTopics];
+struct LogOutput {
+  std::shared_ptr<spdlog::logger> topic_loggers[kNumLogTopics];
 
-  void write_to(const spdlog::sink_ptr& sink, const char* pattern) {
+  void set_sink(const spdlog::sink_ptr& sink, const char* pattern) {
     sink->set_pattern(pattern);
     for (size_t i = 0; i < kNumLogTopics; i++) {
-      topics[i] = std::make_shared<spdlog::logger>(std::string(kTopicNames[i]), sink);
-      topics[i]->set_level(spdlog::level::trace);
-      topics[i]->flush_on(spdlog::level::trace);
+      topic_loggers[i] = std::make_shared<spdlog::logger>(std::string(kTopicNames[i]), sink);
+      topic_loggers[i]->set_level(spdlog::level::trace);
+      topic_loggers[i]->flush_on(spdlog::level::trace);
     }
   }
 };
 
 // Never destroyed, because threads may log until the process ends.
-Output& output() {
-  static Output& out = []() -> Output& {
-    auto& made = *new Output;
-    made.write_to(std::make_shared<LineSink>(), "tgc: %H:%M:%S.%e %l %n: %v");
+LogOutput& log_output() {
+  static LogOutput& out = []() -> LogOutput& {
+    auto& made = *new LogOutput;
+    made.set_sink(std::make_shared<LineSink>(), "tgc: %H:%M:%S.%e %l %n: %v");
     return made;
   }();
   return out;
 }
 
-using Forward = std::function<void(LogTopic, LogLevel, std::string_view)>;
-Forward& forward() {
-  static auto& to = *new Forward;
+using LogForwarder = std::function<void(LogTopic, LogLevel, std::string_view)>;
+LogForwarder& log_forwarder() {
+  static auto& to = *new LogForwarder;
   return to;
 }
 
-Result<LogLevel> level_of(std::string_view word) {
+Result<LogLevel> parse_log_level(std::string_view word) {
   const auto found = std::ranges::find(kLevelNames, word);
   if (found != std::end(kLevelNames)) return LogLevel(found - kLevelNames);
   return Diag{.message = "unknown log level '" + std::string(word) + "'", .expected = "off, info or debug"};
@@ -88,9 +88,9 @@ std::string log_help_text() {
 void write_log_entry(LogTopic topic, LogLevel level, std::string_view text) {
   const std::string safe = visible_colored_text(text);  // entries quote names from files
   text = safe;
-  if (forward()) return forward()(topic, level, text);
-  output().topics[size_t(topic)]->log(level == LogLevel::Debug ? spdlog::level::debug : spdlog::level::info,
-                                      spdlog::string_view_t(text.data(), text.size()));
+  if (log_forwarder()) return log_forwarder()(topic, level, text);
+  log_output().topic_loggers[size_t(topic)]->log(level == LogLevel::Debug ? spdlog::level::debug : spdlog::level::info,
+                                                 spdlog::string_view_t(text.data(), text.size()));
 }
 
 Status set_log_levels(std::string_view text) {
@@ -99,7 +99,7 @@ Status set_log_levels(std::string_view text) {
     const std::string_view word = text.substr(at, comma - at);
     at = comma + 1;
     const size_t equals = word.find('=');
-    auto level = level_of(equals == word.npos ? word : word.substr(equals + 1));
+    auto level = parse_log_level(equals == word.npos ? word : word.substr(equals + 1));
     if (!level) return level.diag();
     if (equals == word.npos) {
       log_levels.fill(*level);
@@ -125,8 +125,8 @@ Status set_log_levels_of_environment() {
 
 Status set_log_file(const std::string& path) {
   try {
-    output().write_to(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, true),
-                      "%Y-%m-%d %H:%M:%S.%e %P %l %n: %v");
+    log_output().set_sink(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path, true),
+                          "%Y-%m-%d %H:%M:%S.%e %P %l %n: %v");
     return Unit{};
   } catch (const spdlog::spdlog_ex& e) {
     return Diag{.message = std::string("cannot write the log: ") + e.what()};
@@ -135,6 +135,6 @@ Status set_log_file(const std::string& path) {
 
 void set_log_output(void (*write)(std::string_view line)) { write_line = write; }
 
-void forward_log(Forward to) { forward() = std::move(to); }
+void forward_log(LogForwarder to) { log_forwarder() = std::move(to); }
 
 }  // namespace tgc

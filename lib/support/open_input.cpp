@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMaxTexts = 16;  // in multiples of Limit::InputBytes
 
-FILE* copy_of(int from) {
+FILE* copy_to_temporary(int from) {
   FILE* copy = std::tmpfile();
   if (!copy) return nullptr;
   std::vector<char> buffer(1 << 18);
@@ -36,7 +36,7 @@ FILE* copy_of(int from) {
 }
 
 // Returns null and errno on failure.
-FILE* kept_copy(const std::string& path) {
+FILE* cached_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;
   std::lock_guard lock(mutex);
@@ -44,7 +44,7 @@ FILE* kept_copy(const std::string& path) {
   if (known != copies.end()) return known->second;
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return nullptr;
-  FILE* copy = copy_of(fd);
+  FILE* copy = copy_to_temporary(fd);
   int error = errno;
   ::close(fd);
   errno = error;
@@ -56,7 +56,7 @@ FILE* kept_copy(const std::string& path) {
 int open_input_file(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0 || !S_ISFIFO(info.st_mode)) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  FILE* copy = kept_copy(path);
+  FILE* copy = cached_copy(path);
   if (!copy) return -1;
   return ::open(("/proc/self/fd/" + std::to_string(fileno(copy))).c_str(), O_RDONLY | O_CLOEXEC);
 }

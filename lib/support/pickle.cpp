@@ -10,17 +10,17 @@ namespace tgc {
 class PickleReader {
  public:
   PickleReader(std::string bytes, Pickle::AllowedNameTest is_allowed, std::string_view expected)
-      : is_allowed_(is_allowed), expected_(expected) {
-    p_.pickle_bytes_ = std::move(bytes);
-    check_limit(Limit::InputBytes, int64_t(p_.pickle_bytes_.size()));
-    most_ = size_t(std::min<int64_t>(limit(Limit::Nodes), UINT32_MAX / 2));
+      : is_allowed_(is_allowed), expected_text_(expected) {
+    pickle_.pickle_bytes_ = std::move(bytes);
+    check_limit(Limit::InputBytes, int64_t(pickle_.pickle_bytes_.size()));
+    max_nodes_ = size_t(std::min<int64_t>(limit(Limit::Nodes), UINT32_MAX / 2));
   }
 
   Pickle read() {
-    while (!step()) {}
+    while (!run_opcode()) {}
     if (stack_.size() != 1 || !marks_.empty()) fail("more than one value");
-    p_.root_index_ = stack_[0];
-    return std::move(p_);
+    pickle_.root_index_ = stack_[0];
+    return std::move(pickle_);
   }
 
  private:
@@ -28,61 +28,61 @@ class PickleReader {
   using Node = Pickle::Node;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Failure(Diag{.message = "a pickle: " + what + " at byte " + std::to_string(at_),
-                       .expected = std::string(expected_)});
+    throw Failure(Diag{.message = "a pickle: " + what + " at byte " + std::to_string(position_),
+                       .expected = std::string(expected_text_)});
   }
-  uint64_t number(size_t bytes) {
-    if (p_.pickle_bytes_.size() - at_ < bytes) fail("it ends early");
+  uint64_t read_number(size_t bytes) {
+    if (pickle_.pickle_bytes_.size() - position_ < bytes) fail("it ends early");
     uint64_t out = 0;
-    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(p_.pickle_bytes_[at_ + i])) << 8 * i;
-    at_ += bytes;
+    for (size_t i = 0; i < bytes; i++) out |= uint64_t(uint8_t(pickle_.pickle_bytes_[position_ + i])) << 8 * i;
+    position_ += bytes;
     return out;
   }
   void push(const Node& node) {
-    if (p_.pickle_nodes_.size() >= most_) throw Failure(limit_error(Limit::Nodes));
-    p_.pickle_nodes_.push_back(node);
-    push_known(uint32_t(p_.pickle_nodes_.size() - 1));
+    if (pickle_.pickle_nodes_.size() >= max_nodes_) throw Failure(limit_error(Limit::Nodes));
+    pickle_.pickle_nodes_.push_back(node);
+    push_node_index(uint32_t(pickle_.pickle_nodes_.size() - 1));
   }
   // Needs no limit of its own: an opcode pushes at most one entry, so the limit on the input's size bounds the stack,
   // too.
-  void push_known(uint32_t node) { stack_.push_back(node); }
+  void push_node_index(uint32_t node) { stack_.push_back(node); }
   void push_number(int64_t n) { push({.kind = Kind::Number, .int_value = n}); }
   void push_bytes(Kind kind, uint64_t size) {
-    if (p_.pickle_bytes_.size() - at_ < size) fail("it ends early");
+    if (pickle_.pickle_bytes_.size() - position_ < size) fail("it ends early");
     if (size > UINT32_MAX) fail("a text of more than 4 GiB");
-    push({.kind = kind, .text_size = uint32_t(size), .text = at_});
-    at_ += size;
+    push({.kind = kind, .text_size = uint32_t(size), .text = position_});
+    position_ += size;
   }
   void push_long(uint64_t size) {
-    if (p_.pickle_bytes_.size() - at_ < size) fail("it ends early");
+    if (pickle_.pickle_bytes_.size() - position_ < size) fail("it ends early");
     if (size > UINT32_MAX) fail("an integer of more than 4 GiB");
-    Node node{.kind = Kind::Number, .text_size = uint32_t(size), .text = at_};
+    Node node{.kind = Kind::Number, .text_size = uint32_t(size), .text = position_};
     if (size > 8) {
       node.is_big = true;
-      at_ += size;
+      position_ += size;
     } else if (size) {
       unsigned unused = unsigned(64 - 8 * size);
-      node.int_value = int64_t(number(size) << unused) >> unused;
+      node.int_value = int64_t(read_number(size) << unused) >> unused;
     }
     push(node);
   }
   void push_list(Kind kind) {
-    p_.item_lists_.emplace_back();
-    push({.kind = kind, .items_begin = uint32_t(p_.item_lists_.size() - 1)});
+    pickle_.item_lists_.emplace_back();
+    push({.kind = kind, .items_begin = uint32_t(pickle_.item_lists_.size() - 1)});
   }
 
   uint32_t pop() {
-    if (stack_.size() <= floor()) fail("nothing on the stack");
+    if (stack_.size() <= stack_floor()) fail("nothing on the stack");
     uint32_t out = stack_.back();
     stack_.pop_back();
     return out;
   }
   uint32_t pop(Kind kind) {
     uint32_t out = pop();
-    if (p_.pickle_nodes_[out].kind != kind) fail("another kind of value");
+    if (pickle_.pickle_nodes_[out].kind != kind) fail("another kind of value");
     return out;
   }
-  size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
+  size_t stack_floor() const { return marks_.empty() ? 0 : marks_.back(); }
   size_t pop_mark() {
     if (marks_.empty()) fail("no mark on the stack");
     size_t mark = marks_.back();
@@ -90,58 +90,59 @@ class PickleReader {
     return mark;
   }
   void push_items(Kind kind, size_t from) {
-    Node node{.kind = kind, .items_begin = uint32_t(p_.items_.size())};
-    if (p_.items_.size() + (stack_.size() - from) > most_) throw Failure(limit_error(Limit::Nodes));
-    p_.items_.insert(p_.items_.end(), stack_.begin() + long(from), stack_.end());
-    node.items_end = uint32_t(p_.items_.size());
+    Node node{.kind = kind, .items_begin = uint32_t(pickle_.items_.size())};
+    if (pickle_.items_.size() + (stack_.size() - from) > max_nodes_) throw Failure(limit_error(Limit::Nodes));
+    pickle_.items_.insert(pickle_.items_.end(), stack_.begin() + long(from), stack_.end());
+    node.items_end = uint32_t(pickle_.items_.size());
     stack_.resize(from);
     push(node);
   }
   void push_tuple(size_t size) {
-    if (stack_.size() - floor() < size) fail("nothing on the stack");
+    if (stack_.size() - stack_floor() < size) fail("nothing on the stack");
     push_items(Kind::Tuple, stack_.size() - size);
   }
   // Moves the values from index `from` to the top of the stack to the end of the list, dict or set below them.
-  void add(Kind kind, size_t from) {
-    if (from <= floor() || from > stack_.size()) fail("nothing on the stack");
-    const Node& to = p_.pickle_nodes_[stack_[from - 1]];
+  void append_to_container(Kind kind, size_t from) {
+    if (from <= stack_floor() || from > stack_.size()) fail("nothing on the stack");
+    const Node& to = pickle_.pickle_nodes_[stack_[from - 1]];
     bool is_list_like = to.kind == kind || (kind == Kind::List && to.kind == Kind::Set);
     if (!is_list_like) fail("another kind of value");
     if (kind == Kind::Dict && (stack_.size() - from) % 2) fail("a key without a value");
-    auto& list = p_.item_lists_[to.items_begin];
+    auto& list = pickle_.item_lists_[to.items_begin];
     list.insert(list.end(), stack_.begin() + long(from), stack_.end());
     stack_.resize(from);
   }
 
   void memoize(uint64_t index) {
-    if (stack_.size() <= floor()) fail("nothing to remember");
-    if (index > memo_.size() && index > p_.pickle_bytes_.size()) fail("an impossible number to remember a value by");
+    if (stack_.size() <= stack_floor()) fail("nothing to remember");
+    if (index > memo_.size() && index > pickle_.pickle_bytes_.size())
+      fail("an impossible number to remember a value by");
     if (index >= memo_.size()) memo_.resize(index + 1, kNothing);
     memo_[index] = stack_.back();
   }
-  void get(uint64_t index) {
+  void push_memo(uint64_t index) {
     if (index >= memo_.size() || memo_[index] == kNothing) fail("nothing was remembered by that number");
-    push_known(memo_[index]);
+    push_node_index(memo_[index]);
   }
 
   bool is_getattr(std::string_view module, std::string_view name) { return module == "builtins" && name == "getattr"; }
   void push_global(const Node& module, const Node& name) {
-    auto text = [&](const Node& n) { return std::string_view(p_.pickle_bytes_).substr(n.text, n.text_size); };
+    auto text = [&](const Node& n) { return std::string_view(pickle_.pickle_bytes_).substr(n.text, n.text_size); };
     if (!is_getattr(text(module), text(name)) && !is_allowed_(text(module), text(name)))
       fail("the name " + std::string(text(module)) + "." + std::string(text(name)));
     push({.kind = Kind::Global, .text_size = name.text_size, .module_size = module.text_size, .text = name.text,
           .module = module.text});
   }
-  void stack_global() {
-    Node name = p_.pickle_nodes_[pop(Kind::Text)], module = p_.pickle_nodes_[pop(Kind::Text)];
+  void push_stack_global() {
+    Node name = pickle_.pickle_nodes_[pop(Kind::Text)], module = pickle_.pickle_nodes_[pop(Kind::Text)];
     push_global(module, name);
   }
-  void line_global() {
+  void push_line_global() {
     auto line = [&] {
-      size_t end = p_.pickle_bytes_.find('\n', at_);
-      if (end == std::string::npos || end - at_ > UINT32_MAX) fail("it ends early");
-      Node out{.kind = Kind::Text, .text_size = uint32_t(end - at_), .text = at_};
-      at_ = end + 1;
+      size_t end = pickle_.pickle_bytes_.find('\n', position_);
+      if (end == std::string::npos || end - position_ > UINT32_MAX) fail("it ends early");
+      Node out{.kind = Kind::Text, .text_size = uint32_t(end - position_), .text = position_};
+      position_ = end + 1;
       return out;
     };
     Node module = line(), name = line();
@@ -149,47 +150,49 @@ class PickleReader {
   }
   void make_object() {
     uint32_t arguments = pop(Kind::Tuple), callee = pop(Kind::Global);
-    if (PickleValue called(p_, callee); is_getattr(called.module(), called.text())) {
-      PickleValue tuple(p_, arguments);
+    if (PickleValue called(pickle_, callee); is_getattr(called.module(), called.text())) {
+      PickleValue tuple(pickle_, arguments);
       if (tuple.size() != 2 || tuple[0].kind() != Kind::Global || tuple[1].kind() != Kind::Text)
         fail("getattr of something else than a class");
       callee = tuple[0].id();
-      push_known(tuple[1].id());
+      push_node_index(tuple[1].id());
       push_tuple(1);
       arguments = pop(Kind::Tuple);
     }
     uint32_t no_state = kNothing;
-    uint32_t begin = uint32_t(p_.items_.size());
-    p_.items_.insert(p_.items_.end(), {callee, arguments, no_state});
+    uint32_t begin = uint32_t(pickle_.items_.size());
+    pickle_.items_.insert(pickle_.items_.end(), {callee, arguments, no_state});
     push({.kind = Kind::Object, .items_end = begin + 3, .items_begin = begin});
   }
-  void build() {
+  void set_object_state() {
     uint32_t state = pop();
-    if (stack_.size() <= floor()) fail("nothing on the stack");
-    const Node& object = p_.pickle_nodes_[stack_.back()];
+    if (stack_.size() <= stack_floor()) fail("nothing on the stack");
+    const Node& object = pickle_.pickle_nodes_[stack_.back()];
     if (object.kind != Kind::Object) fail("a state of something that is not an object");
-    p_.items_[object.items_begin + 2] = state;
+    pickle_.items_[object.items_begin + 2] = state;
   }
 
-  bool step() {
-    switch (uint8_t(number(1))) {
-      case 0x80: if (uint64_t p = number(1); p > 5) fail("protocol " + std::to_string(p)); break;
-      case 0x95: number(8); break;  // FRAME and its length, which is not needed
+  bool run_opcode() {
+    switch (uint8_t(read_number(1))) {
+      case 0x80: if (uint64_t p = read_number(1); p > 5) fail("protocol " + std::to_string(p)); break;
+      case 0x95: read_number(8); break;  // FRAME and its length, which is not needed
       case 'N': push({}); break;
       case 0x88: push({.kind = Kind::Bool, .int_value = 1}); break;
       case 0x89: push({.kind = Kind::Bool}); break;
-      case 'K': push_number(int64_t(number(1))); break;
-      case 'M': push_number(int64_t(number(2))); break;
-      case 'J': push_number(int32_t(uint32_t(number(4)))); break;
-      case 0x8a: push_long(number(1)); break;
-      case 0x8b: push_long(number(4)); break;
-      case 'G': push({.kind = Kind::Float, .float_value = std::bit_cast<double>(__builtin_bswap64(number(8)))}); break;
-      case 0x8c: push_bytes(Kind::Text, number(1)); break;
-      case 'X': push_bytes(Kind::Text, number(4)); break;
-      case 0x8d: push_bytes(Kind::Text, number(8)); break;
-      case 'C': push_bytes(Kind::Bytes, number(1)); break;
-      case 'B': push_bytes(Kind::Bytes, number(4)); break;
-      case 0x8e: case 0x96: push_bytes(Kind::Bytes, number(8)); break;
+      case 'K': push_number(int64_t(read_number(1))); break;
+      case 'M': push_number(int64_t(read_number(2))); break;
+      case 'J': push_number(int32_t(uint32_t(read_number(4)))); break;
+      case 0x8a: push_long(read_number(1)); break;
+      case 0x8b: push_long(read_number(4)); break;
+      case 'G':
+        push({.kind = Kind::Float, .float_value = std::bit_cast<double>(__builtin_bswap64(read_number(8)))});
+        break;
+      case 0x8c: push_bytes(Kind::Text, read_number(1)); break;
+      case 'X': push_bytes(Kind::Text, read_number(4)); break;
+      case 0x8d: push_bytes(Kind::Text, read_number(8)); break;
+      case 'C': push_bytes(Kind::Bytes, read_number(1)); break;
+      case 'B': push_bytes(Kind::Bytes, read_number(4)); break;
+      case 0x8e: case 0x96: push_bytes(Kind::Bytes, read_number(8)); break;
       case ']': push_list(Kind::List); break;
       case '}': push_list(Kind::Dict); break;
       case 0x8f: push_list(Kind::Set); break;
@@ -200,25 +203,31 @@ class PickleReader {
       case '(': marks_.push_back(stack_.size()); break;
       case 't': { size_t mark = pop_mark(); push_items(Kind::Tuple, mark); break; }
       case 0x91: { size_t mark = pop_mark(); push_list(Kind::Set); end_frozen_set(mark); break; }
-      case 'a': if (stack_.empty()) fail("nothing on the stack"); add(Kind::List, stack_.size() - 1); break;
-      case 'e': case 0x90: { size_t mark = pop_mark(); add(Kind::List, mark); break; }
-      case 's': if (stack_.size() < 2) fail("nothing on the stack"); add(Kind::Dict, stack_.size() - 2); break;
-      case 'u': { size_t mark = pop_mark(); add(Kind::Dict, mark); break; }
+      case 'a':
+        if (stack_.empty()) fail("nothing on the stack");
+        append_to_container(Kind::List, stack_.size() - 1);
+        break;
+      case 'e': case 0x90: { size_t mark = pop_mark(); append_to_container(Kind::List, mark); break; }
+      case 's':
+        if (stack_.size() < 2) fail("nothing on the stack");
+        append_to_container(Kind::Dict, stack_.size() - 2);
+        break;
+      case 'u': { size_t mark = pop_mark(); append_to_container(Kind::Dict, mark); break; }
       case '0': pop_or_mark(); break;
       case '1': stack_.resize(pop_mark()); break;
-      case '2': if (stack_.size() <= floor()) fail("nothing on the stack"); push_known(stack_.back()); break;
+      case '2': if (stack_.size() <= stack_floor()) fail("nothing on the stack"); push_node_index(stack_.back()); break;
       case 0x94: memoize(memo_.size()); break;
-      case 'q': memoize(number(1)); break;
-      case 'r': memoize(number(4)); break;
-      case 'h': get(number(1)); break;
-      case 'j': get(number(4)); break;
-      case 'c': line_global(); break;
-      case 0x93: stack_global(); break;
+      case 'q': memoize(read_number(1)); break;
+      case 'r': memoize(read_number(4)); break;
+      case 'h': push_memo(read_number(1)); break;
+      case 'j': push_memo(read_number(4)); break;
+      case 'c': push_line_global(); break;
+      case 0x93: push_stack_global(); break;
       case 'R': case 0x81: make_object(); break;
       case 0x92: pop(Kind::Dict); make_object(); break;  // NEWOBJ_EX: ignores keyword arguments
-      case 'b': build(); break;
+      case 'b': set_object_state(); break;
       case '.': return true;
-      default: at_--; fail("an unknown opcode");
+      default: position_--; fail("an unknown opcode");
     }
     return false;
   }
@@ -229,17 +238,17 @@ class PickleReader {
   void end_frozen_set(size_t mark) {
     uint32_t set = stack_.back();
     stack_.pop_back();
-    auto& list = p_.item_lists_[p_.pickle_nodes_[set].items_begin];
+    auto& list = pickle_.item_lists_[pickle_.pickle_nodes_[set].items_begin];
     list.assign(stack_.begin() + long(mark), stack_.end());
     stack_.resize(mark);
-    push_known(set);
+    push_node_index(set);
   }
 
   static constexpr uint32_t kNothing = UINT32_MAX;
-  Pickle p_;
+  Pickle pickle_;
   Pickle::AllowedNameTest is_allowed_;
-  std::string_view expected_;
-  size_t at_ = 0, most_ = 0;
+  std::string_view expected_text_;
+  size_t position_ = 0, max_nodes_ = 0;
   std::vector<uint32_t> stack_, memo_;
   std::vector<size_t> marks_;
 };

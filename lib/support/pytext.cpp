@@ -19,7 +19,7 @@ void append_hex(std::string& out, uint32_t value, int digits) {
 
 // Returns whether Python's repr prints the code point unescaped. Above U+02FF, this is approximate: all code points
 // outside of kNot count as printable.
-bool printable(int32_t c) {
+bool is_printable(int32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (c < 0x300) return true;
   static constexpr std::pair<int32_t, int32_t> kNot[] = {
@@ -137,7 +137,7 @@ void append_py_repr(std::string& out, std::string_view s) {
     else if (c == '\t') out += "\\t";
     else if (c == '\r') out += "\\r";
     else if (c < 0) out += "\\x", append_hex(out, uint8_t(s[start]), 2);
-    else if (printable(c)) out.append(s.substr(start, i - start));
+    else if (is_printable(c)) out.append(s.substr(start, i - start));
     else if (c < 0x100) out += "\\x", append_hex(out, c, 2);
     else if (c < 0x10000) out += "\\u", append_hex(out, c, 4);
     else out += "\\U", append_hex(out, c, 8);

@@ -8,11 +8,11 @@
 namespace tgc {
 namespace {
 
-struct Span {
+struct CodePointRange {
   uint32_t first, last;
 };
 // Unicode's control (except '\t', '\n'), separator, private-use and default ignorable characters, and U+2800.
-constexpr Span kHidden[] = {
+constexpr CodePointRange kHidden[] = {
     {0x00, 0x08}, {0x0B, 0x1F}, {0x7F, 0x9F}, {0xAD, 0xAD}, {0x34F, 0x34F}, {0x61C, 0x61C}, {0x115F, 0x1160},
     {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0x2800, 0x2800},
     {0x3164, 0x3164}, {0xE000, 0xF8FF}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB},
@@ -30,7 +30,7 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= ' ' && c < 0x7F) || c == '\n' || c == '\t'; });
 }
 
-std::string shown(std::string_view text, bool colors) {
+std::string escape_hidden(std::string_view text, bool colors) {
   if (is_plain(text)) return std::string(text);
   std::string out;
   char escape[12];
@@ -57,15 +57,16 @@ std::string shown(std::string_view text, bool colors) {
 }  // namespace
 
 bool is_hidden(uint32_t code) {
-  return std::ranges::any_of(kHidden, [&](Span s) { return code >= s.first && code <= s.last; });
+  return std::ranges::any_of(kHidden, [&](CodePointRange s) { return code >= s.first && code <= s.last; });
 }
 
 namespace {
 // A CI service may skip such characters when it looks for a command at the beginning of a line.
 bool is_skipped(uint32_t code) {
-  constexpr Span kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
-                              {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
-  return is_hidden(code) || std::ranges::any_of(kSpaces, [&](Span s) { return code >= s.first && code <= s.last; });
+  constexpr CodePointRange kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
+                                        {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
+  return is_hidden(code) ||
+         std::ranges::any_of(kSpaces, [&](CodePointRange s) { return code >= s.first && code <= s.last; });
 }
 }  // namespace
 
@@ -110,7 +111,7 @@ bool is_one_line(std::string_view text) {
   return text.find('\n') == text.npos && text.find('\t') == text.npos && visible_colored_text(text) == text;
 }
 
-std::string visible(std::string_view text) { return shown(text, false); }
-std::string visible_colored_text(std::string_view text) { return shown(text, true); }
+std::string visible_text(std::string_view text) { return escape_hidden(text, false); }
+std::string visible_colored_text(std::string_view text) { return escape_hidden(text, true); }
 
 }  // namespace tgc

@@ -11,9 +11,10 @@ namespace tgc {
 bool is_hidden(uint32_t code);
 
 // Replaces hidden characters, and bytes that are not UTF-8, by Python's escapes (\x1b, \u202e).
-std::string visible(std::string_view text);
+std::string visible_text(std::string_view text);
 
-// Like visible(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m, \x1b[0m).
+// Like visible_text(), for a terminal: keeps the colors of tinygrad's names (\x1b[30m to 37m, \x1b[90m to 97m,
+// \x1b[0m).
 std::string visible_colored_text(std::string_view text);
 
 // Returns `text` without the commands that CI services execute when a job prints them: "::" at the beginning of a line

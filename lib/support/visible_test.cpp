@@ -5,14 +5,14 @@
 using namespace tgc;
 
 TEST_CASE("visible: escapes control, hidden and bidirectional characters and keeps others") {
-  CHECK(visible("E_4 ä 漢\t\n") == "E_4 ä 漢\t\n");
-  CHECK(visible("a\x1b[2Jb\r\x07") == "a\\x1b[2Jb\\x0d\\x07");
-  CHECK(visible("\x7f\xC2\x9B") == "\\x7f\\u009b");
-  CHECK(visible("x\u202Ey\u2066\u200B\uFEFF") == "x\\u202ey\\u2066\\u200b\\ufeff");
-  CHECK(visible("\U000E0041") == "\\U000e0041");
-  CHECK(visible("a\u115Fb\u3164c\uFE00d\uFE0Fe\uFFA0") == "a\\u115fb\\u3164c\\ufe00d\\ufe0fe\\uffa0");
-  CHECK(visible("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");
-  CHECK(visible("\x1b[31mr\x1b[0m") == "\\x1b[31mr\\x1b[0m");
+  CHECK(visible_text("E_4 ä 漢\t\n") == "E_4 ä 漢\t\n");
+  CHECK(visible_text("a\x1b[2Jb\r\x07") == "a\\x1b[2Jb\\x0d\\x07");
+  CHECK(visible_text("\x7f\xC2\x9B") == "\\x7f\\u009b");
+  CHECK(visible_text("x\u202Ey\u2066\u200B\uFEFF") == "x\\u202ey\\u2066\\u200b\\ufeff");
+  CHECK(visible_text("\U000E0041") == "\\U000e0041");
+  CHECK(visible_text("a\u115Fb\u3164c\uFE00d\uFE0Fe\uFFA0") == "a\\u115fb\\u3164c\\ufe00d\\ufe0fe\\uffa0");
+  CHECK(visible_text("\xFF\xC0\x80\xED\xA0\x80") == "\\xff\\xc0\\x80\\xed\\xa0\\x80");
+  CHECK(visible_text("\x1b[31mr\x1b[0m") == "\\x1b[31mr\\x1b[0m");
 }
 
 TEST_CASE("visible_in_color: keeps tinygrad's color sequences and escapes all others") {

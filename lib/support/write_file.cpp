@@ -29,7 +29,7 @@ std::string folder_of(const std::string& path) {
 
 // Returns N for /dev/fd/N and /proc/self/fd/N (the target of /dev/stdout), else -1. FileWriter duplicates descriptor N,
 // because opening the path would start at the beginning of the file again.
-int descriptor_of(std::string_view path) {
+int descriptor_of_path(std::string_view path) {
   for (std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(prefix)) continue;
     if (auto n = parse_number<int>(path.substr(prefix.size()))) return *n;
@@ -47,7 +47,7 @@ bool may_be_planted(const struct stat& link, const std::string& folder) {
 
 // Resolves symbolic links in the last component of `path`. The final target need not exist. Returns 0 or an errno.
 int follow_links(std::string& path) {
-  for (int n = 0; n < kMaxLinks && descriptor_of(path) < 0; n++) {
+  for (int n = 0; n < kMaxLinks && descriptor_of_path(path) < 0; n++) {
     struct stat info;
     if (::lstat(path.c_str(), &info) != 0) return errno == ENOENT ? 0 : errno;
     if (!S_ISLNK(info.st_mode)) return 0;
@@ -60,7 +60,7 @@ int follow_links(std::string& path) {
     std::string leads_to(target, size_t(size));
     path = leads_to.starts_with('/') || folder.empty() ? leads_to : folder + "/" + leads_to;
   }
-  return descriptor_of(path) < 0 ? ELOOP : 0;
+  return descriptor_of_path(path) < 0 ? ELOOP : 0;
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ Result<FileWriter> FileWriter::create(const std::string& path) {
 int FileWriter::open() {
   if (path_.empty() || path_.find('\0') != path_.npos) return ENOENT;
   if (int error = follow_links(path_)) return error;
-  if (int fd = descriptor_of(path_); fd >= 0) {
+  if (int fd = descriptor_of_path(path_); fd >= 0) {
     direct_descriptor_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return direct_descriptor_ < 0 ? errno : 0;
   }
@@ -158,13 +158,13 @@ Status write_file(const std::string& path, std::string_view bytes) {
 namespace {
 
 // An entry of the table of staged files, which signal handlers read. Entries are never moved or freed.
-struct Slot {
+struct StagedFileSlot {
   enum State { Free, Taken, Live };
   std::atomic<int> state{Free};
   pid_t owner = 0;  // process that made the file; a forked child inherits the table, but must not remove the file
   char path[PATH_MAX] = {};
 };
-constinit Slot slots[32];
+constinit StagedFileSlot slots[32];
 
 void end_by_signal(int signal) {
   remove_staged_files();
@@ -184,22 +184,22 @@ void watch_signals() {
 int add_to_table(const std::string& path) {
   watch_signals();
   for (int i = 0; i < int(std::size(slots)) && path.size() < PATH_MAX; i++) {
-    int expected = Slot::Free;
-    if (!slots[i].state.compare_exchange_strong(expected, Slot::Taken)) continue;
+    int expected = StagedFileSlot::Free;
+    if (!slots[i].state.compare_exchange_strong(expected, StagedFileSlot::Taken)) continue;
     std::memcpy(slots[i].path, path.c_str(), path.size() + 1);
     slots[i].owner = getpid();
-    slots[i].state = Slot::Live;
+    slots[i].state = StagedFileSlot::Live;
     return i;
   }
   return -1;
 }
 
 int remove_from_table(int slot) {
-  if (slot >= 0) slots[slot].state = Slot::Free;
+  if (slot >= 0) slots[slot].state = StagedFileSlot::Free;
   return -1;
 }
 
-int random_name(std::string& out) {
+int make_temporary_name(std::string& out) {
   char bytes[12];
   if (getrandom(bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return errno;
   out = ".tgc-" + sha256_hex({bytes, sizeof bytes}) + ".tmp";
@@ -211,8 +211,8 @@ int random_name(std::string& out) {
 void remove_staged_files() noexcept {
   pid_t self = getpid();
   int kept = errno;
-  for (Slot& s : slots)
-    if (s.state == Slot::Live && s.owner == self) unlink(s.path);
+  for (StagedFileSlot& s : slots)
+    if (s.state == StagedFileSlot::Live && s.owner == self) unlink(s.path);
   errno = kept;
 }
 
@@ -240,7 +240,7 @@ StagedFile::~StagedFile() {
 
 int StagedFile::create(const std::string& folder, mode_t mode) {
   std::string name;
-  if (int error = random_name(name)) return error;
+  if (int error = make_temporary_name(name)) return error;
   path_ = folder.empty() ? name : folder + "/" + name;
   table_index_ = add_to_table(path_);  // before open(), because a signal may arrive right after it
   file_descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

@@ -14,10 +14,10 @@
 namespace tgc {
 namespace {
 
-class Library {
+class Z3Library {
  public:
-  static Library& instance() {
-    static Library z3;
+  static Z3Library& instance() {
+    static Z3Library z3;
     if (!z3.handle_)
       throw Failure(Diag{.message = "proofs take Z3, and libz3.so is not there", .expected = "the package libz3-dev"});
     return z3;
@@ -34,15 +34,15 @@ class Library {
   void (*interrupt)(void*) = nullptr;
 
  private:
-  Library() {
+  Z3Library() {
     for (const char* name : {"libz3.so.4", "libz3.so"})
       if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
     if (!handle_) return;
-    bool all = find("Z3_mk_config", make_config) && find("Z3_mk_context", make_context) &&
-               find("Z3_set_error_handler", set_error_handler) &&
-               find("Z3_del_config", delete_config) && find("Z3_del_context", delete_context) &&
-               find("Z3_eval_smtlib2_string", eval) && find("Z3_get_full_version", version) &&
-               find("Z3_global_param_set", set_global) && find("Z3_interrupt", interrupt);
+    bool all = load_function("Z3_mk_config", make_config) && load_function("Z3_mk_context", make_context) &&
+               load_function("Z3_set_error_handler", set_error_handler) &&
+               load_function("Z3_del_config", delete_config) && load_function("Z3_del_context", delete_context) &&
+               load_function("Z3_eval_smtlib2_string", eval) && load_function("Z3_get_full_version", version) &&
+               load_function("Z3_global_param_set", set_global) && load_function("Z3_interrupt", interrupt);
     if (!all) handle_ = nullptr;
     if (!handle_) return;
     // For all contexts of the process together: in bytes, and in MB.
@@ -50,7 +50,7 @@ class Library {
     set_global("memory_max_size", "1800");
   }
   template <class Function>
-  bool find(const char* name, Function*& function) {
+  bool load_function(const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(handle_, name));
     return function != nullptr;
   }
@@ -59,51 +59,51 @@ class Library {
 };
 
 // Interrupts questions that exceed their limits. One thread checks all questions.
-class Watcher {
+class TimeoutWatcher {
  public:
-  struct Question {
+  struct PendingQuery {
     void* context;
     clockid_t clock;  // processor time of the thread that calls ask_z3()
     double end;  // on that clock, in seconds
     const std::function<bool()>& should_stop;
     bool is_over = false;
   };
-  using Place = std::list<Question>::iterator;
+  using QueryIterator = std::list<PendingQuery>::iterator;
 
-  static Watcher& instance() {
-    static Watcher& watcher = *new Watcher;  // the watcher's thread never ends
+  static TimeoutWatcher& instance() {
+    static TimeoutWatcher& watcher = *new TimeoutWatcher;  // the watcher's thread never ends
     return watcher;
   }
-  Place add(void* context, double seconds, const std::function<bool()>& should_stop) {
+  QueryIterator add_query(void* context, double seconds, const std::function<bool()>& should_stop) {
     clockid_t clock;
     pthread_getcpuclockid(pthread_self(), &clock);
     std::lock_guard lock(mutex_);
-    questions_.push_back({context, clock, seconds_of(clock) + seconds, should_stop});
-    changed_.notify_one();
-    return std::prev(questions_.end());
+    queries_.push_back({context, clock, clock_seconds(clock) + seconds, should_stop});
+    queries_changed_.notify_one();
+    return std::prev(queries_.end());
   }
-  bool remove(Place question) {
+  bool remove_query(QueryIterator question) {
     std::lock_guard lock(mutex_);
     const bool is_over = question->is_over;
-    questions_.erase(question);
+    queries_.erase(question);
     return is_over;
   }
 
  private:
-  Watcher() { std::thread([this] { watch(); }).detach(); }
-  static double seconds_of(clockid_t clock) {
+  TimeoutWatcher() { std::thread([this] { watch_queries(); }).detach(); }
+  static double clock_seconds(clockid_t clock) {
     timespec t{};
     clock_gettime(clock, &t);
     return double(t.tv_sec) + double(t.tv_nsec) * 1e-9;
   }
-  void watch() {
+  void watch_queries() {
     constexpr auto kPause = std::chrono::milliseconds(20);
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return !questions_.empty(); });
-      for (Question& q : questions_)
-        if (!q.is_over && (seconds_of(q.clock) >= q.end || (q.should_stop && q.should_stop())))
-          q.is_over = true, Library::instance().interrupt(q.context);
+      queries_changed_.wait(lock, [&] { return !queries_.empty(); });
+      for (PendingQuery& q : queries_)
+        if (!q.is_over && (clock_seconds(q.clock) >= q.end || (q.should_stop && q.should_stop())))
+          q.is_over = true, Z3Library::instance().interrupt(q.context);
       lock.unlock();
       std::this_thread::sleep_for(kPause);
       lock.lock();
@@ -111,30 +111,30 @@ class Watcher {
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Question> questions_;
+  std::condition_variable queries_changed_;
+  std::list<PendingQuery> queries_;
 };
 
 }  // namespace
 
 Z3Session::Z3Session() {
-  Library& z3 = Library::instance();
+  Z3Library& z3 = Z3Library::instance();
   void* config = z3.make_config();
   z3_context_ = z3.make_context(config);
   z3.delete_config(config);
   z3.set_error_handler(z3_context_, nullptr);  // the default handler ends the process; ask_z3() returns the error
 }
 
-Z3Session::~Z3Session() { Library::instance().delete_context(z3_context_); }
+Z3Session::~Z3Session() { Z3Library::instance().delete_context(z3_context_); }
 
 std::string Z3Session::ask_z3(const std::string& text, double most_seconds, const std::function<bool()>& should_stop) {
-  if (most_seconds <= 0) return Library::instance().eval(z3_context_, text.c_str());
-  const auto question = Watcher::instance().add(z3_context_, most_seconds, should_stop);
-  std::string out = Library::instance().eval(z3_context_, text.c_str());
-  is_over_ |= Watcher::instance().remove(question);
+  if (most_seconds <= 0) return Z3Library::instance().eval(z3_context_, text.c_str());
+  const auto question = TimeoutWatcher::instance().add_query(z3_context_, most_seconds, should_stop);
+  std::string out = Z3Library::instance().eval(z3_context_, text.c_str());
+  is_over_ |= TimeoutWatcher::instance().remove_query(question);
   return out;
 }
 
-std::string z3_version() { return Library::instance().version(); }
+std::string z3_version() { return Z3Library::instance().version(); }
 
 }  // namespace tgc

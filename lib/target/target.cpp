@@ -25,14 +25,14 @@ constexpr OpSet kLlvmOps{FDIV, CMPLT};
 constexpr OpSet kAmdLlvmOps = kLlvmOps | OpSet{SQRT, LOG2, EXP2};
 
 // The first row of a device has its default renderer.
-struct Row {
+struct TargetRow {
   std::string_view device;
   RendererKind renderer;
   std::string_view default_arch;
   OpSet ops;
   void (*set_limits)(Target&, const Settings&);
 };
-constexpr Row kRows[] = {
+constexpr TargetRow kRows[] = {
 #define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) \
   {device, RendererKind::renderer, arch, ops, limits},
 #include "lib/target/renderers.def"
@@ -44,30 +44,30 @@ constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 8
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
                                           "gfx1103", "gfx1150", "gfx1151", "gfx1200", "gfx1201"};
 
-bool is_cuda(const Row& row) { return row.renderer == RendererKind::CUDA || row.renderer == RendererKind::PTX; }
+bool is_cuda(const TargetRow& row) { return row.renderer == RendererKind::CUDA || row.renderer == RendererKind::PTX; }
 
-std::span<const std::string_view> archs_of(const Row& row) {
+std::span<const std::string_view> archs_of(const TargetRow& row) {
   if (is_cuda(row)) return kCudaArchs;
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
 // As tinygrad's renderers: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
-bool takes_arch(const Row& row, std::string_view arch) {
+bool has_arch_form(const TargetRow& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch_number(arch) >= 0 : arch.starts_with("gfx");
 }
 
-bool knows_arch(const Row& row, std::string_view arch) {
+bool is_known_arch(const TargetRow& row, std::string_view arch) {
   auto listed = archs_of(row);
   if (std::ranges::find(listed, arch_without_features(arch)) != listed.end()) return true;
   return is_cuda(row) && std::ranges::find(kOtherCudaArchs, cuda_arch_number(arch)) != std::end(kOtherCudaArchs);
 }
 
-bool same_word(std::string_view a, std::string_view b) {
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return std::tolower(uint8_t(x)) == std::tolower(uint8_t(y)); });
 }
 
-std::string listed(std::span<const std::string_view> names) {
+std::string distinct_names_text(std::span<const std::string_view> names) {
   std::vector<std::string_view> seen;
   std::string out;
   for (auto name : names) {
@@ -86,22 +86,23 @@ std::string_view take_part(std::string_view& rest) {
   return part;
 }
 
-Diag unknown(std::string_view what, std::string_view part, std::string_view text,
-             std::span<const std::string_view> known) {
+Diag unknown_part_error(std::string_view what, std::string_view part, std::string_view text,
+                        std::span<const std::string_view> known) {
   return {
       .message = "unknown " + std::string(what) + " '" + std::string(part) + "' in target '" + std::string(text) + "'",
-      .expected = listed(known)};
+      .expected = distinct_names_text(known)};
 }
 
-Result<const Row*> find_row(std::string_view device, std::string_view renderer, std::string_view text) {
+Result<const TargetRow*> find_row(std::string_view device, std::string_view renderer, std::string_view text) {
   std::vector<std::string_view> devices, renderers;
-  for (const Row& row : kRows) {
+  for (const TargetRow& row : kRows) {
     devices.push_back(row.device);
-    if (!same_word(device, row.device)) continue;
+    if (!equals_ignoring_case(device, row.device)) continue;
     renderers.push_back(name_of(row.renderer));
-    if (renderer.empty() || same_word(renderer, name_of(row.renderer))) return &row;
+    if (renderer.empty() || equals_ignoring_case(renderer, name_of(row.renderer))) return &row;
   }
-  return renderers.empty() ? unknown("device", device, text, devices) : unknown("renderer", renderer, text, renderers);
+  return renderers.empty() ? unknown_part_error("device", device, text, devices)
+                           : unknown_part_error("renderer", renderer, text, renderers);
 }
 
 }  // namespace
@@ -139,7 +140,7 @@ std::span<const RendererClass> renderer_classes() {
 std::span<const std::string_view> known_targets() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out;
-    for (const Row& row : kRows) {
+    for (const TargetRow& row : kRows) {
       std::string name = std::string(row.device) + ":" + std::string(name_of(row.renderer));
       if (row.default_arch.empty()) out.push_back(name);
       for (auto arch : archs_of(row)) out.push_back(name + ":" + std::string(arch));
@@ -152,9 +153,9 @@ std::span<const std::string_view> known_targets() {
 
 namespace {
 
-using TakesArch = bool(const Row& row, std::string_view arch);
+using ArchPredicate = bool(const TargetRow& row, std::string_view arch);
 
-Result<Target> parse(std::string_view text, const Settings& settings, TakesArch* takes) {
+Result<Target> parse_with_arch_check(std::string_view text, const Settings& settings, ArchPredicate* accepts_arch) {
   std::string_view rest = text;
   std::string_view device = take_part(rest), renderer = take_part(rest), arch = rest;
   if (device == "plugin")
@@ -162,12 +163,12 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
                 .expected = "a plugin only as --device on the command line"};
   auto row = find_row(device, renderer, text);
   if (!row) return row.diag();
-  const Row& r = **row;
+  const TargetRow& r = **row;
   if (arch.empty()) arch = r.default_arch;
   if (!arch.empty() && r.default_arch.empty())
     return Diag{.message = std::string(name_of(r.renderer)) + " has no archs, but target '" + std::string(text) +
                            "' names '" + std::string(arch) + "'"};
-  if (!arch.empty() && !takes(r, arch)) return unknown("arch", arch, text, archs_of(r));
+  if (!arch.empty() && !accepts_arch(r, arch)) return unknown_part_error("arch", arch, text, archs_of(r));
 
   Target t;
   t.device = r.device;
@@ -181,10 +182,10 @@ Result<Target> parse(std::string_view text, const Settings& settings, TakesArch*
 }  // namespace
 
 Result<Target> parse_target(std::string_view text, const Settings& settings) {
-  return parse(text, settings, knows_arch);
+  return parse_with_arch_check(text, settings, is_known_arch);
 }
 Result<Target> parse_recorded_target(std::string_view text, const Settings& settings) {
-  return parse(text, settings, takes_arch);
+  return parse_with_arch_check(text, settings, has_arch_form);
 }
 
 bool is_dtype_supported(DType dtype, const Target& target) {
@@ -207,12 +208,12 @@ bool is_dtype_supported(DType dtype, const Target& target) {
 
 namespace {
 
-using Sizes = std::array<int64_t, 3>;
-constexpr Sizes kGpuGlobal = {2147483647, 65535, 65535};
+using DimensionLimits = std::array<int64_t, 3>;
+constexpr DimensionLimits kGpuGlobal = {2147483647, 65535, 65535};
 
 void set_nvidia_limits(Target& t) {
   t.global_max = kGpuGlobal;
-  t.local_max = Sizes{1024, 1024, 64};
+  t.local_max = DimensionLimits{1024, 1024, 64};
   t.shared_max = 49152;
 }
 
@@ -221,7 +222,7 @@ void set_nvidia_limits(Target& t) {
 void set_clang_limits(Target& t, const Settings& settings) {
   t.has_local = false;
   t.has_threads = settings.THREADS != 0;
-  t.global_max = Sizes{settings.cpu_count(), 0, 0};
+  t.global_max = DimensionLimits{settings.cpu_count(), 0, 0};
   if (settings.AMX) t.tensor_cores = tensor_cores::amx();
 }
 
@@ -255,8 +256,8 @@ void set_amd_limits(Target& t, const Settings&) {
 
 void set_wgsl_limits(Target& t, const Settings&) {
   t.supports_float4 = false;
-  t.global_max = Sizes{65535, 65535, 65535};
-  t.local_max = Sizes{256, 256, 64};
+  t.global_max = DimensionLimits{65535, 65535, 65535};
+  t.local_max = DimensionLimits{256, 256, 64};
 }
 
 }  // namespace tgc

@@ -38,11 +38,11 @@ constexpr std::span kCuda75 = std::span(kCuda89).subspan(3, 2);
 constexpr TensorCore kPtx80[] = {cuda_81616(float16, float32), cuda_81616(float16, float16), cuda_8168(float32),
                                  cuda_8168(float16), cuda_8168_tf32()};
 
-constexpr TensorCore rdna3(DType in, DType out) {
+constexpr TensorCore rdna3_161616(DType in, DType out) {
   return {{16, 16, 16}, 32, {16, 16, 8}, in, out, "l0 l0 l0 l0 l1 u1 u1 u1",
           {{{"l4 u0 u1 u2 l0", "r1 r2 r3", "l1 l2 l3 r0"}, {"l0 l1 l2 l3 l4", "r1 r2 r3", "u0 u1 u2 r0"}}}};
 }
-constexpr TensorCore rdna4(DType in, DType out) {
+constexpr TensorCore rdna4_161616(DType in, DType out) {
   return {{16, 16, 16}, 32, {8, 8, 8}, in, out, "l0 l0 l0 l0 u1 u1 u1 l1",
           {{{"u0 u1 u2 l4 r2", "r0 r1 r3", "l0 l1 l2 l3"}, {"l0 l1 l2 l3 r2", "r0 r1 r3", "l4 u0 u1 u2"}}}};
 }
@@ -61,9 +61,10 @@ constexpr TensorCore cdna_1616128(DType in) {
             {"l0 l1 l2 l3 r5 r6", "r0 r1", "l4 l5 u0 u1 r2 r3 r4"}}}};
 }
 
-constexpr TensorCore kRdna3[] = {rdna3(float16, float32), rdna3(float16, float16), rdna3(bfloat16, float32)};
-constexpr TensorCore kRdna4[] = {rdna4(float16, float32), rdna4(float16, float16), rdna4(bfloat16, float32),
-                                 rdna4(bfloat16, bfloat16)};
+constexpr TensorCore kRdna3[] = {rdna3_161616(float16, float32), rdna3_161616(float16, float16),
+                                 rdna3_161616(bfloat16, float32)};
+constexpr TensorCore kRdna4[] = {rdna4_161616(float16, float32), rdna4_161616(float16, float16),
+                                 rdna4_161616(bfloat16, float32), rdna4_161616(bfloat16, bfloat16)};
 constexpr TensorCore kCdna3[] = {cdna_161632(fp8e5m2), cdna_161632(fp8e4m3), cdna_161616(float16),
                                  cdna_161616(bfloat16)};
 constexpr TensorCore kCdna4[] = {cdna_1616128(fp8e5m2), cdna_1616128(fp8e4m3), cdna_161632(fp8e5m2),
@@ -92,7 +93,7 @@ void append_numbered(std::vector<TcAxis>& out, char letter, int count) {
   for (int i = 0; i < count; i++) out.push_back({letter, i});
 }
 
-void append(std::vector<TcAxis>& out, std::string_view text) {
+void append_axes(std::vector<TcAxis>& out, std::string_view text) {
   auto axes = parse_tc_axes(text);
   out.insert(out.end(), axes.begin(), axes.end());
 }
@@ -145,9 +146,9 @@ std::array<std::vector<size_t>, 2> TensorCore::permutes(std::span<const TcAxis> 
   std::array<std::vector<size_t>, 2> out;
   for (size_t operand = 0; operand < 2; operand++) {
     std::vector<TcAxis> to;
-    append(to, swizzle[operand].local);
-    append(to, swizzle[operand].upcast);
-    append(to, swizzle[operand].reduce);
+    append_axes(to, swizzle[operand].local);
+    append_axes(to, swizzle[operand].upcast);
+    append_axes(to, swizzle[operand].reduce);
     for (size_t i = 0; i < shape.size(); i++) {
       auto it = std::find(from.begin(), from.end(), shape[i]);
       if (it == from.end()) {

@@ -33,15 +33,15 @@ void append_dot_string(std::string& out, std::string_view text) {
 
 // Adds a header if `text` needs one, if `info` names a stage, or if the graph's release is not 0.12.0 and
 // release_in_text would guess another release.
-std::string below_header(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
+std::string add_header_if_needed(const CompleteText& text, const GraphInfo& info, const Graph& graph) {
   auto is_unlike = [&] { return graph.is_foreign() && release_in_text(text.text) != graph.release(); };
   return (text.is_header_needed || !info.stage.empty() || is_unlike() ? text_header(info) : std::string()) + text.text;
 }
 
-std::string listing(std::span<const UOp> list, const GraphInfo& info) {
+std::string listing_text(std::span<const UOp> list, const GraphInfo& info) {
   const Graph& graph = list[0].graph();
-  if (graph.is_foreign()) return below_header({.text = print_uops(list)}, {.producer = info.producer}, graph);
-  return info.stage.empty() ? print_uops(list) : below_header(print_uops_complete(list), info, graph);
+  if (graph.is_foreign()) return add_header_if_needed({.text = print_uops(list)}, {.producer = info.producer}, graph);
+  return info.stage.empty() ? print_uops(list) : add_header_if_needed(print_uops_complete(list), info, graph);
 }
 
 // Returns `info` with a producer of the graph's release; for 0.12.0, the producer is empty.
@@ -102,9 +102,9 @@ Result<std::string> write_graph(Format format, UOp root, const GraphInfo& given)
     const GraphInfo info = with_producer(given, root.graph());
     switch (format) {
       case Format::Pyrender:
-        return below_header(pyrender_complete(root).value_or_throw(), info, root.graph()) + "\n";
-      case Format::Repr: return below_header(repr_complete(root), info, root.graph()) + "\n";
-      case Format::Uops: return listing(toposort(root), {.producer = info.producer});
+        return add_header_if_needed(pyrender_complete(root).value_or_throw(), info, root.graph()) + "\n";
+      case Format::Repr: return add_header_if_needed(repr_complete(root), info, root.graph()) + "\n";
+      case Format::Uops: return listing_text(toposort(root), {.producer = info.producer});
       case Format::Nodes: return nodes_text(toposort(root));
       case Format::Json: return graph_to_json(root, info);
       case Format::Dot: return dot_text(root, info);
@@ -118,7 +118,7 @@ Result<std::string> write_list(Format format, std::span<const UOp> list, const G
     if (list.empty()) return {};
     const GraphInfo info = with_producer(given, list[0].graph());
     switch (format) {
-      case Format::Uops: return listing(list, info);
+      case Format::Uops: return listing_text(list, info);
       case Format::Nodes: return nodes_text(list);
       case Format::Json: return list_to_json(list, info);
       default: return write_graph(format, list.back(), info).value_or_throw();

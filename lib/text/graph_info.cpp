@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kHeader = "# tgc: ";
 
 // Returns npos if `text` has no header.
-size_t header_at(std::string_view text) {
+size_t find_header(std::string_view text) {
   size_t at = text.find_first_not_of(" \t\r\n");
   return at != text.npos && text.substr(at).starts_with(kHeader) ? at : text.npos;
 }
@@ -49,10 +49,10 @@ bool read_info_member(JsonScanner& in, std::string_view key, GraphInfo& info) {
 
 std::string text_header(const GraphInfo& info) { return std::string(kHeader) + "{" + info_members_json(info) + "}\n"; }
 
-bool has_header(std::string_view text) { return header_at(text) != text.npos; }
+bool has_header(std::string_view text) { return find_header(text) != text.npos; }
 
 Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_view file) {
-  size_t at = header_at(text);
+  size_t at = find_header(text);
   if (at == text.npos) return std::optional<GraphInfo>();
   auto line = uint32_t(1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n'));
   std::string_view json = text.substr(at, text.find('\n', at) - at).substr(kHeader.size());
@@ -70,7 +70,7 @@ Result<std::optional<GraphInfo>> read_header(std::string_view text, std::string_
 std::string text_with_name(std::string text, std::string_view name) {
   auto info = read_header(text);
   if (!info || !*info) return text;
-  size_t at = header_at(text), end = std::min(text.find('\n', at), text.size() - 1) + 1;
+  size_t at = find_header(text), end = std::min(text.find('\n', at), text.size() - 1) + 1;
   (*info)->name = name;
   return text.replace(at, end - at, text_header(**info));
 }

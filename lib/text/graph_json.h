@@ -27,9 +27,9 @@ std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 // Sets the release of `graph` to that of the JSON's producer. Errors name `file`, line and column. `places`, if not
 // null, receives the position of each node.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
-                                  Places* places = nullptr);
+                                  NodePlaces* places = nullptr);
 // Parses the graph at the position of `in`, without moving the caller's scanner.
-Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, Places* places = nullptr);
+Result<GraphFile> graph_from_json(Graph& graph, JsonScanner in, NodePlaces* places = nullptr);
 
 // Writes a growing graph, one line per node, {"id":17,"op":...}. Sources are the numbers of earlier lines, from 0.
 class JsonNodeWriter {
@@ -49,7 +49,7 @@ class JsonNodeReader {
   ~JsonNodeReader();
   // Parses the line `text`, and returns its node and its id (-1 if it has none). If `text` is malformed, throws a
   // Failure that names line `line`.
-  std::pair<UOp, int64_t> add(std::string_view text, uint32_t line);
+  std::pair<UOp, int64_t> read_line(std::string_view text, uint32_t line);
   size_t size() const;
   UOp node_of_line(size_t number) const;  // requires number < size()
 

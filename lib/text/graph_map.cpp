@@ -24,7 +24,7 @@ std::string_view next_word(std::string_view& line) {
   return word.starts_with('#') ? (line = {}, std::string_view()) : word;
 }
 
-std::string upper(std::string text) {
+std::string to_upper_case(std::string text) {
   for (char& c : text)
     if (c >= 'a' && c <= 'z') c = char(c - 32);
   return text;
@@ -55,7 +55,7 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
                   : what == "arg"   ? &out.arg_names_
                                     : nullptr;
     const bool ends = next_word(line).empty();
-    if (what == "lower" && theirs == "op" && ours.empty()) out.upper_ops_ = true;
+    if (what == "lower" && theirs == "op" && ours.empty()) out.has_lowercase_ops_ = true;
     else if (what == "release" && !theirs.empty() && ours.empty()) out.producer_ = "tinygrad " + theirs;
     else if (table && !ours.empty() && ends) (*table)[theirs] = ours;
     else
@@ -67,17 +67,18 @@ Result<GraphMap> GraphMap::read(std::string_view text, std::string_view file) {
   return out;
 }
 
-class MappedGraph {
+class MappedGraphWriter {
  public:
-  MappedGraph(const GraphMap& map, const json& in) : map_(map), in_(in) {
-    for (auto& [kind, text] : map.arg_names_) forms_[kind] = json::parse(text);
+  MappedGraphWriter(const GraphMap& map, const json& in) : map_(map), input_json_(in) {
+    for (auto& [kind, text] : map.arg_names_) arg_forms_[kind] = json::parse(text);
   }
 
   std::string write() {
-    const json& nodes = in_.at(member("nodes"));
-    count_ = nodes.size();
+    const json& nodes = input_json_.at(mapped_member("nodes"));
+    num_nodes_ = nodes.size();
     for (const json& node : nodes)
-      if (node.contains(member("id"))) number_.emplace(node.at(member("id")).dump(), number_.size());
+      if (node.contains(mapped_member("id")))
+        node_numbers_.emplace(node.at(mapped_member("id")).dump(), node_numbers_.size());
     out_ = "{\"format\":\"tgc-graph\",\"version\":1,\"producer\":";
     append_json_string(out_, map_.producer_);
     out_ += ",\"nodes\":[";
@@ -88,57 +89,60 @@ class MappedGraph {
       write_node(node);
     }
     out_ += "\n]";
-    if (auto root = in_.find(member("root")); root != in_.end()) {
+    if (auto root = input_json_.find(mapped_member("root")); root != input_json_.end()) {
       const json& last = root->is_array() && !root->empty() ? root->back() : *root;
-      if (number(last) + 1 != nodes.size()) throw Failure("the root is not the last node");
+      if (node_number(last) + 1 != nodes.size()) throw Failure("the root is not the last node");
     }
     return out_ + "}\n";
   }
 
  private:
-  std::string member(const char* ours) const {
+  std::string mapped_member(const char* ours) const {
     auto known = map_.members_.find(ours);
     return known == map_.members_.end() ? ours : known->second;
   }
-  static std::string named(const std::map<std::string, std::string, std::less<>>& table, const std::string& name) {
+  static std::string mapped_name(const std::map<std::string, std::string, std::less<>>& table,
+                                 const std::string& name) {
     auto known = table.find(name);
     return known == table.end() ? name : known->second;
   }
 
-  size_t number(const json& reference) const {
-    auto known = number_.find(reference.dump());
-    if (known != number_.end()) return known->second;
-    if (number_.empty() && reference.is_number_unsigned() && reference < count_) return reference.get<size_t>();
+  size_t node_number(const json& reference) const {
+    auto known = node_numbers_.find(reference.dump());
+    if (known != node_numbers_.end()) return known->second;
+    if (node_numbers_.empty() && reference.is_number_unsigned() && reference < num_nodes_)
+      return reference.get<size_t>();
     throw Failure("the source " + reference.dump() + " is not a node");
   }
 
   void write_node(const json& node) {
-    std::string op = named(map_.ops_, node.at(member("op")).get<std::string>());
-    if (map_.upper_ops_) op = upper(op);
+    std::string op = mapped_name(map_.ops_, node.at(mapped_member("op")).get<std::string>());
+    if (map_.has_lowercase_ops_) op = to_upper_case(op);
     out_ += "\"op\":", append_json_string(out_, op);
     out_ += ",\"dtype\":",
-        append_json_string(out_, dtype(node.contains(member("dtype")) ? node.at(member("dtype")) : json()));
-    if (auto src = node.find(member("src")); src != node.end() && !src->empty()) {
+        append_json_string(
+            out_, mapped_dtype(node.contains(mapped_member("dtype")) ? node.at(mapped_member("dtype")) : json()));
+    if (auto src = node.find(mapped_member("src")); src != node.end() && !src->empty()) {
       out_ += ",\"src\":[";
-      for (size_t i = 0; i < src->size(); i++) out_ += (i ? "," : "") + std::to_string(number((*src)[i]));
+      for (size_t i = 0; i < src->size(); i++) out_ += (i ? "," : "") + std::to_string(node_number((*src)[i]));
       out_ += ']';
     }
-    if (auto a = node.find(member("arg")); a != node.end())
-      if (json ours = arg(*a); !ours.is_null()) out_ += ",\"arg\":" + ours.dump();
+    if (auto a = node.find(mapped_member("arg")); a != node.end())
+      if (json ours = mapped_arg(*a); !ours.is_null()) out_ += ",\"arg\":" + ours.dump();
     out_ += '}';
   }
 
   // Returns text such as "dtypes.float.vec(4)". `d` is a name, an object (see graph_map.h) or null.
-  std::string dtype(const json& d) const {
+  std::string mapped_dtype(const json& d) const {
     if (d.is_null()) return "dtypes.void";
     if (d.is_string()) {
-      std::string name = named(map_.dtypes_, d.get<std::string>());
+      std::string name = mapped_name(map_.dtypes_, d.get<std::string>());
       return name.starts_with("dtypes.") ? name : "dtypes." + name;
     }
     if (!d.is_object()) throw Failure("a dtype " + d.dump());
     std::string name;
     for (const char* key : {"name", "scalar", "base", "dtype"})
-      if (name.empty() && d.contains(key)) name = dtype(d.at(key));
+      if (name.empty() && d.contains(key)) name = mapped_dtype(d.at(key));
     if (name.empty()) throw Failure("a dtype without a name: " + d.dump());
     if (d.contains("count") && d.at("count").is_number_integer() && d.at("count") != 1)
       name += ".vec(" + d.at("count").dump() + ")";
@@ -146,17 +150,17 @@ class MappedGraph {
     return name;
   }
 
-  json arg(const json& a) const {
-    if (a.is_string()) return value(a.get<std::string>());
+  json mapped_arg(const json& a) const {
+    if (a.is_string()) return mapped_value(a.get<std::string>());
     if (a.is_array()) {
       json out = json::array();
-      for (const json& item : a) out.push_back(arg(item));
+      for (const json& item : a) out.push_back(mapped_arg(item));
       return out;
     }
     if (a.is_object()) {
-      if (auto form = forms_.find(kind_of(a)); form != forms_.end()) return filled(form->second, a);
+      if (auto form = arg_forms_.find(kind_of(a)); form != arg_forms_.end()) return fill_form(form->second, a);
       json members = json::object();
-      for (auto& [key, item] : a.items()) members[key] = arg(item);
+      for (auto& [key, item] : a.items()) members[key] = mapped_arg(item);
       return {{"object", members}};
     }
     if (a.is_number_float() && !std::isfinite(a.get<double>())) return {{"float", py_repr(a.get<double>())}};
@@ -164,7 +168,7 @@ class MappedGraph {
   }
 
   // Without a line "value TEXT VALUE" in the table, returns `text`.
-  json value(const std::string& text) const {
+  json mapped_value(const std::string& text) const {
     auto known = map_.values_.find(text);
     if (known == map_.values_.end()) return text;
     return known->second == "null" ? json() : json{{"value", known->second}};
@@ -180,15 +184,15 @@ class MappedGraph {
   }
 
   // Replaces each reference in `form`, the JSON of an `arg` line, by the member of `of` that it names.
-  json filled(const json& form, const json& of) const {
-    if (form.is_string()) return filled_text(form.get<std::string>(), of);
+  json fill_form(const json& form, const json& of) const {
+    if (form.is_string()) return fill_form_text(form.get<std::string>(), of);
     if (form.is_array()) {
       json out = json::array();
       for (const json& item : form) {
         if (std::string text = item.is_string() ? item.get<std::string>() : ""; text.ends_with("...")) {
-          for (const json& each : filled_text(text.substr(0, text.size() - 3), of)) out.push_back(each);
+          for (const json& each : fill_form_text(text.substr(0, text.size() - 3), of)) out.push_back(each);
         } else {
-          out.push_back(filled(item, of));
+          out.push_back(fill_form(item, of));
         }
       }
       return out;
@@ -196,7 +200,7 @@ class MappedGraph {
     if (!form.is_object()) return form;
     json out = json::object();
     for (auto& [key, item] : form.items()) {
-      json ours = filled(item, of);
+      json ours = fill_form(item, of);
       if (key == "value" && ours.is_null()) return {};
       size_t optional = std::min(key.find('?'), key.size());
       if (optional < key.size() &&
@@ -207,8 +211,8 @@ class MappedGraph {
     return out;
   }
 
-  json filled_text(const std::string& text, const json& of) const {
-    if (text.starts_with('$')) return referred(text.substr(1), of);
+  json fill_form_text(const std::string& text, const json& of) const {
+    if (text.starts_with('$')) return resolve_reference(text.substr(1), of);
     std::string out;
     for (size_t at = 0; at < text.size();) {
       size_t open = text.find('{', at), close = text.find('}', open);
@@ -222,44 +226,44 @@ class MappedGraph {
   }
 
   // `text` is a reference without its '$', such as "NAME:dtype" (graph_map.h).
-  json referred(const std::string& text, const json& of) const {
+  json resolve_reference(const std::string& text, const json& of) const {
     size_t name_end = std::min(text.find_first_of(":=?"), text.size());
     const json& item = of.at(text.substr(0, name_end));
     std::string how = text.substr(name_end);
     if (item.is_null() && how.starts_with("='") && how.size() > 2) return how.substr(2, how.size() - 3);
     if (item.is_null() && how.starts_with('=')) return {{"value", how.substr(1)}};
     if (how == "?" && item.empty()) return {};
-    if (how.empty() || how == "?" || how.starts_with('=')) return arg(item);
-    if (how == ":dtype") return {{"value", dtype(item)}};
+    if (how.empty() || how == "?" || how.starts_with('=')) return mapped_arg(item);
+    if (how == ":dtype") return {{"value", mapped_dtype(item)}};
     if (how == ":node" && item.is_array()) {
       json out = json::array();
-      for (const json& each : item) out.push_back({{"uop", number(each)}});
+      for (const json& each : item) out.push_back({{"uop", node_number(each)}});
       return out;
     }
-    if (how == ":node") return {{"uop", number(item)}};
+    if (how == ":node") return {{"uop", node_number(item)}};
     if (how != ":f64") throw Failure("'$" + text + "' in the map");
     uint64_t bits = std::stoull(item.get<std::string>(), nullptr, 16);
     double value;
     std::memcpy(&value, &bits, sizeof value);
-    return arg(json(value));
+    return mapped_arg(json(value));
   }
 
   const GraphMap& map_;
-  const json& in_;
-  size_t count_ = 0;
-  std::map<std::string, size_t> number_;
-  std::map<std::string, json, std::less<>> forms_;
+  const json& input_json_;
+  size_t num_nodes_ = 0;
+  std::map<std::string, size_t> node_numbers_;
+  std::map<std::string, json, std::less<>> arg_forms_;
   std::string out_;
 };
 
 Result<std::string> GraphMap::to_tgc_json(std::string_view text) const {
   return catch_failures([&] {
     try {
-      constexpr int kMaxLevels = 1000;  // because MappedGraph recurses
+      constexpr int kMaxLevels = 1000;  // because MappedGraphWriter recurses
       const bool fits = is_json_within_levels(text, kMaxLevels);
       json in = json::parse(text);
       if (!fits) throw Failure("the graph has more than 1000 levels of lists and objects");
-      return MappedGraph(*this, in).write();
+      return MappedGraphWriter(*this, in).write();
     } catch (const json::exception& e) {
       throw Failure("the graph cannot be read by the map: " + std::string(e.what()));
     } catch (const std::logic_error& e) { throw Failure("the graph cannot be read by the map: invalid number"); }

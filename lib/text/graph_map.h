@@ -47,8 +47,8 @@ class GraphMap {
   Result<std::string> to_tgc_json(std::string_view json) const;
 
  private:
-  friend class MappedGraph;
-  bool is_read_ = false, upper_ops_ = false;
+  friend class MappedGraphWriter;
+  bool is_read_ = false, has_lowercase_ops_ = false;
   std::string producer_ = "port";
   std::map<std::string, std::string, std::less<>> members_, ops_, dtypes_, values_, arg_names_;
 };

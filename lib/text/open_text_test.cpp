@@ -77,7 +77,7 @@ TEST_CASE("other releases: pyrender_with_places returns the node of each line") 
   UOp root = graph_from_json(graph, graph_of("tinygrad 0.14.0", R"j({"op":"CONST","dtype":"dtypes.weakint","arg":8},
 {"op":"PARAM","dtype":"dtypes.float","src":[0],"arg":{"ParamArg":{"*":[0,{"value":"dtypes.float"}],"device":"CPU"}}},
 {"op":"SINK","dtype":"dtypes.void","src":[1]})j")).value_or_throw().root;
-  PlacedText placed = pyrender_with_places(root).value_or_throw();
+  TextWithNodeLines placed = pyrender_with_node_lines(root).value_or_throw();
   CHECK(placed.text == pyrender_open_graph(root).text);
   REQUIRE(placed.node_lines.size() == 2);
   CHECK(placed.node_lines[0].first == root.src()[0]);

@@ -75,48 +75,49 @@ class ListingReader : public PyValueReader {
     stated_facts_ = read_stated_facts();
     const size_t begin = position_;
     read_lines();
-    if (find_distinct()) position_ = begin, read_lines();
+    if (find_lookalike_lines()) position_ = begin, read_lines();
     if (out_.list.empty()) throw_error(position_, "the input holds no listing", "lines such as '   0 Ops.CONST : ...'");
     bool complete = has_header(input_text_);  // below a header, comments state what a listing of 0.12.0 omits
-    if (num_ambiguous_ && !complete)
-      out_.warnings.push_back(std::to_string(num_ambiguous_) +
+    if (num_ambiguous_constants_ && !complete)
+      out_.warnings.push_back(std::to_string(num_ambiguous_constants_) +
                               " constants are given by value and exist with several dtypes; the likeliest was taken");
-    if (num_missing_) out_.warnings.push_back(std::to_string(num_missing_) + " sources are not in the list");
+    if (num_missing_sources_)
+      out_.warnings.push_back(std::to_string(num_missing_sources_) + " sources are not in the list");
     if (!complete) out_.warnings.push_back("a listing has no tags");
     return std::move(out_);
   }
 
   // `list` is the list that the text shows. Returns the positions that are read as a different node.
-  std::vector<size_t> misread(std::span<const UOp> list) {
-    listed_ = list;
+  std::vector<size_t> find_misread_positions(std::span<const UOp> list) {
+    expected_list_ = list;
     read();
-    return std::move(misread_);
+    return std::move(misread_positions_);
   }
 
  private:
   void read_lines() {
-    out_.list.clear(), constants_.clear(), ahead_.clear(), cited_.clear();
-    num_ambiguous_ = num_missing_ = 0;
+    out_.list.clear(), constants_.clear(), nodes_ahead_.clear(), cited_positions_.clear();
+    num_ambiguous_constants_ = num_missing_sources_ = 0;
     while (skip_lines(), !is_at_end()) {
-      auto ahead = ahead_.find(out_.list.size());
-      if (ahead != ahead_.end()) position_ = ahead->second.end;
-      out_.list.push_back(ahead != ahead_.end() ? ahead->second.node : line(out_.list.size()));
+      auto ahead = nodes_ahead_.find(out_.list.size());
+      if (ahead != nodes_ahead_.end()) position_ = ahead->second.end;
+      out_.list.push_back(ahead != nodes_ahead_.end() ? ahead->second.node : read_line(out_.list.size()));
     }
   }
 
   // Finds lines that look like a later line but show another node, which differs in a tag. A source names its node by
   // the last line of the node, so a line whose own position is a source shows another node than the later line. Returns
   // true if there are such lines. Not for listings of 0.12.0.
-  bool find_distinct() {
-    if (!is_open()) return false;
+  bool find_lookalike_lines() {
+    if (!is_foreign()) return false;
     UOpMap<size_t> last(graph_);
     for (size_t i = 0; i < out_.list.size(); i++) last[out_.list[i]] = i;
-    for (size_t i : cited_)
-      if (i < out_.list.size() && *last.find(out_.list[i]) != i) distinct_.insert(i);
-    return !distinct_.empty();
+    for (size_t i : cited_positions_)
+      if (i < out_.list.size() && *last.find(out_.list[i]) != i) lookalike_positions_.insert(i);
+    return !lookalike_positions_.empty();
   }
 
-  UOp line(size_t position) {
+  UOp read_line(size_t position) {
     list_items_.clear();
     size_t begin = input_text_.rfind('\n', position_ ? position_ - 1 : 0);
     begin = begin == input_text_.npos ? 0 : begin + 1;
@@ -132,7 +133,7 @@ class ListingReader : public PyValueReader {
     Op op = read_op_name();
     const std::string_view name = input_text_.substr(name_at, position_ - name_at);
     expect_char(':', "after the op");
-    ranges();
+    skip_ranges();
     size_t dtype_at = position_;
     if (read_identifier("a dtype") != "dtypes") throw_error(dtype_at, "found " + found_text(dtype_at), "a dtype");
     DType d = dtype();
@@ -140,46 +141,47 @@ class ListingReader : public PyValueReader {
     size_t sources_at = position_;
     auto known = stated_facts_.find(position);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
-    size_t ambiguous = num_ambiguous_;
-    sources(op, d);
+    size_t ambiguous = num_ambiguous_constants_;
+    read_sources(op, d);
     // the arg begins one column after the sources, which are padded to 32 columns
     size_t width = utf8_length(input_text_.substr(sources_at, position_ - sources_at));
     size_t arg_at = std::min(position_ + (width < 32 ? 32 - width : 0) + 1, input_text_.size());
-    Arg a = arg(op, arg_at);
+    Arg a = read_arg(op, arg_at);
     if (op == Op::OTHER) a = other_node_arg(graph_, name, a);
-    note_place(at);
+    record_node_place(at);
     if (stated) d = stated->dtype;
-    if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), num_ambiguous_ = ambiguous;
-    Arg tag = stated ? stated->stated_tag : distinct_.contains(position) ? Arg(int64_t(position)) : Arg();
+    if (stated && stated->src.is_tuple()) correct_sources(stated->src, at), num_ambiguous_constants_ = ambiguous;
+    Arg tag = stated ? stated->stated_tag : lookalike_positions_.contains(position) ? Arg(int64_t(position)) : Arg();
     UOp u = make_node(at, op, d, sources_, a, tag);
-    if (!listed_.empty() && !(u == listed_[position])) misread_.push_back(position), u = listed_[position];
+    if (!expected_list_.empty() && !(u == expected_list_[position]))
+      misread_positions_.push_back(position), u = expected_list_[position];
     if (op == Op::CONST) constants_[a.str()].push_back(u);
     return u;
   }
 
   // Reads the line of node `position`, which is below the current line: register allocation moves instructions, so a
   // source may be below its user.
-  UOp node_ahead(size_t position, size_t at) {
-    auto line_at = lines_.find(position);
-    if (line_at == lines_.end() || levels_ahead_ == kMaxAhead)
+  UOp read_node_ahead(size_t position, size_t at) {
+    auto line_at = line_offsets_.find(position);
+    if (line_at == line_offsets_.end() || levels_ahead_ == kMaxLevelsAhead)
       throw_error(at, "found the source " + std::to_string(position), "a position above this line");
-    auto [ahead, is_new] = ahead_.try_emplace(position);
+    auto [ahead, is_new] = nodes_ahead_.try_emplace(position);
     if (!is_new && !ahead->second.node) throw_error(at, "the source " + std::to_string(position) + " needs itself");
     if (!is_new) return ahead->second.node;
     const size_t resume = std::exchange(position_, line_at->second);
     std::vector<UOp> sources = std::exchange(sources_, {});
     levels_ahead_++;
-    UOp u = line(position);
+    UOp u = read_line(position);
     levels_ahead_--;
-    ahead_[position] = {u, position_};
+    nodes_ahead_[position] = {u, position_};
     position_ = resume, sources_ = std::move(sources);
     return u;
   }
-  void constants_ahead(size_t at) {
-    if (below_.empty()) index_lines();
-    for (auto& [position, begin] : lines_)
+  void read_constants_ahead(size_t at) {
+    if (lines_by_position_.empty()) index_lines();
+    for (auto& [position, begin] : line_offsets_)
       if (position >= out_.list.size() && input_text_.substr(input_text_.find(' ', begin), 11) == " Ops.CONST ")
-        node_ahead(position, at);
+        read_node_ahead(position, at);
   }
 
   void correct_sources(Arg positions, size_t at) {
@@ -192,7 +194,7 @@ class ListingReader : public PyValueReader {
   }
 
   // Skips the enclosing ranges, which can be computed from the graph.
-  void ranges() {
+  void skip_ranges() {
     size_t end = input_text_.find("dtypes.", position_), newline = input_text_.find('\n', position_);
     if (end == input_text_.npos || newline < end)
       throw_error(position_, "a line without a dtype", "a dtype such as dtypes.float");
@@ -208,7 +210,7 @@ class ListingReader : public PyValueReader {
   }
 
   // Reads [3, '--', '1.0']: the node at position 3, a node that is not in the list, and a constant 1.0.
-  void sources(Op op, DType dtype) {
+  void read_sources(Op op, DType dtype) {
     sources_.clear();
     std::vector<std::pair<size_t, std::string>> constants;
     expect_char('[', "and the sources");
@@ -216,10 +218,10 @@ class ListingReader : public PyValueReader {
       size_t at = position_;
       if (peek_char() == '\'' || peek_char() == '"') {
         std::string text = string();
-        if (text == "--") num_missing_++;
+        if (text == "--") num_missing_sources_++;
         else constants.emplace_back(sources_.size(), text);
         sources_.push_back(graph_.node(Op::NOOP, dtypes::void_, {}, graph_.raw_arg("--")));
-        if (text != "--" && is_open() && !constants_.contains(text)) constants_ahead(at);
+        if (text != "--" && is_foreign() && !constants_.contains(text)) read_constants_ahead(at);
         if (text != "--" && !constants_.contains(text))
           throw_error(at, "no constant " + text + " above this line", "a constant of the list");
       } else {
@@ -232,32 +234,32 @@ class ListingReader : public PyValueReader {
         throw_error(position_, "found " + found_text(position_), "',' or ']'");
     }
     position_++;
-    for (auto& [i, text] : constants) sources_[i] = constant(op, dtype, i, text);
+    for (auto& [i, text] : constants) sources_[i] = find_constant(op, dtype, i, text);
   }
 
   UOp node_at(const Const& position, size_t at) {
     const bool is_known = position.is_int() && position.as_int().is_small();
     const size_t n = is_known ? size_t(position.as_int().small_value()) : 0;
-    if (is_open()) cited_.push_back(n);
+    if (is_foreign()) cited_positions_.push_back(n);
     if (is_known && n < out_.list.size()) return out_.list[n];
-    if (auto listed = is_known ? same_above(n) : std::nullopt) return out_.list[*listed];
-    if (!is_known || !is_open()) throw_error(at, "found the source " + position.str(), "a position above this line");
-    return node_ahead(n, at);
+    if (auto listed = is_known ? equal_line_above(n) : std::nullopt) return out_.list[*listed];
+    if (!is_known || !is_foreign()) throw_error(at, "found the source " + position.str(), "a position above this line");
+    return read_node_ahead(n, at);
   }
 
   // A source may refer to a `position` below the current line if its node is listed twice: then an equal line is above,
   // whose position is returned.
-  std::optional<size_t> same_above(size_t position) {
-    if (below_.empty()) index_lines();
-    auto below = below_.find(position);
-    auto above = below == below_.end() ? above_.end() : above_.find(below->second);
-    if (above == above_.end() || above->second >= out_.list.size()) return std::nullopt;
-    if (distinct_.contains(position) || distinct_.contains(above->second)) return std::nullopt;
+  std::optional<size_t> equal_line_above(size_t position) {
+    if (lines_by_position_.empty()) index_lines();
+    auto below = lines_by_position_.find(position);
+    auto above = below == lines_by_position_.end() ? positions_by_line_.end() : positions_by_line_.find(below->second);
+    if (above == positions_by_line_.end() || above->second >= out_.list.size()) return std::nullopt;
+    if (lookalike_positions_.contains(position) || lookalike_positions_.contains(above->second)) return std::nullopt;
     return above->second;
   }
   void index_lines() {
     for (size_t at = 0, next, count = 0; at < input_text_.size(); at = next) {
-      for (next = at; next == at || !begins_line(next);)
+      for (next = at; next == at || !is_line_start(next);)
         next = std::min(input_text_.find('\n', next), input_text_.size() - 1) + 1;
       size_t digits = input_text_.find_first_not_of(' ', at), end = std::min(input_text_.find(' ', digits), next);
       if (digits >= next || !is_digit(input_text_[digits])) continue;
@@ -265,20 +267,20 @@ class ListingReader : public PyValueReader {
       node = node.substr(0, node.find_last_not_of(" \n") + 1);
       size_t position = 0;
       std::from_chars(input_text_.data() + digits, input_text_.data() + end, position);
-      if (!below_.try_emplace(position, node).second) continue;
-      lines_[position] = digits;
-      above_.try_emplace(node, count++);
+      if (!lines_by_position_.try_emplace(position, node).second) continue;
+      line_offsets_[position] = digits;
+      positions_by_line_.try_emplace(node, count++);
     }
   }
 
   // Returns the constant that is printed as `text`; of several, one whose dtype fits source `i`, or else the last one.
-  UOp constant(Op op, DType dtype, size_t i, const std::string& text) {
+  UOp find_constant(Op op, DType dtype, size_t i, const std::string& text) {
     auto& known = constants_[text];
     if (known.size() == 1) return known[0];
     std::optional<DType> wanted = expected_dtype(op, dtype, i);
     for (UOp c : known)
       if (wanted && c.dtype() == *wanted) return c;
-    num_ambiguous_++;
+    num_ambiguous_constants_++;
     return known.back();
   }
 
@@ -305,7 +307,7 @@ class ListingReader : public PyValueReader {
   }
 
   // An arg that is a string may span several lines, up to the next node's line.
-  Arg arg(Op op, size_t begin) {
+  Arg read_arg(Op op, size_t begin) {
     size_t end = std::min(input_text_.find('\n', position_), input_text_.size());
     begin = std::min(begin, end);
     if (!kTextArgs.contains(op)) {
@@ -315,14 +317,14 @@ class ListingReader : public PyValueReader {
         position_ = begin;
         Arg a = as_arg(value());
         // in other releases, any arg may be a string of several lines: then `a` is not the whole arg
-        if (skip_blanks_in_line(), position_ == end && (!is_open() || is_over(end)))
-          return op == Op::CONST && is_open() ? const_float(graph_, a) : a;
+        if (skip_blanks_in_line(), position_ == end && (!is_foreign() || is_end_of_arg(end)))
+          return op == Op::CONST && is_foreign() ? const_float(graph_, a) : a;
       } catch (const Failure&) {
       }
       position_ = resume;
       open_brackets_ = brackets;
     }
-    while (end < input_text_.size() && !begins_line(end + 1))
+    while (end < input_text_.size() && !is_line_start(end + 1))
       end = std::min(input_text_.find('\n', end + 1), input_text_.size());
     position_ = end;
     const std::string_view text = input_text_.substr(begin, end - begin);
@@ -330,11 +332,11 @@ class ListingReader : public PyValueReader {
     return graph_.str(text);
   }
   // Returns true if, after blank lines, a node's line, a comment or the end of the text follows byte `end`.
-  bool is_over(size_t end) const {
+  bool is_end_of_arg(size_t end) const {
     size_t next = input_text_.find_first_not_of('\n', end);
-    return next == input_text_.npos || input_text_[next] == '#' || begins_line(next);
+    return next == input_text_.npos || input_text_[next] == '#' || is_line_start(next);
   }
-  bool begins_line(size_t at) const {
+  bool is_line_start(size_t at) const {
     while (at < input_text_.size() && input_text_[at] == ' ') at++;
     if (at >= input_text_.size()) return true;
     size_t digits = at;
@@ -345,23 +347,23 @@ class ListingReader : public PyValueReader {
   UopsListing out_;
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;
-  std::unordered_map<size_t, std::string_view> below_;           // by position: its line; filled on first use
-  std::unordered_map<std::string_view, size_t> above_;           // by text of a line: the first position that has it
-  struct Ahead {
+  std::unordered_map<size_t, std::string_view> lines_by_position_;  // by position: its line; filled on first use
+  std::unordered_map<std::string_view, size_t> positions_by_line_;  // by text of a line: the first position that has it
+  struct NodeAhead {
     UOp node;
     size_t end = 0;
   };
-  static constexpr size_t kMaxAhead = 1000;
+  static constexpr size_t kMaxLevelsAhead = 1000;
   size_t levels_ahead_ = 0;
-  std::unordered_map<size_t, size_t> lines_;
-  std::unordered_map<size_t, Ahead> ahead_;
-  std::vector<size_t> cited_;  // positions that sources name; not for 0.12.0
+  std::unordered_map<size_t, size_t> line_offsets_;
+  std::unordered_map<size_t, NodeAhead> nodes_ahead_;
+  std::vector<size_t> cited_positions_;  // positions that sources name; not for 0.12.0
   // positions whose nodes are tagged with the position, to differ from the nodes of equal lines
-  std::unordered_set<size_t> distinct_;
-  size_t num_ambiguous_ = 0, num_missing_ = 0;
+  std::unordered_set<size_t> lookalike_positions_;
+  size_t num_ambiguous_constants_ = 0, num_missing_sources_ = 0;
   StatedFactsByNumber stated_facts_;
-  std::span<const UOp> listed_;
-  std::vector<size_t> misread_;
+  std::span<const UOp> expected_list_;
+  std::vector<size_t> misread_positions_;
 };
 
 }  // namespace
@@ -372,7 +374,7 @@ CompleteText print_uops_complete(std::span<const UOp> list) {
   std::unordered_map<UOp, size_t> position;
   for (size_t i = 0; i < list.size(); i++) position.try_emplace(list[i], i);
   std::string comments;
-  for (size_t i : ListingReader(list[0].graph(), out.text, {}).misread(list)) {
+  for (size_t i : ListingReader(list[0].graph(), out.text, {}).find_misread_positions(list)) {
     UOp u = list[i];
     comments += "# UOp " + std::to_string(i) + ": " + complete_repr(u.dtype());
     std::vector<Arg> sources;
@@ -388,7 +390,7 @@ CompleteText print_uops_complete(std::span<const UOp> list) {
   return out;
 }
 
-Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places) {
   return catch_failures([&] { return ListingReader(graph, text, file, places).read(); });
 }
 

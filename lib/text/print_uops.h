@@ -28,6 +28,6 @@ struct UopsListing {
 // Parses a listing, with or without colours. Errors name `file`, line and column. `places`, if not null, receives the
 // positions of the nodes.
 Result<UopsListing> read_uops(Graph& graph, std::string_view text, std::string_view file = {},
-                              Places* places = nullptr);
+                              NodePlaces* places = nullptr);
 
 }  // namespace tgc

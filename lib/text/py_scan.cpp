@@ -60,12 +60,12 @@ Const PyScanner::number() {
     int64_t value = 0;
     size_t at = position_, last = std::min(input_text_.size(), position_ + 18);
     for (; at < last && is_digit(char_at(at)); at++) value = value * 10 + (char_at(at) - '0');
-    if (at < last && char_at(at) != '.' && !is_name(char_at(at))) return position_ = at, value;
+    if (at < last && char_at(at) != '.' && !is_name_char(char_at(at))) return position_ = at, value;
   }
   bool is_float = false;
   if (peek_char() == '0' && is_name_start(peek_char(1)) && (peek_char(1) | 32) != 'e' && peek_char(1) != '_') {
     position_ += 2;
-    while (is_name(peek_char())) position_++;
+    while (is_name_char(peek_char())) position_++;
   } else {
     while (is_digit(peek_char()) || peek_char() == '_') position_++;
     if (peek_char() == '.') is_float = true, position_++;
@@ -78,7 +78,7 @@ Const PyScanner::number() {
     }
   }
   std::string_view digits = input_text_.substr(begin, position_ - begin);
-  if (is_name(peek_char())) throw_error(begin, "'" + std::string(digits) + peek_char() + "...' is not a number");
+  if (is_name_char(peek_char())) throw_error(begin, "'" + std::string(digits) + peek_char() + "...' is not a number");
   if (!is_float) {
     int64_t small;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), small);

@@ -37,7 +37,7 @@ class PyScanner {
  protected:
   static bool is_name_start(char c) { return kCharTraits[uint8_t(c)] & kNameStart; }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-  static bool is_name(char c) { return kCharTraits[uint8_t(c)] & kName; }
+  static bool is_name_char(char c) { return kCharTraits[uint8_t(c)] & kName; }
   static bool is_operator(char c) { return kCharTraits[uint8_t(c)] & kOperator; }
 
   [[noreturn]] void throw_error(size_t at, std::string message, std::string expected = {}) const;
@@ -86,7 +86,7 @@ class PyScanner {
   }
 
   size_t name_end(size_t at) const {
-    while (is_name(char_at(at))) at++;
+    while (is_name_char(char_at(at))) at++;
     return at;
   }
 

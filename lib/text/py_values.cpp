@@ -30,7 +30,7 @@ void PyValueReader::append_uops(std::vector<UOp>& out, const Value& v, size_t at
 }
 
 UOp PyValueReader::make_node(size_t at, Op op, DType dtype, std::span<const UOp> src, Arg arg, Arg tag) {
-  if (!is_open() && !has_structure(op, src, arg)) throw_error(at, structure_error(op, src, arg));
+  if (!is_foreign() && !has_structure(op, src, arg)) throw_error(at, structure_error(op, src, arg));
   return graph_.node(op, dtype, src, arg, tag);
 }
 
@@ -57,7 +57,7 @@ PyValueReader::Value PyValueReader::read_primary() {
     return {graph_.bytes(string(PyLiteral::Bytes))};
   }
   if (!is_name_start(c)) throw_error(at, "found " + found_text(at), "an expression");
-  return named_value(read_identifier("a name"), at);
+  return read_named_value(read_identifier("a name"), at);
 }
 
 uint16_t PyValueReader::next_depth(uint16_t inner, size_t at) const {
@@ -169,7 +169,7 @@ std::optional<AddrSpace> parse_addrspace(std::string_view word) {
   return std::nullopt;
 }
 
-const char* an_opt_op() {
+const char* expected_opt_ops() {
   static const std::string text = [] {
     std::string out = "an optimization";
     for (int i = 0; i < kNumOptOps; i++) out += (i ? ", " : ": ") + std::string(name_of(OptOps(i)));
@@ -179,22 +179,22 @@ const char* an_opt_op() {
 }
 }  // namespace
 
-PyValueReader::Value PyValueReader::named_value(std::string_view name, size_t at) {
+PyValueReader::Value PyValueReader::read_named_value(std::string_view name, size_t at) {
   auto enumerated = [&](auto parse, const char* what) -> Value {
     size_t word_at = position_ + 1;
     std::string_view word = read_attribute(what);
     auto value = parse(word);
-    if (!value && is_open()) return {graph_.raw_arg(std::string(name) + "." + std::string(word))};
+    if (!value && is_foreign()) return {graph_.raw_arg(std::string(name) + "." + std::string(word))};
     if (!value) throw_error(word_at, "unknown name '" + std::string(word) + "'", what);
     return {Arg(*value)};
   };
   switch (name.size()) {
     case 3:
       if (name == "UOp") return read_other_name(name, at);
-      if (name == "Ops") return is_open() ? enumerated(parse_op, "an op") : Value{Arg(read_op_name())};
+      if (name == "Ops") return is_foreign() ? enumerated(parse_op, "an op") : Value{Arg(read_op_name())};
       if (name == "inf") return {Arg(std::numeric_limits<double>::infinity())};
       if (name == "nan") return {Arg(std::numeric_limits<double>::quiet_NaN())};
-      if (name == "Opt" && !is_open()) return record(RecordClass::Opt, at);
+      if (name == "Opt" && !is_foreign()) return record(RecordClass::Opt, at);
       break;
     case 4:
       if (name == "True") return {Arg(true)};
@@ -205,8 +205,8 @@ PyValueReader::Value PyValueReader::named_value(std::string_view name, size_t at
       break;
     case 6:
       if (name == "dtypes") return {Arg(dtype())};
-      if (name == "OptOps") return enumerated(parse_opt_op, an_opt_op());
-      if (name == "Kernel" && !is_open()) return record(RecordClass::Kernel, at);
+      if (name == "OptOps") return enumerated(parse_opt_op, expected_opt_ops());
+      if (name == "Kernel" && !is_foreign()) return record(RecordClass::Kernel, at);
       break;
     case 7:
       if (name == "Invalid") return {Arg(Const::invalid())};
@@ -215,7 +215,8 @@ PyValueReader::Value PyValueReader::named_value(std::string_view name, size_t at
       if (name == "AxisType") return enumerated(parse_axis_type, "an axis type");
       break;
     case 9:
-      if (name == "AddrSpace") return is_open() ? enumerated(parse_addrspace, "an address space") : Value{addrspace()};
+      if (name == "AddrSpace")
+        return is_foreign() ? enumerated(parse_addrspace, "an address space") : Value{addrspace()};
       break;
     default: break;
   }
@@ -226,7 +227,7 @@ PyValueReader::Value PyValueReader::named_value(std::string_view name, size_t at
     expect_char(')', "')'");
     return {graph_.raw_arg("CustomKernel(panic)")};
   }
-  if (is_open() && name[0] >= 'A' && name[0] <= 'Z') {
+  if (is_foreign() && name[0] >= 'A' && name[0] <= 'Z') {
     if (peek_char() == '(') return read_open_record(name, at);
     if (peek_char() == '.') return {graph_.raw_arg(std::string(name) + "." + std::string(read_attribute("a name")))};
   }
@@ -239,7 +240,7 @@ Op PyValueReader::read_op_name() {
   size_t word_at = position_ + 1;
   std::string_view word = read_attribute("an op's name");
   if (auto op = parse_op(word)) return *op;
-  if (is_open()) return Op::OTHER;
+  if (is_foreign()) return Op::OTHER;
   std::vector<std::string_view> names;
   for (int i = 0; i < kNumOps; i++) names.push_back(name_of(Op(i)));
   std::string near = nearest_names_text(word, names);
@@ -307,12 +308,12 @@ std::string complete_repr(DType d) {
 DType PyValueReader::dtype() {
   static constinit thread_local ParseCache<DType> known_dtypes;
   size_t begin = position_, end = position_;
-  while (is_name(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
+  while (is_name_char(char_at(end)) || char_at(end) == '.' || char_at(end) == '(')
     end = char_at(end) == '(' ? std::min(input_text_.find(')', end), input_text_.size() - 1) + 1 : end + 1;
   std::string_view piece = input_text_.substr(begin, end - begin);
   // the cache has dtypes of all releases, so do not use one that 0.12.0 lacks for a text of 0.12.0
   if (const DType* known = known_dtypes.find_value(piece);
-      known && (is_open() || known->scalar_kind() != Scalar::Other))
+      known && (is_foreign() || known->scalar_kind() != Scalar::Other))
     return position_ = end, *known;
   DType d = read_dtype_slowly(begin);
   if (position_ == end) known_dtypes.keep_value(piece, d);
@@ -336,7 +337,7 @@ DType PyValueReader::read_dtype_slowly(size_t at) {
     d = name == "imageh" ? dtypes::imageh(shape, pitch) : dtypes::imagef(shape, pitch);
   } else {
     auto known = dtypes::parse(name);
-    if (!known && is_open()) known = dtypes::parse_any_release(name);
+    if (!known && is_foreign()) known = dtypes::parse_any_release(name);
     if (!known) {
       std::string near = nearest_names_text(name, dtypes::attribute_names());
       throw_error(name_at, "unknown dtype '" + std::string(name) + "'",

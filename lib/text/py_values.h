@@ -11,7 +11,7 @@ namespace tgc {
 
 class PyValueReader : public PyScanner {
  public:
-  PyValueReader(Graph& graph, std::string_view text, std::string_view file, Places* places = nullptr)
+  PyValueReader(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places = nullptr)
       : PyScanner(text, file), graph_(graph), node_places_(places) {
     list_items_.reserve(kUsualCapacity);
     item_stack_.reserve(kUsualCapacity);
@@ -107,11 +107,11 @@ class PyValueReader : public PyScanner {
   Value record(RecordClass c, size_t at);
   Op read_op_name();
   // true if the release is not 0.12.0; then unknown ops and enum values are kept as text
-  bool is_open() const { return graph_.is_foreign(); }
+  bool is_foreign() const { return graph_.is_foreign(); }
   Value read_open_record(std::string_view name, size_t at);  // not for 0.12.0
 
   // Records byte `at` as the position of the nodes that are made from now on.
-  void note_place(size_t at) {
+  void record_node_place(size_t at) {
     if (node_places_) node_places_->push_back({uint32_t(graph_.size()), at});
   }
 
@@ -126,12 +126,12 @@ class PyValueReader : public PyScanner {
   static constexpr size_t kUsualCapacity = 64;
 
   Graph& graph_;
-  Places* node_places_;
+  NodePlaces* node_places_;
   std::vector<Arg> list_items_;  // of bracketed lists
 
  private:
   DType read_dtype_slowly(size_t at);
-  Value named_value(std::string_view name, size_t at);
+  Value read_named_value(std::string_view name, size_t at);
   Arg addrspace();
 
   std::vector<Arg> item_stack_;

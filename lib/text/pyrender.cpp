@@ -30,7 +30,7 @@ bool holds_graph(Arg a) {
   return odd.has_graph;
 }
 
-bool on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
+bool is_const_on_device(UOp u) { return u.is(Op::CONST) && u.num_src() == 1 && u.src(0).is(Op::DEVICE); }
 bool is_infix(UOp u) { return u.in(kInfix) && u.num_src() == 2; }
 
 }  // namespace
@@ -48,10 +48,10 @@ std::string_view method_name(Op op) {
 void PyrenderWriter::write_lines() {
   mark_named_nodes(root_node_, named_order_, node_info_, {{Op::REDUCE, Op::REDUCE_AXIS}, kNeverNamed, kAlwaysNamed});
   const RareArgFeatures odd = RareArgFeatures::of_nodes(named_order_);
-  has_odd_text_ = odd.has_text, has_graphs_ = odd.has_graph;
+  has_odd_text_ = odd.has_parenthesis, has_graphs_ = odd.has_graph;
   for (size_t i = 0; i < named_order_.size(); i++) {
     UOp u = named_order_[i];
-    Info& info = node_info_[u.id()];
+    NodeText& info = node_info_[u.id()];
     if (!info.has_line && !u.in(kNeverNamed)) {
       info.is_inlined = true;
       continue;
@@ -64,7 +64,7 @@ void PyrenderWriter::write_lines() {
   }
 }
 
-inline void PyrenderWriter::write_line(UOp u, const Info& info) {
+inline void PyrenderWriter::write_line(UOp u, const NodeText& info) {
   if (line_text_.size()) line_text_.put('\n');
   if (should_keep_lines_) line_begins_.emplace_back(u, line_text_.size());
   if (u == root_node_) line_text_.put("ast");
@@ -107,7 +107,7 @@ inline void PyrenderWriter::write_kernel_name(UOp ast) {
 
 inline void PyrenderWriter::src(UOp u) {
   if (u.id() < node_info_.size()) [[likely]]
-    if (const Info& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
+    if (const NodeText& info = node_info_[u.id()]; info.text_size && !info.is_plain) [[likely]]
       return output_->put(piece_text_, info.text_begin, info.text_size);
   node_info_of(u);  // throws Failure if `u` is not below the root
   write_nested(u, false);
@@ -125,9 +125,9 @@ void PyrenderWriter::write_inlined_node(UOp u, bool bare) {
   node_info_[u.id()].is_plain ? write_whole_node(u, complete_repr(u.dtype())) : write_expression(u, bare);
   tag(u);
 }
-inline const PyrenderWriter::Info& PyrenderWriter::node_info_of(UOp u) const {
+inline const PyrenderWriter::NodeText& PyrenderWriter::node_info_of(UOp u) const {
   if (u.id() < node_info_.size())
-    if (const Info& info = node_info_[u.id()]; info.text_size || info.is_inlined) return info;
+    if (const NodeText& info = node_info_[u.id()]; info.text_size || info.is_inlined) return info;
   throw Failure("Ops." + std::string(name_of(u.op())) + " is not below the root");
 }
 
@@ -181,9 +181,11 @@ inline void PyrenderWriter::write_movement_argument(UOp u) {
   put_text(n == 1 ? ",)" : ")");
 }
 
-inline bool PyrenderWriter::is_printed_as_number(UOp u) const { return on_device(u) && !node_info_[u.id()].is_plain; }
+inline bool PyrenderWriter::is_printed_as_number(UOp u) const {
+  return is_const_on_device(u) && !node_info_[u.id()].is_plain;
+}
 inline void PyrenderWriter::write_operand(UOp u, bool strip) {
-  const Info& info = node_info_of(u);
+  const NodeText& info = node_info_of(u);
   bool bracketed = strip && info.is_inlined && !info.is_plain;
   if (bracketed && has_odd_text_) {  // count parentheses, also those in strings, as tinygrad's strip_parens does
     size_t begin = output_->size();
@@ -199,7 +201,7 @@ inline void PyrenderWriter::write_operand(UOp u, bool strip) {
 inline void PyrenderWriter::write_constant(UOp u) {
   bool unique = u.num_src() == 2 && u.src(0).is(Op::DEVICE) && u.src(1).is(Op::UNIQUE);
   put_text(unique ? "UOp.unique_const(" : "UOp.const("), dtype(u.dtype()), put_text(", "), str(u.arg());
-  if (unique || on_device(u)) put_text(", device="), repr(u.src(0).arg());
+  if (unique || is_const_on_device(u)) put_text(", device="), repr(u.src(0).arg());
   if (unique) put_text(", unique="), str(u.src(1).arg());
   put_text(')');
 }
@@ -313,17 +315,17 @@ bool is_text_implied_by_reprs(UOp root) {
   if (root.graph().is_foreign()) return false;
   const std::vector<UOp> nodes = toposort(root);
   const RareArgFeatures odd = RareArgFeatures::of_nodes(nodes);
-  return !odd.has_text && !odd.has_graph && std::ranges::all_of(nodes, prints_from_repr);
+  return !odd.has_parenthesis && !odd.has_graph && std::ranges::all_of(nodes, prints_from_repr);
 }
 
 namespace {
 
-class PlacesWriter : public PyrenderWriter {
+class NodeLinesWriter : public PyrenderWriter {
  public:
-  explicit PlacesWriter(UOp root) : PyrenderWriter(root) { should_keep_lines_ = true; }
+  explicit NodeLinesWriter(UOp root) : PyrenderWriter(root) { should_keep_lines_ = true; }
 
-  PlacedText write_placed() {
-    PlacedText out{write(), {}};
+  TextWithNodeLines write_with_node_lines() {
+    TextWithNodeLines out{write(), {}};
     size_t counted = 0;
     uint32_t line = 0;
     for (auto [u, begin] : line_begins_) {
@@ -338,14 +340,14 @@ class PlacesWriter : public PyrenderWriter {
 
 }  // namespace
 
-Result<PlacedText> pyrender_with_places(UOp root) {
+Result<TextWithNodeLines> pyrender_with_node_lines(UOp root) {
   if (root.graph().is_foreign()) {
     OpenGraphText open = pyrender_open_graph(root);
-    PlacedText out{std::move(open.text), {}};
+    TextWithNodeLines out{std::move(open.text), {}};
     for (UOp u : open.line_nodes) out.node_lines.emplace_back(u, uint32_t(out.node_lines.size()));
     return out;
   }
-  return catch_failures([&] { return PlacesWriter(root).write_placed(); });
+  return catch_failures([&] { return NodeLinesWriter(root).write_with_node_lines(); });
 }
 
 }  // namespace tgc

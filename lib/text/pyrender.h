@@ -28,19 +28,19 @@ Result<CompleteText> pyrender_complete(UOp root);
 // and column. `places` receives the positions of nodes. If the text has no header, facts that it omits are inferred,
 // such as a vector length from the uses of a LOAD. In a graph of 0.12.0, `warnings` receives those that cannot be
 // inferred, and the text may have operators and method calls that pyrender does not print.
-Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr,
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file = {}, NodePlaces* places = nullptr,
                           std::vector<std::string>* warnings = nullptr);
 
 // Parses optimizer options in Python's notation, "[Opt(OptOps.UPCAST, 0, 4), ...]", in brackets or parentheses.
 Result<std::vector<Arg>> read_opts(Graph& graph, std::string_view text, std::string_view file = {});
 
-struct PlacedText {
+struct TextWithNodeLines {
   std::string text;
   std::vector<std::pair<UOp, uint32_t>> node_lines;  // nodes with a line of their own, and its number from 0
 };
 
 // Returns the text pyrender(root), or its error.
-Result<PlacedText> pyrender_with_places(UOp root);
+Result<TextWithNodeLines> pyrender_with_node_lines(UOp root);
 
 // Returns true only if the text pyrender(root) follows from the op, the sources, and the repr() of dtype, arg and tag
 // of each node.
@@ -65,7 +65,7 @@ CompleteText pyrender_open_complete(UOp root);
 // methods. It infers dtypes that the text omits by the rules of the release. A comment must state a dtype that these
 // rules cannot infer, such as that of a LOAD that differs from its pointer's.
 std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
-                                                     Places* places);
+                                                     NodePlaces* places);
 
 // Guesses the release of a text without a header, 0.12.0 or later, from its ops, dtypes, enum values, methods and the
 // order of UOp.const's arguments. If several releases are possible, returns 0.12.0 if it is one of them, or else the

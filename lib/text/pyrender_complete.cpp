@@ -8,9 +8,9 @@
 namespace tgc {
 namespace {
 
-class CompleteWriter : public PyrenderWriter {
+class CompletePyrenderWriter : public PyrenderWriter {
  public:
-  explicit CompleteWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
+  explicit CompletePyrenderWriter(UOp root, bool whole_movements = false) : PyrenderWriter(root) {
     should_write_whole_movements_ = whole_movements;
     should_keep_lines_ = true;
   }
@@ -24,10 +24,10 @@ class CompleteWriter : public PyrenderWriter {
       auto [u, begin] = line_begins_[i];
       size_t end = i + 1 < line_begins_.size() ? line_begins_[i + 1].second : line_text_.size();
       out.text += line_text_.view(begin, end - begin);
-      UOp read = value_of(reader, begin);
+      UOp read = read_line_value(reader, begin);
       if (read == u) continue;
       if (out.text.back() != '\n') out.text += '\n';
-      out.text += "# " + correction(u, read);
+      out.text += "# " + correction_text(u, read);
       if (i + 1 < line_begins_.size()) out.text += '\n';
       has_comments_ = true;
     }
@@ -37,7 +37,7 @@ class CompleteWriter : public PyrenderWriter {
 
  private:
   std::string text_of_kernel(UOp ast) override {
-    CompleteWriter writer(ast, should_write_whole_movements_);
+    CompletePyrenderWriter writer(ast, should_write_whole_movements_);
     writer.function_level_ = function_level_ + 1;
     CompleteText kernel = writer.write_complete();
     has_comments_ |= kernel.is_header_needed;
@@ -45,7 +45,7 @@ class CompleteWriter : public PyrenderWriter {
   }
 
   // Returns the empty UOp if the line cannot be read.
-  static UOp value_of(PyrenderReader& reader, size_t begin) {
+  static UOp read_line_value(PyrenderReader& reader, size_t begin) {
     try {
       return reader.value_of_line(begin);
     } catch (const Failure&) {
@@ -54,35 +54,36 @@ class CompleteWriter : public PyrenderWriter {
   }
 
   // `read` is the node as which u's line is read. Returns "c12: dtypes.float" or "c12 = UOp(...)".
-  std::string correction(UOp u, UOp read) {
+  std::string correction_text(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
     auto parts = toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; });
     node_info_[u.id()].is_plain = true;
     for (int round = 0;; round++) {
-      if (round == kRounds)  // limits the time: mark all nodes of the expression
+      if (round == kMaxRounds)  // limits the time: mark all nodes of the expression
         for (UOp part : parts) node_info_[part.id()].is_plain = true;
       std::string line = name + " = " + expression_of(u);
       PyrenderReader reader(u.graph(), line, {}, nullptr);
       reader.assume_names(named_order_, kernel_graphs_);
-      read = value_of(reader, 0);
+      read = read_line_value(reader, 0);
       if (read == u) return node_info_[u.id()].is_plain = false, line;
-      if (!make_plain(u, read)) throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
+      if (!mark_plain_nodes(u, read))
+        throw Failure("Ops." + std::string(name_of(u.op())) + " cannot be written as text");
     }
   }
 
   // Compares `u` with `read`, as which u's expression was read back. Marks the deepest nodes that differ as `is_plain`,
   // to be written as UOp(...); if `read` is empty, all nodes. Returns false if none was marked.
-  bool make_plain(UOp u, UOp read) {
-    struct Pair {
+  bool mark_plain_nodes(UOp u, UOp read) {
+    struct NodePair {
       UOp part, read;
       uint32_t next = 0;
       bool found = false;  // a node below this node was marked
     };
     bool any = false;
-    std::vector<Pair> stack{{u, read}};
+    std::vector<NodePair> stack{{u, read}};
     while (!stack.empty()) {
-      Pair& top = stack.back();
+      NodePair& top = stack.back();
       bool alike = top.read && top.part.num_src() == top.read.num_src();
       if (alike && top.next < top.part.num_src()) {
         UOp s = top.part.src(top.next), t = top.read.src(top.next);
@@ -91,17 +92,17 @@ class CompleteWriter : public PyrenderWriter {
         continue;
       }
       bool found = top.found;
-      if (Info& info = node_info_[top.part.id()]; !found && !info.is_plain) info.is_plain = found = any = true;
+      if (NodeText& info = node_info_[top.part.id()]; !found && !info.is_plain) info.is_plain = found = any = true;
       stack.pop_back();
       if (!stack.empty()) stack.back().found |= found;
     }
     if (any || read) return any;
     for (UOp part : toposort(u, [&](UOp s) { return s == u || !node_info_[s.id()].has_line; }))
-      if (Info& info = node_info_[part.id()]; !info.is_plain) info.is_plain = any = true;
+      if (NodeText& info = node_info_[part.id()]; !info.is_plain) info.is_plain = any = true;
     return any;
   }
 
-  static constexpr int kRounds = 16;
+  static constexpr int kMaxRounds = 16;
   bool has_comments_ = false;
 };
 
@@ -109,10 +110,10 @@ class CompleteWriter : public PyrenderWriter {
 
 Result<CompleteText> pyrender_complete(UOp root) {
   if (root.graph().is_foreign()) return catch_failures([&] { return pyrender_open_complete(root); });
-  auto text = catch_failures([&] { return CompleteWriter(root).write_complete(); });
+  auto text = catch_failures([&] { return CompletePyrenderWriter(root).write_complete(); });
   if (text) return text;
   // if shapes do not fit, the methods for movement ops fail, so write movement ops as UOp(...)
-  return catch_failures([&] { return CompleteWriter(root, true).write_complete(); });
+  return catch_failures([&] { return CompletePyrenderWriter(root, true).write_complete(); });
 }
 
 }  // namespace tgc

@@ -75,13 +75,13 @@ UOp PyrenderReader::size_argument(const CallArgument& a, DType dtype) {
 }
 
 // Reads the arguments of UOp.const, such as "(dtypes.int, 3)". Caches the constants, because texts repeat the same few.
-PyValueReader::Value PyrenderReader::constant(size_t at) {
+PyValueReader::Value PyrenderReader::read_constant(size_t at) {
   struct KnownConst {
     DType dtype;
     Arg value;
   };
   static constinit thread_local ParseCache<KnownConst> known_by_dialect[2];
-  auto& known_consts = known_by_dialect[is_open()];
+  auto& known_consts = known_by_dialect[is_foreign()];
   size_t end = std::min(input_text_.find(')', position_), input_text_.size() - 1) + 1;
   std::string_view piece = input_text_.substr(position_, end - position_);
   if (const KnownConst* known = known_consts.find_value(piece))

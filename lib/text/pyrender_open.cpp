@@ -21,7 +21,7 @@ constexpr OpSet kInfix{Op::ADD,   Op::FLOORDIV, Op::FLOORMOD, Op::SHL, Op::SHR, 
                        Op::CMPLT, Op::CMPNE,    Op::AND,      Op::OR,  Op::XOR};
 constexpr size_t kMaxInlined = 100;
 
-UOp base_of_open(UOp u) {
+UOp movement_base(UOp u) {
   while (u.num_src() && (u.in(ops::Movement) || u.is(Op::DETACH))) u = u.src(0);
   return u;
 }
@@ -36,29 +36,29 @@ Arg param_field(Arg param, std::string_view name, size_t place = SIZE_MAX) {
 }
 
 // Stores the name or expression of each node once, in pieces_, and copies it into its users' texts.
-class OpenWriter : PyrenderFormWriter<OpenWriter> {
+class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
  public:
-  explicit OpenWriter(UOp root)
+  explicit OpenPyrenderWriter(UOp root)
       : root_(root),
         graph_(root.graph()),
         order_(toposort(root)),
         info_(root.id() + 1),
         is_0_13_(graph_.release() == Release::v0_13),
-        is_known_(graph_.release() >= Release::v0_13 && graph_.release() != Release::Other) {}
+        is_known_release_(graph_.release() >= Release::v0_13 && graph_.release() != Release::Other) {}
 
   OpenGraphText write() {
     scan_uses();
     OpenGraphText out;
     for (size_t i = 0; i < order_.size(); i++) {
       UOp u = order_[i];
-      Info& info = info_[u.id()];
+      NodeText& info = info_[u.id()];
       uint32_t deepest = 0;
       for (UOp s : u.src()) deepest = std::max(deepest, info_[s.id()].depth);
       if (deepest + 1 > kMaxInlined) info.has_line = true;
       if (!info.has_line) {
         info.depth = deepest + 1;
-        piece(u, [&] { info.is_bracketed = expression(u, false) && u.tag().is_none(); });
-        if (odd_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
+        write_piece(u, [&] { info.is_bracketed = write_expression(u, false) && u.tag().is_none(); });
+        if (has_odd_text_) info.is_bracketed = strip_parens(text(info)).size() < info.size;
         continue;
       }
       info.begin = pieces_.size();
@@ -66,7 +66,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
       else pieces_.put('c'), pieces_.put_integer(int64_t(i));
       info.size = pieces_.size() - info.begin;
       out.line_nodes.push_back(u);
-      line(u, info);
+      write_line(u, info);
     }
     out.text = lines_.str();
     out.has_no_original = lacks_original_;
@@ -82,12 +82,12 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     reader->assume_names(order_, {});
     for (size_t i = 0; i < plain.line_nodes.size(); i++) {
       UOp u = plain.line_nodes[i];
-      size_t begin = begins_[i], end = i + 1 < begins_.size() ? begins_[i + 1] - 1 : text.size();
+      size_t begin = line_begins_[i], end = i + 1 < line_begins_.size() ? line_begins_[i + 1] - 1 : text.size();
       out.text.append(i ? "\n" : "").append(text.substr(begin, end - begin));
       auto read = catch_failures([&] { return reader->value_of_line(begin); });
       if (read && *read == u) continue;
       out.text.append("\n# ").append(this->text(info_[u.id()])).append(" = ");
-      make_plain(u);
+      write_plain_pieces(u);
       out.text.append(this->text(info_[u.id()]));
       out.is_header_needed = true;
     }
@@ -95,7 +95,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
   }
 
  private:
-  struct Info : NodeUses {
+  struct NodeText : NodeUses {
     size_t begin = 0, size = 0;  // range of pieces_: the node's name, or else its expression
     uint32_t depth = 0;
     bool is_bracketed = false;  // the text is an expression in parentheses
@@ -103,18 +103,18 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
 
   void scan_uses() {
     const RareArgFeatures odd = RareArgFeatures::of_nodes(order_);
-    odd_text_ = odd.has_text || odd.has_graph;
+    has_odd_text_ = odd.has_parenthesis || odd.has_graph;
     mark_named_nodes(root_, order_, info_, {{Op::REDUCE}, is_0_13_ ? kNeverNamed : OpSet{Op::CONST}, kAlwaysNamed});
-    lacks_original_ = !is_known_ || std::ranges::any_of(order_, [&](UOp u) {
+    lacks_original_ = !is_known_release_ || std::ranges::any_of(order_, [&](UOp u) {
       return u.is(Op::FUNCTION) ||
              (u.is(Op::CALL) && (is_0_13_ || !u.num_src() || u.src(0).dtype() == dtypes::void_));
     });
   }
 
-  std::string_view text(const Info& info) const { return pieces_.view(info.begin, info.size); }
+  std::string_view text(const NodeText& info) const { return pieces_.view(info.begin, info.size); }
 
   template <class Write>
-  void piece(UOp u, Write write) {
+  void write_piece(UOp u, Write write) {
     const size_t begin = pieces_.size();
     output_ = &pieces_;
     write();
@@ -122,27 +122,27 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     info_[u.id()].begin = begin, info_[u.id()].size = pieces_.size() - begin;
   }
 
-  void line(UOp u, const Info& info) {
+  void write_line(UOp u, const NodeText& info) {
     if (lines_.size()) lines_.put('\n');
-    begins_.push_back(lines_.size());
+    line_begins_.push_back(lines_.size());
     lines_.put(pieces_, info.begin, info.size);
     lines_.put(" = ");
     const size_t begin = lines_.size();
     output_ = &lines_;
-    expression(u, u.tag().is_none() && !odd_text_);
+    write_expression(u, u.tag().is_none() && !has_odd_text_);
     tag(u);
-    if (odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size())
+    if (has_odd_text_ && strip_parens(lines_.view().substr(begin)).size() + begin < lines_.size())
       lines_.drop_outer_bytes(begin);
   }
 
   // Writes `u`, and sources without a line of their own, as UOp(...).
-  void make_plain(UOp u) {
+  void write_plain_pieces(UOp u) {
     for (UOp s : u.src())
-      if (!info_[s.id()].has_line) make_plain(s);
-    piece(u, [&] { whole(u); });
+      if (!info_[s.id()].has_line) write_plain_pieces(s);
+    write_piece(u, [&] { write_whole_node(u); });
   }
 
-  friend class PyrenderFormWriter<OpenWriter>;
+  friend class PyrenderFormWriter<OpenPyrenderWriter>;
   static std::string_view symbol(Op op) {
     return op == Op::FLOORDIV ? "//" : op == Op::FLOORMOD ? "%" : infix_symbol(op);
   }
@@ -153,7 +153,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
 
   void src(UOp u) { output_->put(pieces_, info_[u.id()].begin, info_[u.id()].size); }
   void write_operand(UOp u, bool strip) {
-    const Info& info = info_[u.id()];
+    const NodeText& info = info_[u.id()];
     const size_t ends = strip && info.is_bracketed;
     output_->put(pieces_, info.begin + ends, info.size - 2 * ends);
   }
@@ -164,7 +164,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     put_text(scratch_text_);
   }
 
-  void whole(UOp u) {
+  void write_whole_node(UOp u) {
     put_text("UOp(Ops."), put_text(printed_op_name(u)), put_text(", "), dtype(u.dtype()), put_text(", "),
         write_sources(u.src());
     if (Arg a = printed_arg(u); !a.is_none()) {
@@ -175,7 +175,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     put_text(')');
   }
 
-  bool constant(UOp u) {
+  bool write_constant(UOp u) {
     const size_t n = u.num_src();
     const bool on_device = is_0_13_ && n == 1 && u.src(0).is(Op::DEVICE),
                is_unique = is_0_13_ && n == 2 && u.src(0).is(Op::UNIQUE) && u.src(1).is(Op::DEVICE);
@@ -189,7 +189,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     return true;
   }
 
-  void index(UOp u) {
+  void write_index(UOp u) {
     src(u.src(0)), put_text(".index("), src(u.src(1)), put_text(", ");
     for (UOp s : u.src().subspan(2)) src(s), put_text(", ");
     if (u.src(0).dtype() == u.dtype()) put_text("ptr=True)");
@@ -197,7 +197,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
   }
 
   // Returns the number of elements of a shape; nullopt if the shape is not constant.
-  static std::optional<Int> count_of(UOp shape) {
+  static std::optional<Int> num_elements_of_shape(UOp shape) {
     Int n = 1;
     auto times = [&](UOp s) {
       if (!s.is_const() || !s.arg().is_int()) return false;
@@ -209,23 +209,23 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
       if (!times(s)) return std::nullopt;
     return n;
   }
-  void new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
+  void write_new_buffer(UOp u, Arg device, std::string_view size, Arg number) {
     put_text("UOp.new_buffer("), repr(device), put_text(", "), put_text(size), put_text(", ");
     dtype(u.dtype()), put_text(", "), str(number), put_text(')');
   }
-  bool buffer(UOp u) {
+  bool write_buffer(UOp u) {
     if (is_0_13_) {
       if (u.num_src() != 2 || !u.src(0).is(Op::UNIQUE) || !u.src(1).is(Op::DEVICE)) return false;
-      return new_buffer(u, u.src(1).arg(), u.arg().str(), u.src(0).arg()), true;
+      return write_new_buffer(u, u.src(1).arg(), u.arg().str(), u.src(0).arg()), true;
     }
     if (u.num_src() != 1 || !u.arg().is(RecordClass::Open) || RecordView(u.arg()).name() != "ParamArg") return false;
     Arg space = param_field(u.arg(), "addrspace");
-    auto count = count_of(u.src(0));
+    auto count = num_elements_of_shape(u.src(0));
     if (!count || (!space.is_none() && space.repr() != "AddrSpace.GLOBAL")) return false;
-    return new_buffer(u, param_field(u.arg(), "device"), count->str(), param_field(u.arg(), "slot", 0)), true;
+    return write_new_buffer(u, param_field(u.arg(), "device"), count->str(), param_field(u.arg(), "slot", 0)), true;
   }
 
-  bool reduction(UOp u) {
+  bool write_reduction(UOp u) {
     if (!u.arg().is_tuple() || u.arg().items().size() != 2 || !u.num_src()) return false;
     Arg axes = u.arg()[1];
     constexpr int64_t kMaxAxes = 64;
@@ -250,7 +250,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     auto out = promoted_dtype_0_14(a, b);
     if (!out) return false;
     for (UOp s : u.src()) {
-      UOp base = base_of_open(s);
+      UOp base = movement_base(s);
       if (base.is_const() && base.arg().is_invalid()) continue;
       bool plain = s.is_const() || (s.is(Op::EXPAND) && s.src(0).is_const());
       if (is_weak(s.dtype()) && base.is_const()) {
@@ -263,7 +263,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
     return true;
   }
 
-  void alu(UOp u) {
+  void write_alu(UOp u) {
     src(u.src(0)), put_text(".alu(Ops."), put_text(printed_op_name(u));
     for (UOp s : u.src().subspan(1)) put_text(", "), src(s);
     put_text(')');
@@ -273,7 +273,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
   bool write_special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {
-      case Op::CONST: return constant(u);
+      case Op::CONST: return write_constant(u);
       case Op::DEFINE_VAR:
         if (!is_0_13_ || n != 0 || !u.arg().is_tuple() || u.arg().items().size() < 3) return false;
         return write_variable(u, weakint()), true;
@@ -284,7 +284,7 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
       case Op::SPECIAL:
         if (n != 1 || !u.src(0).is_const()) return false;
         return write_special(u), true;
-      case Op::BUFFER: return buffer(u);
+      case Op::BUFFER: return write_buffer(u);
       case Op::COPY:
         if (n != (is_0_13_ ? 2u : 1u) || (is_0_13_ && !u.src(1).is(Op::DEVICE))) return false;
         src(u.src(0)), put_text(".copy_to_device("), repr(is_0_13_ ? u.src(1).arg() : u.arg()), put_text(')');
@@ -294,17 +294,17 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
         if (is_0_13_) dtype(u.dtype()), put_text(", ");
         put_text("src="), write_sources(u.src()), put_text(", arg="), repr(u.arg()), put_text(')');
         return true;
-      case Op::REDUCE: return reduction(u);
+      case Op::REDUCE: return write_reduction(u);
       case Op::RANGE:
         return n >= 1 && u.src(0).is_const() && u.arg().is_tuple() ? write_range(u, weakint()), true : false;
       case Op::INDEX:
         if (n < 2 || (is_0_13_ ? u.src(0).dtype().base() : u.src(0).dtype()) == u.dtype()) return false;
-        return index(u), true;
+        return write_index(u), true;
       case Op::CDIV:
-      case Op::CMOD: return n == 2 ? alu(u), true : false;
+      case Op::CMOD: return n == 2 ? write_alu(u), true : false;
       case Op::WHERE:
         if (n != 3) return false;
-        return is_0_13_ ? write_method(u) : alu(u), true;
+        return is_0_13_ ? write_method(u) : write_alu(u), true;
       case Op::UNIQUE: return is_0_13_ ? write_method(u), true : false;
       default: return false;
     }
@@ -312,32 +312,32 @@ class OpenWriter : PyrenderFormWriter<OpenWriter> {
 
   // If `bare` is true, writes an infix expression without parentheses around it. Returns true if the expression is
   // infix.
-  bool expression(UOp u, bool bare) {
-    if (!is_known_) return whole(u), false;
+  bool write_expression(UOp u, bool bare) {
+    if (!is_known_release_) return write_whole_node(u), false;
     if (u.in(kInfix) && u.num_src() == 2) {
       if (is_0_13_ || needs_no_cast(u)) return write_infix(u, bare), true;
-      return alu(u), false;
+      return write_alu(u), false;
     }
     if (write_special_form(u)) return false;
-    u.in(kMethods) ? write_method(u) : whole(u);
+    u.in(kMethods) ? write_method(u) : write_whole_node(u);
     return false;
   }
 
   UOp root_;
   Graph& graph_;
   std::vector<UOp> order_;
-  std::vector<Info> info_;
+  std::vector<NodeText> info_;
   TextBuffer pieces_, lines_;
-  std::vector<size_t> begins_;
-  const bool is_0_13_, is_known_;
+  std::vector<size_t> line_begins_;
+  const bool is_0_13_, is_known_release_;
   bool lacks_original_ = false;
-  bool odd_text_ = false;
+  bool has_odd_text_ = false;
 };
 
 }  // namespace
 
-OpenGraphText pyrender_open_graph(UOp root) { return OpenWriter(root).write(); }
+OpenGraphText pyrender_open_graph(UOp root) { return OpenPyrenderWriter(root).write(); }
 
-CompleteText pyrender_open_complete(UOp root) { return OpenWriter(root).write_complete(); }
+CompleteText pyrender_open_complete(UOp root) { return OpenPyrenderWriter(root).write_complete(); }
 
 }  // namespace tgc

@@ -19,12 +19,12 @@ constexpr OpSet kVoid{Op::SINK, Op::STORE, Op::END, Op::BARRIER, Op::UNIQUE};
 constexpr OpSet kDivisions{Op::CDIV, Op::CMOD, Op::FLOORDIV, Op::FLOORMOD};
 constexpr OpSet kFloatFunctions{Op::SQRT, Op::RECIPROCAL, Op::EXP2, Op::LOG2, Op::SIN};
 
-DType promoted(DType a, DType b) { return promoted_dtype_0_14(a, b).value_or(a); }
+DType promoted_dtype(DType a, DType b) { return promoted_dtype_0_14(a, b).value_or(a); }
 
-class OpenReader : public PyrenderReader {
+class OpenPyrenderReader : public PyrenderReader {
  public:
-  OpenReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
-      : PyrenderReader(graph, text, file, places), is_0_13_(graph.release() == Release::v0_13), device_(graph) {}
+  OpenPyrenderReader(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places)
+      : PyrenderReader(graph, text, file, places), is_0_13_(graph.release() == Release::v0_13), known_devices_(graph) {}
 
  private:
 
@@ -46,11 +46,11 @@ class OpenReader : public PyrenderReader {
   }
 
   // Returns the arg of a CONST: an integer as a float for float dtypes, a float as const_float() returns it.
-  Arg number_of(DType dtype, Arg value) {
+  Arg const_arg(DType dtype, Arg value) {
     if (value.is_int() && is_float_of_any_release(dtype)) return Arg(value.to_const().to_double());
     return value.is_const() ? const_float(graph_, value) : value;
   }
-  UOp on_device(Arg device) {
+  UOp device_node(Arg device) {
     if (first_device_.is_none()) first_device_ = device;
     return graph_.node(Op::DEVICE, dtypes::void_, {}, device);
   }
@@ -65,9 +65,9 @@ class OpenReader : public PyrenderReader {
     if (!number.is_const() && !number.is_tuple() && number.kind() != Arg::Kind::Raw)
       throw_wrong_type(value.value, value.offset, "a number");
     DType dtype = d ? as_dtype(d->value, d->offset) : dtype_of(number);
-    UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
+    UOp c = graph_.node(Op::CONST, dtype, {}, const_arg(dtype, number));
     const CallArgument* device = args.keyword("device");
-    return device ? c.with_src(on_device(device_argument(*device))) : c;
+    return device ? c.with_src(device_node(device_argument(*device))) : c;
   }
   static DType dtype_of(Arg number) {
     if (number.kind() == Arg::Kind::Bool || number.is_invalid()) return dtypes::bool_;
@@ -75,7 +75,7 @@ class OpenReader : public PyrenderReader {
   }
 
   // Reads "(3, dtype=dtypes.int, device='CPU', unique=7)".
-  UOp unique_constant(const CallArguments& args, size_t at) {
+  UOp read_unique_constant(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype", "device", "unique"});
     const CallArgument &value = required_argument(args, 0, "a value", at), *device = args.keyword("device"),
                    *unique = args.keyword("unique");
@@ -83,32 +83,32 @@ class OpenReader : public PyrenderReader {
     Arg number = as_arg(value.value);
     DType dtype = dtype_keyword(args, dtype_of(number));
     UOp own = graph_.node(Op::UNIQUE, dtypes::void_, {}, as_arg(unique->value));
-    UOp src[] = {own, on_device(device_argument(*device))};
-    return graph_.node(Op::CONST, dtype, src, number_of(dtype, number));
+    UOp src[] = {own, device_node(device_argument(*device))};
+    return graph_.node(Op::CONST, dtype, src, const_arg(dtype, number));
   }
 
-  UOp size(const CallArgument& a, DType dtype) {
+  UOp read_size(const CallArgument& a, DType dtype) {
     if (a.value.is_uop()) return a.value.arg.uop();
-    return graph_.node(Op::CONST, dtype, {}, number_of(dtype, Arg(as_const(a.value, a.offset))));
+    return graph_.node(Op::CONST, dtype, {}, const_arg(dtype, Arg(as_const(a.value, a.offset))));
   }
 
   Value read_uop_static(size_t at) override {
     size_t name_at = position_ + 1;
     std::string_view name = read_attribute("a method of UOp");
-    if (name == "const") return constant(at);
+    if (name == "const") return read_constant(at);
     CallArguments args = read_arguments();
-    if (name == "unique_const") return {unique_constant(args, at)};
-    if (name == "range") return {range(args, at)};
-    if (name == "special") return {special(args, at)};
-    if (name == "variable") return {variable(args, at)};
-    if (name == "new_buffer") return {buffer(args, at)};
-    auto op = op_named(name);
+    if (name == "unique_const") return {read_unique_constant(args, at)};
+    if (name == "range") return {read_range(args, at)};
+    if (name == "special") return {read_special(args, at)};
+    if (name == "variable") return {read_variable(args, at)};
+    if (name == "new_buffer") return {read_buffer(args, at)};
+    auto op = op_of_method(name);
     if (!op) throw_error(name_at, "UOp has no method '" + std::string(name) + "'");
     current_sources_.clear();
-    return {generic(*op, args, name_at)};
+    return {make_generic_node(*op, args, name_at)};
   }
 
-  UOp range(const CallArguments& args, size_t at) {
+  UOp read_range(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype", "src"});
     const CallArgument& end = required_argument(args, 0, "an end", at);
     DType dtype = dtype_keyword(args, weakint());
@@ -116,20 +116,20 @@ class OpenReader : public PyrenderReader {
     for (size_t i = 1; i < args.size() && args[i].keyword.empty(); i++) axis.push_back(as_arg(args[i].value));
     if (axis.empty()) throw_error(at, "UOp.range without an axis number");
     if (axis.size() == 1) axis.push_back(is_0_13_ ? Arg(AxisType::LOOP) : graph_.raw_arg("AxisType.WEAK"));
-    current_sources_.assign(1, size(end, dtype));
+    current_sources_.assign(1, read_size(end, dtype));
     if (const CallArgument* k = args.keyword("src")) append_uops(current_sources_, k->value, k->offset);
     return graph_.node(Op::RANGE, dtype, current_sources_, graph_.tuple(axis));
   }
 
-  UOp special(const CallArguments& args, size_t at) {
+  UOp read_special(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype"});
     const CallArgument &end = required_argument(args, 0, "an end", at),
                        &name = required_argument(args, 1, "a name", at);
     DType dtype = dtype_keyword(args, weakint());
-    return graph_.node(Op::SPECIAL, dtype, size(end, dtype), as_arg(name.value));
+    return graph_.node(Op::SPECIAL, dtype, read_size(end, dtype), as_arg(name.value));
   }
 
-  UOp variable(const CallArguments& args, size_t at) {
+  UOp read_variable(const CallArguments& args, size_t at) {
     check_keywords(args, {"dtype"});
     const CallArgument &name = required_argument(args, 0, "a name", at),
                        &low = required_argument(args, 1, "a minimum", at),
@@ -146,15 +146,15 @@ class OpenReader : public PyrenderReader {
     return graph_.record(RecordClass::Open, items);
   }
 
-  UOp buffer(const CallArguments& args, size_t at) {
+  UOp read_buffer(const CallArguments& args, size_t at) {
     const CallArgument &of = required_argument(args, 0, "a device", at),
                    &elements = required_argument(args, 1, "a size", at), &d = required_argument(args, 2, "a dtype", at),
                    &number = required_argument(args, 3, "a number", at);
     Arg device = as_arg(of.value), slot = as_arg(number.value);
     DType dtype = as_dtype(d.value, d.offset);
-    UOp shape = is_0_13_ ? UOp() : size(elements, weakint());
+    UOp shape = is_0_13_ ? UOp() : read_size(elements, weakint());
     if (!is_0_13_) return graph_.node(Op::BUFFER, dtype, shape, param_of_buffer(slot, dtype, device));
-    UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, slot), on_device(device)};
+    UOp src[] = {graph_.node(Op::UNIQUE, dtypes::void_, {}, slot), device_node(device)};
     return graph_.node(Op::BUFFER, dtype, src, as_arg(elements.value));
   }
 
@@ -164,43 +164,44 @@ class OpenReader : public PyrenderReader {
     static constexpr std::string_view kNames[] = {"cast", "bitcast", "alu", "copy_to_device", "_rop", "rtag", "index"};
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
-    auto op = method < 0 ? op_named(name) : std::nullopt;
+    auto op = method < 0 ? op_of_method(name) : std::nullopt;
     // pyrender does not print such a method
     if (method < 0 && !op) return PyrenderReader::read_method_call(self, name, at);
     const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
     CallArguments args = read_arguments();
     in_tag_ = was_in_tag;
     UOp out;
-    run_at_position(at,
-                  [&] { out = call(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at); });
+    run_at_position(at, [&] {
+      out = apply_method(self, method < 0 ? Method::Op : Method(method), op.value_or(Op::NOOP), args, at);
+    });
     return out;
   }
 
-  UOp call(UOp self, Method method, Op op, const CallArguments& args, size_t at) {
+  UOp apply_method(UOp self, Method method, Op op, const CallArguments& args, size_t at) {
     switch (method) {
-      case Method::Cast: return cast(Op::CAST, self, args, at);
-      case Method::Bitcast: return cast(Op::BITCAST, self, args, at);
-      case Method::Alu: return alu(self, args, at);
-      case Method::CopyToDevice: return copy(self, args, at);
-      case Method::Rop: return reduction(self, args, at);
+      case Method::Cast: return make_cast(Op::CAST, self, args, at);
+      case Method::Bitcast: return make_cast(Op::BITCAST, self, args, at);
+      case Method::Alu: return make_alu_node(self, args, at);
+      case Method::CopyToDevice: return make_copy(self, args, at);
+      case Method::Rop: return make_reduction(self, args, at);
       case Method::Rtag:
         check_argument_count(args, 0, 1, "rtag", at);
         return self.rtag(args.empty() ? Arg(true) : as_arg(args[0].value));
-      case Method::Index: return index(self, args);
+      case Method::Index: return make_index(self, args);
       case Method::Op: break;
     }
     current_sources_.assign(1, self);
-    return generic(op, args, at);
+    return make_generic_node(op, args, at);
   }
 
   // From 0.14 on, the arg is the dtype.
-  UOp cast(Op op, UOp self, const CallArguments& args, size_t at) {
+  UOp make_cast(Op op, UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].offset);
     return graph_.node(op, d, self, is_0_13_ ? Arg() : Arg(d));
   }
 
-  UOp alu(UOp self, const CallArguments& args, size_t at) {
+  UOp make_alu_node(UOp self, const CallArguments& args, size_t at) {
     if (args.empty() || args[0].value.is_list || !args[0].value.arg.is_op()) throw_error(at, "alu() without an op");
     current_sources_.assign(1, self);
     for (size_t i = 1; i < args.size(); i++) current_sources_.push_back(as_uop(args[i].value, args[i].offset));
@@ -209,15 +210,15 @@ class OpenReader : public PyrenderReader {
     return graph_.node(op, dtype_of_op(op), current_sources_);
   }
 
-  UOp copy(UOp self, const CallArguments& args, size_t at) {
+  UOp make_copy(UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 1, 1, "copy_to_device", at);
-    if (is_0_13_) return graph_.node(Op::COPY, self.dtype(), {self, on_device(device_argument(args[0]))});
+    if (is_0_13_) return graph_.node(Op::COPY, self.dtype(), {self, device_node(device_argument(args[0]))});
     return graph_.node(Op::COPY, self.dtype(), self, device_argument(args[0]));
   }
 
   // Reads x._rop(Ops.ADD, (0, 1)). 0.13 stores the axes in the arg, 0.14 their number, because it reduces the first
   // axes.
-  UOp reduction(UOp self, const CallArguments& args, size_t at) {
+  UOp make_reduction(UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 2, 2, "_rop", at);
     Arg op = as_arg(args[0].value), axes = as_arg(args[1].value);
     if (!axes.is_tuple() || axes.items().empty())
@@ -229,7 +230,7 @@ class OpenReader : public PyrenderReader {
     return graph_.node(Op::REDUCE, self.dtype(), self, graph_.tuple({op, Arg(int64_t(axes.items().size()))}));
   }
 
-  UOp index(UOp self, const CallArguments& args) {
+  UOp make_index(UOp self, const CallArguments& args) {
     check_keywords(args, {"dtype", "ptr", "arg"});
     const CallArgument *d = args.keyword("dtype"), *ptr = args.keyword("ptr"), *arg = args.keyword("arg");
     DType usual = is_0_13_ && !ptr ? self.dtype().base() : self.dtype();
@@ -241,7 +242,7 @@ class OpenReader : public PyrenderReader {
   }
 
   // The sources are current_sources_ and the positional arguments; the arg is the argument arg=.
-  UOp generic(Op op, const CallArguments& args, size_t at) {
+  UOp make_generic_node(Op op, const CallArguments& args, size_t at) {
     Arg arg;
     const CallArgument* dtype = nullptr;
     for (const CallArgument& a : args) {
@@ -258,7 +259,7 @@ class OpenReader : public PyrenderReader {
     return out;
   }
 
-  static std::optional<Op> op_named(std::string_view name) {
+  static std::optional<Op> op_of_method(std::string_view name) {
     static constexpr Op kOps[] = {Op::SINK,  Op::END,    Op::STORE,    Op::LOAD,       Op::UNIQUE,  Op::SQRT,
                                   Op::REDUCE, Op::AFTER, Op::THREEFRY, Op::WHERE,      Op::RECIPROCAL, Op::EXP2,
                                   Op::LOG2,  Op::SIN,    Op::CONTIGUOUS, Op::BARRIER,  Op::DETACH};
@@ -285,9 +286,9 @@ class OpenReader : public PyrenderReader {
       return (ops::ALU | kDivisions).contains(op) ? last : first;
     }
     if (kFloatFunctions.contains(op) && !is_float_of_any_release(first) && first != dtypes::bool_)
-      return first == weakint() ? weakfloat() : promoted(first, dtypes::float32);
-    if (op == Op::WHERE && current_sources_.size() == 3) return promoted(current_sources_[1].dtype(), last);
-    if (current_sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted(first, last);
+      return first == weakint() ? weakfloat() : promoted_dtype(first, dtypes::float32);
+    if (op == Op::WHERE && current_sources_.size() == 3) return promoted_dtype(current_sources_[1].dtype(), last);
+    if (current_sources_.size() == 2 && (ops::Binary | kDivisions).contains(op)) return promoted_dtype(first, last);
     return first;
   }
 
@@ -310,21 +311,21 @@ class OpenReader : public PyrenderReader {
   // header, it is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
-    UOp c = graph_.node(Op::CONST, dtype, {}, number_of(dtype, number));
+    UOp c = graph_.node(Op::CONST, dtype, {}, const_arg(dtype, number));
     Arg device = device_of(u);
     if (device.is_none() && is_0_13_ && may_infer()) device = first_device_;
-    return device.is_none() ? c : c.with_src(on_device(device));
+    return device.is_none() ? c : c.with_src(device_node(device));
   }
 
   // As UOp.device of 0.13 computes it; None if there is none.
   Arg device_of(UOp root) {
-    for (UOp u : toposort(root, [&](UOp u) { return !device_.contains(u); }))
-      if (!device_.contains(u)) device_[u] = device_here(u);
-    return *device_.find(root);
+    for (UOp u : toposort(root, [&](UOp u) { return !known_devices_.contains(u); }))
+      if (!known_devices_.contains(u)) known_devices_[u] = compute_device(u);
+    return *known_devices_.find(root);
   }
-  Arg device_here(UOp u) {
+  Arg compute_device(UOp u) {
     if (u.is(Op::DEVICE)) return u.arg();
-    auto of = [&](UOp s) { return *device_.find(s); };
+    auto of = [&](UOp s) { return *known_devices_.find(s); };
     if (u.is(Op::STAGE) && u.arg().is(RecordClass::Open)) {
       RecordView opts(u.arg());
       for (size_t i = 0; i < opts.size(); i++)
@@ -360,10 +361,10 @@ class OpenReader : public PyrenderReader {
       return v;
     }
     // the repr of a Target: CPU:CLANG:x86_64,native
-    return {graph_.raw_arg(input_text_.substr(at, to_the_bracket(at) - at))};
+    return {graph_.raw_arg(input_text_.substr(at, skip_to_closing_bracket(at) - at))};
   }
   // Moves to the ')' that closes the innermost parentheses around byte `at`, and returns its position.
-  size_t to_the_bracket(size_t at) {
+  size_t skip_to_closing_bracket(size_t at) {
     int open = 0;
     for (position_ = at; !is_at_end() && peek_char() != '\n'; position_++) {
       if (peek_char() == '(') open++;
@@ -373,7 +374,7 @@ class OpenReader : public PyrenderReader {
   }
 
   const bool is_0_13_;
-  UOpMap<Arg> device_;
+  UOpMap<Arg> known_devices_;
   Arg first_device_;
   bool in_tag_ = false;
 };
@@ -391,41 +392,44 @@ Releases all_releases() {
   return all;
 }
 
-struct Word {
-  std::string_view before, word;  // "UOp" and "variable" for UOp.variable; "" and "reshape" for x.reshape
-  Release first, last;  // of the releases that print the word; or kNoLast
+struct ReleaseWord {
+  std::string_view qualifier, word;  // "UOp" and "variable" for UOp.variable; "" and "reshape" for x.reshape
+  Release first_release, last_release;  // of the releases that print the word; or kNoLast
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
-constexpr Word kWords[] = {
+constexpr ReleaseWord kReleaseWords[] = {
     {"UOp", "unique_const", k12, k13}, {"UOp", "variable", k12, k13}, {"", "_rop", k13, kNoLast},
     {"", "r", k12, k12},               {"", "reshape", k12, k12},     {"", "expand", k12, k12},
     {"", "permute", k12, k12},         {"", "assign", k12, k12},      {"", "where", k12, k13},
 };
 
-Releases releases_with(std::string_view before, std::string_view word, std::string_view after) {
-  if (before == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
-  if (before == "dtypes" || before == "AxisType" || before == "AddrSpace") {
-    const std::string name = std::string(before).append(".").append(word);
+Releases releases_with(std::string_view qualifier, std::string_view word, std::string_view after) {
+  if (qualifier == "Ops") return releases_where([&](Release r) { return has_op(r, word); });
+  if (qualifier == "dtypes" || qualifier == "AxisType" || qualifier == "AddrSpace") {
+    const std::string name = std::string(qualifier).append(".").append(word);
     const Releases known = releases_where([&](Release r) { return has_name(r, name); });
     return known ? known : all_releases();
   }
-  if (before == "UOp" && word == "const") {
+  if (qualifier == "UOp" && word == "const") {
     const bool has_dtype_first = after.starts_with("(dtypes.");
     return releases_where([&](Release r) { return (r <= k13) == has_dtype_first; });
   }
-  for (const Word& w : kWords)
-    if (w.word == word && (w.before == before || (w.before.empty() && after.starts_with('('))))
-      return releases_where([&](Release r) { return w.first <= r && (w.last == kNoLast || r <= w.last); });
+  for (const ReleaseWord& w : kReleaseWords)
+    if (w.word == word && (w.qualifier == qualifier || (w.qualifier.empty() && after.starts_with('('))))
+      return releases_where(
+          [&](Release r) { return w.first_release <= r && (w.last_release == kNoLast || r <= w.last_release); });
   return all_releases();
 }
 
-bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_name_char(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 }  // namespace
 
 std::unique_ptr<PyrenderReader> open_pyrender_reader(Graph& graph, std::string_view text, std::string_view file,
-                                                     Places* places) {
-  return std::make_unique<OpenReader>(graph, text, file, places);
+                                                     NodePlaces* places) {
+  return std::make_unique<OpenPyrenderReader>(graph, text, file, places);
 }
 
 Release release_in_text(std::string_view text) {
@@ -433,8 +437,8 @@ Release release_in_text(std::string_view text) {
   auto newest = [&] { return known_releases()[size_t(std::bit_width(may_be)) - 1]; };
   for (size_t dot = text.find('.'); dot != text.npos; dot = text.find('.', dot + 1)) {
     size_t begin = dot, end = dot + 1;
-    while (begin > 0 && is_name(text[begin - 1])) begin--;
-    while (end < text.size() && is_name(text[end])) end++;
+    while (begin > 0 && is_name_char(text[begin - 1])) begin--;
+    while (end < text.size() && is_name_char(text[end])) end++;
     may_be &= releases_with(text.substr(begin, dot - begin), text.substr(dot + 1, end - dot - 1), text.substr(end));
     if (!may_be) return k12;
     if (std::has_single_bit(may_be)) return newest();

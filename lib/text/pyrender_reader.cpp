@@ -44,7 +44,7 @@ UOp PyrenderReader::read_graph() {
     }
     last = read_assignment(name, at);
     expect_line_end();
-    if (may_be_corrected()) last = read_correction(name, last);
+    if (may_have_correction()) last = read_correction(name, last);
     if (name != "ast") continue;
     if (ast) throw_error(at, "a second graph in one text", "one graph; golden records hold several");
     ast = last;
@@ -54,13 +54,13 @@ UOp PyrenderReader::read_graph() {
   const UOp stated = ast;
   if (!open_nodes_.empty()) ast = infer_dtypes(ast);
   if (has_stand_ins_ || num_unique_constants_) ast = restore_constants(ast);
-  if (noted_nodes_ && !(ast == stated)) note_inferred(stated, ast);
+  if (noted_nodes_ && !(ast == stated)) replace_noted_nodes(stated, ast);
   return ast;
 }
 
 // Replaces the nodes in *noted_nodes_, of the graph under `before`, by those of the graph under `after`, if both graphs
 // have equally many nodes.
-void PyrenderReader::note_inferred(UOp before, UOp after) {
+void PyrenderReader::replace_noted_nodes(UOp before, UOp after) {
   const auto from = toposort(before), to = toposort(after);
   if (from.size() != to.size()) return;
   UOpMap<UOp> became(graph_);
@@ -72,7 +72,7 @@ void PyrenderReader::note_inferred(UOp before, UOp after) {
 UOp PyrenderReader::infer_dtypes(UOp root) {
   std::vector<UOp> open;
   for (auto& [u, line] : open_nodes_) open.push_back(u);
-  root = infer_open_lengths(root, open);
+  root = infer_vector_lengths(root, open);
   for (auto& [u, line] : open_nodes_)
     if (std::find(open.begin(), open.end(), u) != open.end())
       warnings_.push_back("the dtype of the " + std::string(name_of(u.op())) + " in the line of '" + std::string(line) +
@@ -96,7 +96,7 @@ UOp PyrenderReader::read_assignment(std::string_view name, size_t at) {
   list_items_.clear();
   line_name_ = name;
   size_t value_at = (skip_blanks_in_line(), position_);
-  note_place(at);
+  record_node_place(at);
   UOp u;
   run_at_position(value_at, [&] { u = as_uop(read_expression(), value_at); });
   if (is_reserved(name)) throw_error(at, "'" + std::string(name) + "' cannot be assigned to");
@@ -197,7 +197,7 @@ void PyrenderReader::read_function() {
     } else {
       UOp u = read_assignment(word, at);
       expect_line_end();
-      if (may_be_corrected()) read_correction(word, u);
+      if (may_have_correction()) read_correction(word, u);
     }
   }
   named_nodes_ = std::move(outer_names), kernel_nodes_ = std::move(outer_kernels);
@@ -206,11 +206,11 @@ void PyrenderReader::read_function() {
   kernel_nodes_[name] = result;
 }
 
-bool PyrenderReader::read_numbered(Value& out) {
+bool PyrenderReader::read_numbered_name(Value& out) {
   if (peek_char() != 'c') return false;
   size_t at = position_ + 1, n = 0;
   while (at < position_ + 8 && is_digit(char_at(at))) n = n * 10 + size_t(char_at(at++) - '0');
-  if (at == position_ + 1 || is_name(char_at(at)) || (char_at(position_ + 1) == '0' && at > position_ + 2))
+  if (at == position_ + 1 || is_name_char(char_at(at)) || (char_at(position_ + 1) == '0' && at > position_ + 2))
     return false;
   if (n >= numbered_nodes_.size() || !numbered_nodes_[n]) return false;
   out = {numbered_nodes_[n]};
@@ -221,7 +221,7 @@ bool PyrenderReader::read_numbered(Value& out) {
 // Fast path for a name like c12, a number or True, if it is the whole argument or list item.
 bool PyrenderReader::read_item_quickly(Value& out) {
   size_t begin = position_;
-  if (!read_numbered(out)) {
+  if (!read_numbered_name(out)) {
     if (is_digit(peek_char())) out = {Arg(number())};
     else if (peek_char() == 'T' && input_text_.substr(position_, 4) == "True") out = {Arg(true)}, position_ += 4;
     else return false;
@@ -281,7 +281,7 @@ PyValueReader::Value PyrenderReader::nested_expression(int min_precedence) {
 }
 
 namespace {
-UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
+UOp make_binary_op(Op op, bool swap, bool negate, UOp a, UOp b) {
   if (swap) std::swap(a, b);
   UOp out = op == Op::FDIV ? fdiv(a, b) : op == Op::SUB ? a - b : a.alu(op, b);
   return negate ? out.logical_not() : out;
@@ -291,7 +291,7 @@ UOp combine(Op op, bool swap, bool negate, UOp a, UOp b) {
 PyValueReader::Value PyrenderReader::apply_infix(const InfixOperator& op, const Value& left, size_t left_at,
                                                  const Value& right, size_t right_at) {
   if (left.is_uop() && right.is_uop()) {
-    UOp a = left.arg.uop(), b = right.arg.uop(), u = combine(op.op, op.swaps_operands, op.negates_result, a, b);
+    UOp a = left.arg.uop(), b = right.arg.uop(), u = make_binary_op(op.op, op.swaps_operands, op.negates_result, a, b);
     bool shift = op.op == Op::SHL || op.op == Op::SHR;  // a shift has the dtype of the shifted operand
     return {shift && a.dtype() != b.dtype() && may_infer() ? u.with_dtype(a.dtype()) : u};
   }
@@ -310,7 +310,7 @@ PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& o
     // tinygrad folds an op of two constants, unless one has a unique number: so `u` has such a number
     if (u.is_const() && u.num_src() == 0 && may_infer()) u = make_local_unique_constant(u, num_unique_constants_++);
     UOp c = literal_beside(u, number);
-    out = {combine(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
+    out = {make_binary_op(op.op, op.swaps_operands, op.negates_result, uop_is_left ? u : c, uop_is_left ? c : u)};
   });
   return out;
 }
@@ -320,10 +320,10 @@ UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !may_infer()) return u.const_like(value);
   has_stand_ins_ = true;
-  return constant_on_some_device(graph_.constant(u.dtype(), value));
+  return constant_on_unknown_device(graph_.constant(u.dtype(), value));
 }
 
-static int64_t most_bits(Const v) { return std::max<int64_t>(v.as_int().bit_length(), 1); }
+static int64_t bit_length_of(Const v) { return std::max<int64_t>(v.as_int().bit_length(), 1); }
 
 PyValueReader::Value PyrenderReader::constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at) {
   Value out;
@@ -333,23 +333,24 @@ PyValueReader::Value PyrenderReader::constant_arithmetic(const InfixOperator& op
     else if (op.op == Op::SUB) out = {Arg(py_sub(a, b))};
     else if (op.op == Op::MUL) out = {Arg(py_mul(a, b))};
     else if (op.op == Op::IDIV && integral) out = {Arg(floor_div(a.as_int(), b.as_int()))};
-    else if (op.op == Op::POW && integral && b.as_int() >= 0 && b.as_int() <= limit(Limit::IntBits) / most_bits(a) + 1)
+    else if (op.op == Op::POW && integral && b.as_int() >= 0 &&
+             b.as_int() <= limit(Limit::IntBits) / bit_length_of(a) + 1)
       out = {Arg(pow(a.as_int(), uint32_t(b.as_int().small_value())))};
     else if (op.op == Op::FDIV && b.to_double() == 0) throw_error(at, "a division by zero");
     else if (op.op == Op::FDIV) out = {Arg(a.to_double() / b.to_double())};
     else throw_error(at, "this operation on constants is not supported");
-    if (out.arg.kind() == Arg::Kind::BigInt) check_limit(Limit::IntBits, most_bits(out.arg.to_const()));
+    if (out.arg.kind() == Arg::Kind::BigInt) check_limit(Limit::IntBits, bit_length_of(out.arg.to_const()));
   });
   return out;
 }
 
 PyValueReader::Value PyrenderReader::read_unary() {
   skip_blanks_in_line();
-  if (Value v; read_numbered(v)) return read_postfix(v);
+  if (Value v; read_numbered_name(v)) return read_postfix(v);
   if (input_text_.substr(position_, kUOpConst.size()) == kUOpConst) {
     size_t at = position_;
     position_ += kUOpConst.size() - 1;
-    return read_postfix(constant(at));
+    return read_postfix(read_constant(at));
   }
   if (peek_char() != '-' && peek_char() != '+') return read_postfix(read_primary());
   bool negative = peek_char() == '-';
@@ -374,7 +375,7 @@ PyValueReader::Value PyrenderReader::read_other_name(std::string_view name, size
   throw_error(at, "unknown name '" + std::string(name) + "'", "a name assigned above, UOp, dtypes, ...");
 }
 
-Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, Places* places,
+Result<UOp> read_pyrender(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places,
                           std::vector<std::string>* warnings) {
   return catch_failures([&] {
     if (graph.is_foreign()) return open_pyrender_reader(graph, text, file, places)->read_graph();

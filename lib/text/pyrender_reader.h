@@ -8,7 +8,7 @@ namespace tgc {
 
 class PyrenderReader : public PyValueReader {
  public:
-  PyrenderReader(Graph& graph, std::string_view text, std::string_view file, Places* places)
+  PyrenderReader(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places)
       : PyValueReader(graph, text, file, places) {
     numbered_nodes_.reserve(kUsualCapacity);
     current_sources_.reserve(kUsualCapacity);
@@ -43,7 +43,7 @@ class PyrenderReader : public PyValueReader {
   virtual UOp make_const(const CallArguments& args, size_t at);               // UOp.const(...)
   virtual UOp read_method_call(UOp self, std::string_view name, size_t at);   // self.store(...), after the name
   Value read_other_name(std::string_view name, size_t at) override;
-  Value constant(size_t at);  // the arguments of UOp.const
+  Value read_constant(size_t at);  // the arguments of UOp.const
   Value constant_arithmetic(const InfixOperator& op, Const a, Const b, size_t at);
   const CallArgument& required_argument(const CallArguments& args, size_t i, const char* what, size_t at);
   Arg device_argument(const CallArgument& a);
@@ -70,7 +70,7 @@ class PyrenderReader : public PyValueReader {
 
   // ---- statements
   UOp read_assignment(std::string_view name, size_t at);
-  bool may_be_corrected() const { return peek_char() == '\n' && (peek_char(1) == '#' || peek_char(1) == ' '); }
+  bool may_have_correction() const { return peek_char() == '\n' && (peek_char(1) == '#' || peek_char(1) == ' '); }
   UOp read_correction(std::string_view name, UOp u);
   void read_function();
   void expect_line_end();
@@ -81,7 +81,7 @@ class PyrenderReader : public PyValueReader {
   Value infix_expression(int min_precedence);
   Value nested_expression(int min_precedence);
   const InfixOperator* peek_infix() const;
-  bool read_numbered(Value& out);
+  bool read_numbered_name(Value& out);
   Value read_unary();
   Value read_postfix(Value v);
   Value apply_beside_literal(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
@@ -89,7 +89,7 @@ class PyrenderReader : public PyValueReader {
   UOp load_call_node(UOp from, const CallArguments& args, size_t at);
   UOp reduce_call_node(UOp self, const CallArguments& args, size_t at);
   UOp infer_dtypes(UOp root);
-  void note_inferred(UOp before, UOp after);
+  void replace_noted_nodes(UOp before, UOp after);
   UOp literal_beside(UOp u, Const value);
 
   // ---- UOp(...), UOp.const(...), x.where(...)

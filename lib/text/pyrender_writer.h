@@ -20,7 +20,7 @@ std::string_view method_name(Op op);
 
 // Rare features of args that make the writer slower: a string with a parenthesis, a UOp as an arg.
 struct RareArgFeatures {
-  bool has_text = false, has_graph = false;
+  bool has_parenthesis = false, has_graph = false;
 
   void add_arg(Arg a) {
     if (!a.is_none() && a.kind() != Arg::Kind::Int) add_rare_arg(a);  // most args are integers or None
@@ -30,7 +30,7 @@ struct RareArgFeatures {
       case Arg::Kind::Str:
       case Arg::Kind::Bytes:
       case Arg::Kind::Raw:
-        has_text = has_text || a.text().find('(') != a.text().npos || a.text().find(')') != a.text().npos;
+        has_parenthesis = has_parenthesis || a.text().find('(') != a.text().npos || a.text().find(')') != a.text().npos;
         break;
       case Arg::Kind::Tuple:
       case Arg::Kind::Record:
@@ -164,7 +164,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   std::string write() { return write_lines(), kernels_text_ + line_text_.str(); }
 
  protected:
-  struct Info : NodeUses {
+  struct NodeText : NodeUses {
     size_t text_begin = 0;    // range of piece_text_: the name, or the constant or device
     uint32_t text_size = 0;   // 0: no text in piece_text_
     bool is_inlined = false;
@@ -189,7 +189,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
 
   UOp root_node_;
   std::vector<UOp> named_order_;  // the named node c12 is named_order_[12]
-  std::vector<Info> node_info_;
+  std::vector<NodeText> node_info_;
   TextBuffer line_text_, piece_text_;
   bool should_keep_lines_ = false;
   std::vector<std::pair<UOp, size_t>> line_begins_;  // named nodes, and where their lines begin in line_text_
@@ -200,7 +200,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   bool should_write_whole_movements_ = false;
 
  private:
-  void write_line(UOp u, const Info& info);
+  void write_line(UOp u, const NodeText& info);
   void write_piece(UOp u);
   size_t kernel_number(UOp ast);
   void write_kernel_name(UOp ast);
@@ -213,7 +213,7 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   void src(UOp u);
   void write_nested(UOp u, bool bare);
   void write_inlined_node(UOp u, bool bare);
-  const Info& node_info_of(UOp u) const;
+  const NodeText& node_info_of(UOp u) const;
   void repr(Arg a);
   void write_items(Arg a);
   void write_size(Sint s);

@@ -14,7 +14,7 @@ namespace {
 
 struct ReprOutput {
   std::string text;
-  size_t nodes = 0;
+  size_t num_nodes = 0;
   std::string comments;
 };
 
@@ -46,20 +46,20 @@ void append_arg(ReprOutput& to, Arg a) {
 }
 
 // From 0.13 on, a float arg of a CONST is printed as ConstFloat(...).
-void append_own_arg(ReprOutput& to, UOp u) {
+void append_node_arg(ReprOutput& to, UOp u) {
   Arg a = printed_arg(u);
   if (!u.graph().is_foreign() || u.graph().release() == Release::v0_11) return append_arg(to, a);
   if (u.is(Op::CONST) && is_const_float(a)) to.text.append("ConstFloat(").append(a.repr()).append(")");
   else append_arg(to, a);
 }
 
-struct Sharing {
+struct NodeSharing {
   int64_t number = 0;
-  uint32_t uses = 0;
-  bool printed = false;
+  uint32_t num_uses = 0;
+  bool is_printed = false;
 };
 
-void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
+void find_sharing(UOp root, UOpMap<NodeSharing>& sharing) {
   int64_t next = 0;
   struct Frame {
     UOp node;
@@ -73,9 +73,9 @@ void find_sharing(UOp root, UOpMap<Sharing>& sharing) {
       continue;
     }
     UOp s = u.src(i++);
-    Sharing* known = sharing.find(s);
+    NodeSharing* known = sharing.find(s);
     if (!known) sharing[s] = {next++}, known = sharing.find(s);
-    if (known->uses++ == 0) stack.push_back({s, 0});
+    if (known->num_uses++ == 0) stack.push_back({s, 0});
   }
 }
 
@@ -90,7 +90,7 @@ void append_comment(std::string& out, size_t number, UOp u) {
 
 void append_repr(ReprOutput& to, UOp root, size_t indent) {
   std::string& out = to.text;
-  UOpMap<Sharing> sharing(root.graph());
+  UOpMap<NodeSharing> sharing(root.graph());
   find_sharing(root, sharing);
   struct Frame {
     UOp node;
@@ -101,14 +101,14 @@ void append_repr(ReprOutput& to, UOp root, size_t indent) {
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
     check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes have an indentation of about n * n bytes
-    if (Sharing* s = sharing.find(u)) {
-      if (s->uses > 1) out.append("x").append(std::to_string(s->number)).append(s->printed ? "" : ":=");
-      if (s->printed) return;
-      s->printed = s->uses > 1;
+    if (NodeSharing* s = sharing.find(u)) {
+      if (s->num_uses > 1) out.append("x").append(std::to_string(s->number)).append(s->is_printed ? "" : ":=");
+      if (s->is_printed) return;
+      s->is_printed = s->num_uses > 1;
     }
-    append_comment(to.comments, to.nodes++, u);
+    append_comment(to.comments, to.num_nodes++, u);
     out.append("UOp(Ops.").append(printed_op_name(u)).append(", ").append(u.dtype().repr()).append(", arg=");
-    append_own_arg(to, u);
+    append_node_arg(to, u);
     if (holds_uop(u.tag())) out += ", tag=", append_arg(to, u.tag());
     else if (!u.tag().is_none()) out.append(", tag=").append(u.tag().str());
     out += ", src=(";
@@ -144,12 +144,12 @@ class ReprReader : public PyValueReader {
  private:
   struct Frame {
     Op op;
-    std::string_view other;
+    std::string_view other_op_name;
     DType dtype;
     Arg arg, tag;
     std::string_view name;
     size_t at;
-    size_t first;
+    size_t first_source;
   };
   using Names = std::unordered_map<std::string_view, UOp>;
 
@@ -184,10 +184,10 @@ class ReprReader : public PyValueReader {
         }
       }
       if (!done) {
-        stack.push_back(open(label));
-        stack.back().at = at, stack.back().first = sources.size();
+        stack.push_back(open_node(label));
+        stack.back().at = at, stack.back().first_source = sources.size();
         if (!accept_char(')')) continue;
-        done = close(stack, sources, names);
+        done = close_node(stack, sources, names);
       }
       // if a ')' comes next, the innermost unfinished node is finished too
       for (;;) {
@@ -200,22 +200,22 @@ class ReprReader : public PyValueReader {
           break;
         }
         position_++;
-        done = close(stack, sources, names);
+        done = close_node(stack, sources, names);
       }
     }
   }
 
   // After the word UOp, reads "(Ops.X, dtype, arg=..., tag=..., src=(".
-  Frame open(std::string_view label) {
+  Frame open_node(std::string_view label) {
     Frame f{};
     f.name = label;
     expect_char('(', "after 'UOp'");
-    auto known = stated_facts_.find(nodes_++);
+    auto known = stated_facts_.find(num_nodes_read_++);
     const StatedFacts* stated = known == stated_facts_.end() ? nullptr : &known->second;
     size_t op_at = (skip_blanks_in_line(), position_);
     if (read_identifier("an op") != "Ops") throw_error(op_at, "found " + found_text(op_at), "an op such as Ops.ADD");
     f.op = read_op_name();
-    if (f.op == Op::OTHER) f.other = input_text_.substr(op_at + 4, position_ - op_at - 4);
+    if (f.op == Op::OTHER) f.other_op_name = input_text_.substr(op_at + 4, position_ - op_at - 4);
     expect_char(',', "after the op");
     size_t dtype_at = (skip_blanks_in_line(), position_);
     f.dtype = as_dtype(value(), dtype_at);
@@ -237,14 +237,14 @@ class ReprReader : public PyValueReader {
     return f;
   }
 
-  UOp close(std::vector<Frame>& stack, std::vector<UOp>& sources, Names& names) {
+  UOp close_node(std::vector<Frame>& stack, std::vector<UOp>& sources, Names& names) {
     expect_char(')', "at the end of the UOp");
     Frame f = stack.back();
     stack.pop_back();
-    note_place(f.at);
-    if (f.op == Op::OTHER) f.arg = other_node_arg(graph_, f.other, f.arg);
-    UOp u = make_node(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first), f.arg, f.tag);
-    sources.resize(f.first);
+    record_node_place(f.at);
+    if (f.op == Op::OTHER) f.arg = other_node_arg(graph_, f.other_op_name, f.arg);
+    UOp u = make_node(f.at, f.op, f.dtype, std::span<const UOp>(sources).subspan(f.first_source), f.arg, f.tag);
+    sources.resize(f.first_source);
     if (!f.name.empty()) names[f.name] = u;
     return u;
   }
@@ -267,7 +267,7 @@ class ReprReader : public PyValueReader {
     return graph_.str(text);
   }
 
-  size_t nodes_ = 0;
+  size_t num_nodes_read_ = 0;
   StatedFactsByNumber stated_facts_;
 };
 
@@ -285,7 +285,7 @@ CompleteText repr_complete(UOp root) {
   return {out.comments + out.text, !out.comments.empty()};
 }
 
-Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file, Places* places) {
+Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file, NodePlaces* places) {
   return catch_failures([&] { return ReprReader(graph, text, file, places).read(); });
 }
 
@@ -334,6 +334,6 @@ bool is_float_of_any_release(DType d) {
   return d.scalar().repr().find("float") != std::string_view::npos || d.scalar().repr().starts_with("dtypes.fp");
 }
 
-std::string own_arg_text(UOp u) { return u.graph().is_foreign() ? open_arg_str(u) : u.arg().repr(); }
+std::string node_arg_text(UOp u) { return u.graph().is_foreign() ? open_arg_str(u) : u.arg().repr(); }
 
 }  // namespace tgc

@@ -20,14 +20,14 @@ CompleteText repr_complete(UOp root);
 // Reads a repr, with any line breaks. A tag without quotes that looks like a number or another value is read as that
 // value, unless a comment states the tag. Errors name `file`, line and column. `places` receives the positions of
 // nodes.
-Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, Places* places = nullptr);
+Result<UOp> read_repr(Graph& graph, std::string_view text, std::string_view file = {}, NodePlaces* places = nullptr);
 
 // Appends repr(a) as a release other than 0.12.0 prints it.
 void append_open_repr(std::string& out, Arg a);
 // Returns str(u.arg), as print_uops of a release other than 0.12.0 shows it.
 std::string open_arg_str(UOp u);
 // Returns repr(u.arg) for a graph of tinygrad 0.12.0, else open_arg_str(u).
-std::string own_arg_text(UOp u);
+std::string node_arg_text(UOp u);
 
 // tinygrad 0.13 and later store a float arg of a CONST as a ConstFloat, of which -0.0 and 0.0 differ. const_float()
 // returns kNegativeZero as a text for -0.0, and any other `a` unchanged.

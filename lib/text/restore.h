@@ -19,7 +19,7 @@ UOp make_local_unique_constant(UOp constant, int64_t occurrence);
 UOp make_assign_to_unique_constant(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
 // Returns a stand-in for a constant whose device is unknown: pyrender prints an operand on a device as a bare number.
-UOp constant_on_some_device(UOp constant);
+UOp constant_on_unknown_device(UOp constant);
 
 bool is_stand_in(UOp constant);
 
@@ -31,7 +31,7 @@ UOp restore_constants(UOp root);
 // Infers the vector lengths of REDUCE and LOAD nodes from their uses: for example, the operands of an arithmetic op
 // have equal lengths, and a stored value is as long as its destination. `open` lists the nodes whose length the text
 // does not state; on return, those whose length could not be inferred, which are unchanged.
-UOp infer_open_lengths(UOp root, std::vector<UOp>& open);
+UOp infer_vector_lengths(UOp root, std::vector<UOp>& open);
 
 // Returns the dtype that an operator of tinygrad 0.14 gives to operands of two scalar dtypes
 // (dtype.py:least_upper_dtype); nullopt if tinygrad raises an exception.

@@ -42,7 +42,7 @@ std::string found_text_at(std::string_view text, size_t at) {
   return std::string("'") + c + "'";
 }
 
-size_t offset_of_node(const Places& places, uint32_t id) {
+size_t offset_of_node(const NodePlaces& places, uint32_t id) {
   auto after =
       std::upper_bound(places.begin(), places.end(), id, [](uint32_t i, const NodePlace& p) { return i < p.first_id; });
   return after == places.begin() ? 0 : (after - 1)->offset;

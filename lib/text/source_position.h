@@ -14,9 +14,9 @@ struct NodePlace {
   uint32_t first_id;
   size_t offset;  // from 0
 };
-using Places = std::vector<NodePlace>;
+using NodePlaces = std::vector<NodePlace>;
 // Returns 0 if the position of the node is unknown.
-size_t offset_of_node(const Places& places, uint32_t id);
+size_t offset_of_node(const NodePlaces& places, uint32_t id);
 
 // `offset` is where the text of the node begins: a statement, a line of a listing or tree, a JSON object or a UOp(...).
 struct NodePosition {

@@ -70,36 +70,38 @@ bool NodeProvenance::is_below(UOp root, UOp node) { return root && in_backward_s
 class NodeProvenance::NodeHistory {
  public:
   NodeHistory(const NodeProvenance& p, const StageEvents& stage)
-      : p_(p), stage_(stage), graph_(stage.input.graph()), input_(graph_), result_(graph_), result_of_(graph_),
-        inserted_by_(graph_), events_of_(graph_) {
-    for (UOp u : toposort(stage.input)) input_.insert(u);
+      : provenance_(p), stage_(stage), graph_(stage.input.graph()), input_nodes_(graph_), result_nodes_(graph_),
+        producing_events_(graph_), inserting_events_(graph_), replacing_events_(graph_) {
+    for (UOp u : toposort(stage.input)) input_nodes_.insert(u);
     if (stage.result)
-      for (UOp u : toposort(stage.result)) result_.insert(u);
+      for (UOp u : toposort(stage.result)) result_nodes_.insert(u);
     for (size_t i = stage.first_event; i < stage.end_event; i++) {
       const TraceEvent& e = p.trace_events_[i];
-      events_of_[e.before].push_back(i);
-      if (!(e.before == e.after) && !result_of_.contains(e.after)) result_of_[e.after] = i;
+      replacing_events_[e.before].push_back(i);
+      if (!(e.before == e.after) && !producing_events_.contains(e.after)) producing_events_[e.after] = i;
       if (e.rule.name.empty()) continue;
       if (p.node_number(e.before) < e.first_new_id)
-        for (uint32_t n = e.first_new_id; n < e.end_of_new_ids; n++) made_by_.try_emplace(n, i);
+        for (uint32_t n = e.first_new_id; n < e.end_of_new_ids; n++) creating_events_.try_emplace(n, i);
     }
-    find_inserted();
+    find_inserting_rewrites();
   }
 
-  bool is_in_input(UOp node) const { return input_.contains(node); }
-  bool is_in_result(UOp node) const { return result_.contains(node); }
+  bool is_in_input(UOp node) const { return input_nodes_.contains(node); }
+  bool is_in_result(UOp node) const { return result_nodes_.contains(node); }
 
   // Returns how `node` was made: by the first event before event `end` that resulted in it, else by the innermost
   // rewrite that created it, else by a substitution that inserted it, else by a rewrite that created it and still runs
   // at `end`, else by code of the stage outside its rules.
   NodeMaker maker(UOp node, size_t end) const {
-    auto made = [&](TraceStep::Kind kind, size_t i) { return NodeMaker{kind, i, p_.trace_events_[i].before}; };
-    if (const size_t* i = result_of_.find(node); i && *i < end)
-      return made(p_.trace_events_[*i].rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite, *i);
-    const auto creation = made_by_.find(p_.node_number(node));
-    if (creation != made_by_.end() && creation->second < end) return made(TraceStep::Kind::Part, creation->second);
-    if (const size_t* i = inserted_by_.find(node); i && *i < end) return made(TraceStep::Kind::Part, *i);
-    if (creation != made_by_.end()) return made(TraceStep::Kind::Part, creation->second);
+    auto made = [&](TraceStep::Kind kind, size_t i) { return NodeMaker{kind, i, provenance_.trace_events_[i].before}; };
+    if (const size_t* i = producing_events_.find(node); i && *i < end)
+      return made(provenance_.trace_events_[*i].rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite,
+                  *i);
+    const auto creation = creating_events_.find(provenance_.node_number(node));
+    if (creation != creating_events_.end() && creation->second < end)
+      return made(TraceStep::Kind::Part, creation->second);
+    if (const size_t* i = inserting_events_.find(node); i && *i < end) return made(TraceStep::Kind::Part, *i);
+    if (creation != creating_events_.end()) return made(TraceStep::Kind::Part, creation->second);
     return {TraceStep::Kind::Stage};
   }
 
@@ -136,37 +138,38 @@ class NodeProvenance::NodeHistory {
     std::vector<size_t> own;
     UOp begun = node;
     if (stage_.input == stage_.result) return own;
-    for (size_t i = stage_.first_event; (i = next_of(node, i, true)) != kNoEventIndex; i++)
-      own.push_back(i), node = p_.trace_events_[i].after;
+    for (size_t i = stage_.first_event; (i = next_event(node, i, true)) != kNoEventIndex; i++)
+      own.push_back(i), node = provenance_.trace_events_[i].after;
     if (is_in_result(node)) return own;
     if (is_in_result(begun)) return node = begun, std::vector<size_t>();
     std::vector<size_t> inner = path_to_result(begun);
     if (inner.empty()) return own;
-    node = p_.trace_events_[inner.back()].after;
+    node = provenance_.trace_events_[inner.back()].after;
     return inner;
   }
 
  private:
   // For nodes that are not in the stage's input, but may be older than the stage: finds the rewrite that first used
   // them.
-  void find_inserted() {
+  void find_inserting_rewrites() {
     UOpSet seen(graph_);
     for (UOp u : toposort(stage_.input)) seen.insert(u);
     auto add = [&](UOp root, size_t event) {
       for (UOp u : toposort(root, [&](UOp s) { return !seen.contains(s); }))
-        if (seen.insert(u) && event != kNoEventIndex) inserted_by_[u] = event;
+        if (seen.insert(u) && event != kNoEventIndex) inserting_events_[u] = event;
     };
     for (size_t i = stage_.first_event; i < stage_.end_event; i++)
-      if (const TraceEvent& e = p_.trace_events_[i]; !e.rule.name.empty())
+      if (const TraceEvent& e = provenance_.trace_events_[i]; !e.rule.name.empty())
         add(e.before, kNoEventIndex), add(e.after, i);
   }
 
   // `own`: only events of rewrites that the stage itself started.
-  size_t next_of(UOp node, size_t from, bool own) const {
-    const std::vector<size_t>* list = events_of_.find(node);
+  size_t next_event(UOp node, size_t from, bool own) const {
+    const std::vector<size_t>* list = replacing_events_.find(node);
     if (!list) return kNoEventIndex;
     for (auto at = std::ranges::lower_bound(*list, from); at != list->end(); ++at)
-      if (const TraceEvent& e = p_.trace_events_[*at]; (!own || !e.depth) && !(e.before == e.after)) return *at;
+      if (const TraceEvent& e = provenance_.trace_events_[*at]; (!own || !e.depth) && !(e.before == e.after))
+        return *at;
     return kNoEventIndex;
   }
 
@@ -176,34 +179,35 @@ class NodeProvenance::NodeHistory {
     UOpMap<size_t> made(graph_);  // the first event that made each reached node
     made[node] = kNoEventIndex;
     for (size_t i = stage_.first_event; i < stage_.end_event; i++) {
-      const TraceEvent& e = p_.trace_events_[i];
+      const TraceEvent& e = provenance_.trace_events_[i];
       if (!made.contains(e.before) || made.contains(e.after)) continue;
       made[e.after] = i;
       if (!is_in_result(e.after)) continue;
       std::vector<size_t> out;
-      for (size_t at = i; at != kNoEventIndex; at = *made.find(p_.trace_events_[at].before)) out.push_back(at);
+      for (size_t at = i; at != kNoEventIndex; at = *made.find(provenance_.trace_events_[at].before)) out.push_back(at);
       std::ranges::reverse(out);
       return out;
     }
     return {};
   }
 
-  const NodeProvenance& p_;
+  const NodeProvenance& provenance_;
   const StageEvents& stage_;
   Graph& graph_;
-  UOpSet input_, result_;
-  UOpMap<size_t> result_of_;    // by node: the first event that resulted in it
-  UOpMap<size_t> inserted_by_;  // by node that is not in the input: the first rewrite that used it
-  std::unordered_map<uint32_t, size_t> made_by_;  // by number #N of a node: the innermost rewrite that created it
-  UOpMap<std::vector<size_t>> events_of_;         // by node: the events that replace it
+  UOpSet input_nodes_, result_nodes_;
+  UOpMap<size_t> producing_events_;    // by node: the first event that resulted in it
+  UOpMap<size_t> inserting_events_;  // by node that is not in the input: the first rewrite that used it
+  std::unordered_map<uint32_t, size_t>
+      creating_events_;  // by number #N of a node: the innermost rewrite that created it
+  UOpMap<std::vector<size_t>> replacing_events_;         // by node: the events that replace it
 };
 
-TraceStep NodeProvenance::step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
+TraceStep NodeProvenance::make_step(const NodeMaker& m, const StageEvents& stage, UOp after) const {
   if (m.kind != TraceStep::Kind::Stage) return {m.kind, stage.name, trace_events_[m.event].rule, m.before, after};
   return {m.kind, stage.name, {}, m.before, after, first_rewrite_of(stage, after)};
 }
 
-TraceStep NodeProvenance::step(const TraceEvent& e, const StageEvents& stage) {
+TraceStep NodeProvenance::make_step(const TraceEvent& e, const StageEvents& stage) {
   return {e.rule.name.empty() ? TraceStep::Kind::Rebuilt : TraceStep::Kind::Rewrite, stage.name, e.rule, e.before,
           e.after};
 }
@@ -219,7 +223,7 @@ std::vector<TraceStep> NodeProvenance::steps_from_ast(UOp node, std::string_view
   for (size_t k = size_t(s - stage_events_.data()) + 1; node && k-- > 0;) {
     const StageEvents& here = stage_events_[k];
     node = NodeHistory(*this, here).origin(
-        node, [&](const NodeMaker& m, UOp after) { out.push_back(step(m, here, after)); });
+        node, [&](const NodeMaker& m, UOp after) { out.push_back(make_step(m, here, after)); });
   }
   is_from_ast = node && is_below(ast_, node);
   std::reverse(out.begin(), out.end());
@@ -231,22 +235,22 @@ namespace {
 // Compares nodes without their dtypes and without casts.
 class DtypelessEquality {
  public:
-  bool operator()(UOp a, UOp b) { return equal(a, b, kMaxDepth); }
+  bool operator()(UOp a, UOp b) { return are_equal(a, b, kMaxDepth); }
 
  private:
   static constexpr int kMaxDepth = 500;  // limits the recursion; deeper graphs count as different
-  bool equal(UOp a, UOp b, int depth) {
+  bool are_equal(UOp a, UOp b, int depth) {
     while (a.is(Op::CAST)) a = a.src(0);
     while (b.is(Op::CAST)) b = b.src(0);
     if (a == b) return true;
     if (a.op() != b.op() || !(a.arg() == b.arg()) || a.num_src() != b.num_src() || !depth) return false;
-    auto [known, is_new] = known_.try_emplace({a.id(), b.id()}, true);
+    auto [known, is_new] = compared_pairs_.try_emplace({a.id(), b.id()}, true);
     if (!is_new) return known->second;
     bool out = true;
-    for (size_t i = 0; i < a.num_src() && out; i++) out = equal(a.src(i), b.src(i), depth - 1);
-    return known_[{a.id(), b.id()}] = out;
+    for (size_t i = 0; i < a.num_src() && out; i++) out = are_equal(a.src(i), b.src(i), depth - 1);
+    return compared_pairs_[{a.id(), b.id()}] = out;
   }
-  std::map<std::pair<uint32_t, uint32_t>, bool> known_;
+  std::map<std::pair<uint32_t, uint32_t>, bool> compared_pairs_;
 };
 
 }  // namespace
@@ -267,7 +271,7 @@ bool NodeProvenance::follow_to_other_dtype(const StageEvents& stage, const NodeH
       const std::vector<size_t> path = history.replacements(to);
       if (!history.is_in_result(to)) continue;
       steps.push_back({TraceStep::Kind::Part, stage.name, e.rule, node, u});
-      for (size_t at : path) steps.push_back(step(trace_events_[at], stage));
+      for (size_t at : path) steps.push_back(make_step(trace_events_[at], stage));
       node = to;
       return true;
     }
@@ -291,12 +295,12 @@ std::vector<TraceStep> NodeProvenance::steps_to_end(UOp node, std::string_view s
     UOp successor = history.is_in_result(node) || begun == here.input ? UOp() : history.successor(begun);
     if (successor) {
       const size_t first = out.size();
-      history.origin(successor, [&](const NodeMaker& m, UOp after) { out.push_back(step(m, here, after)); });
+      history.origin(successor, [&](const NodeMaker& m, UOp after) { out.push_back(make_step(m, here, after)); });
       std::reverse(out.begin() + int64_t(first), out.end());
       node = successor;
       continue;
     }
-    for (size_t i : path) out.push_back(step(trace_events_[i], here));
+    for (size_t i : path) out.push_back(make_step(trace_events_[i], here));
     if (history.is_in_result(node)) continue;
     if (begun == here.input) {  // code of the stage outside its rules, such as the optimizer, replaced the root
       out.push_back({TraceStep::Kind::Stage, here.name, {}, node, here.result});
@@ -353,34 +357,38 @@ std::string NodeProvenance::to_json() const {
 
 namespace {
 
-class Story {
+class ProvenancePrinter {
  public:
-  Story(const NodeProvenance& p, bool color) : p_(p), color_(color) {}
+  ProvenancePrinter(const NodeProvenance& p, bool color) : provenance_(p), uses_color_(color) {}
 
-  std::string tell(UOp node, std::string_view stage) {
+  std::string print_history(UOp node, std::string_view stage) {
     bool is_from_ast = false;
-    auto before = p_.steps_from_ast(node, stage, is_from_ast);
-    head(stage.empty() ? "the AST's node" : "the node of '" + std::string(stage) + "'");
-    line("    ", node);
-    head("where it comes from");
+    auto before = provenance_.steps_from_ast(node, stage, is_from_ast);
+    append_heading(stage.empty() ? "the AST's node" : "the node of '" + std::string(stage) + "'");
+    append_node_line("    ", node);
+    append_heading("where it comes from");
     if (before.empty())
       out_ +=
           is_from_ast ? "    it is a node of the AST as it stands\n" : "    unknown: the trace does not reach back\n";
-    else if (is_from_ast) out_ += "    in the AST:\n", line("    ", before.front().before);
-    steps(before);
+    else if (is_from_ast) out_ += "    in the AST:\n", append_node_line("    ", before.front().before);
+    append_steps(before);
     UOp last;
-    auto after = p_.steps_to_end(node, stage, last);
-    head("what becomes of it");
+    auto after = provenance_.steps_to_end(node, stage, last);
+    append_heading("what becomes of it");
     if (after.empty()) out_ += "    nothing changes it\n";
-    steps(after);
+    append_steps(after);
     return std::move(out_);
   }
 
  private:
-  void head(const std::string& text) { out_ += (color_ ? "\x1b[1m" : "") + text + (color_ ? "\x1b[0m" : "") + "\n"; }
-  void line(std::string_view prefix, UOp u) { out_ += std::string(prefix) + trace_line_text(u, p_) + "\n"; }
+  void append_heading(const std::string& text) {
+    out_ += (uses_color_ ? "\x1b[1m" : "") + text + (uses_color_ ? "\x1b[0m" : "") + "\n";
+  }
+  void append_node_line(std::string_view prefix, UOp u) {
+    out_ += std::string(prefix) + trace_line_text(u, provenance_) + "\n";
+  }
 
-  void steps(const std::vector<TraceStep>& list) {
+  void append_steps(const std::vector<TraceStep>& list) {
     std::string_view stage;
     for (const TraceStep& s : list) {
       if (s.stage != stage) out_ += "  " + std::string(s.stage) + "\n";
@@ -391,12 +399,12 @@ class Story {
           break;
         case TraceStep::Kind::Part:
           out_ += "    a part of what " + name_with_location(s.rule) + " made of\n";
-          line("      ", s.before);
+          append_node_line("      ", s.before);
           break;
         case TraceStep::Kind::Rebuilt: out_ += "    with the sources that its sources became\n"; break;
         case TraceStep::Kind::Stage:
-          out_ += "    made by the stage itself" + given_to(s.rewrite) + (s.before ? ", of" : "") + "\n";
-          if (s.before) line("      ", s.before);
+          out_ += "    made by the stage itself" + rewrite_purpose(s.rewrite) + (s.before ? ", of" : "") + "\n";
+          if (s.before) append_node_line("      ", s.before);
           break;
         case TraceStep::Kind::Gone:
           out_ += s.rule.name.empty() ? "    gone: nothing uses it any more\n"
@@ -408,26 +416,26 @@ class Story {
                   "became\n";
           break;
       }
-      if (s.after) line("      ", s.after);
+      if (s.after) append_node_line("      ", s.after);
     }
   }
 
-  static std::string given_to(const TraceRewrite& rewrite) {
+  static std::string rewrite_purpose(const TraceRewrite& rewrite) {
     if (rewrite.name.empty()) return "";
     bool own_set = rewrite.rule_set == rewrite.name;
     return ", for the rewrite '" + std::string(rewrite.name) + "'" +
            (own_set ? "" : " by " + std::string(rewrite.rule_set));
   }
 
-  const NodeProvenance& p_;
-  bool color_;
+  const NodeProvenance& provenance_;
+  bool uses_color_;
   std::string out_;
 };
 
 }  // namespace
 
 std::string provenance_text(const NodeProvenance& provenance, UOp node, std::string_view stage, bool color) {
-  return Story(provenance, color).tell(node, stage);
+  return ProvenancePrinter(provenance, color).print_history(node, stage);
 }
 
 }  // namespace tgc

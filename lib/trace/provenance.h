@@ -84,8 +84,8 @@ class NodeProvenance : public TraceConsumer {
   static bool is_below(UOp root, UOp node);
   bool follow_to_other_dtype(const StageEvents& stage, const NodeHistory& history, UOp& node,
                              std::vector<TraceStep>& steps) const;
-  TraceStep step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
-  static TraceStep step(const TraceEvent& event, const StageEvents& stage);
+  TraceStep make_step(const NodeMaker& maker, const StageEvents& stage, UOp after) const;
+  static TraceStep make_step(const TraceEvent& event, const StageEvents& stage);
   TraceRewrite first_rewrite_of(const StageEvents& stage, UOp node) const;
 
   std::string name_, kernel_target_;

@@ -74,7 +74,7 @@ std::string RewriteCounts::rule_times_text() const {
   if (!num_timed_) return "not recorded: times of stages; record again, or use --live=PYTHON\n";
   std::string out = "processor time of each stage, without the exporter's own:\n";
   if (num_timed_ < num_pipelines_)
-    out += "  recorded for " + std::to_string(num_timed_) + " of " + counted(num_pipelines_, "record") + "\n";
+    out += "  recorded for " + std::to_string(num_timed_) + " of " + count_text(num_pipelines_, "record") + "\n";
   for (auto& [name, ms] : stage_ms_) out += formatted("%11.2f ms  ", ms) + name + "\n";
   if (rule_times_.empty()) return out + "not recorded: times of rules; record with --rewrites\n";
   out += "time of each rule, with the rewrites that it makes: matches / attempts -- ms in matches / ms in all:\n";
@@ -92,14 +92,14 @@ std::map<std::string, size_t> RewriteCounts::num_hits() const {
 }
 
 std::string RewriteCounts::text() const {
-  std::string out = counted(num_pipelines_, "record") + ", " + counted(num_graphs_, "graph") + "\n";
+  std::string out = count_text(num_pipelines_, "record") + ", " + count_text(num_graphs_, "graph") + "\n";
   auto rows = [&](std::string_view what, const std::map<std::string, size_t>& counts) {
     if (counts.empty()) return;
     out.append(what) += '\n';
     for (auto& [name, count] : sorted_by_count(counts)) out += count_row_text(count, name);
   };
   rows("matches of each rule:", num_hits());
-  if (num_discarded_) out += "not counted: " + counted(num_discarded_, "rewrite") + " in discarded attempts\n";
+  if (num_discarded_) out += "not counted: " + count_text(num_discarded_, "rewrite") + " in discarded attempts\n";
   rows("nodes of each op:", nodes_by_op_);
   return out + rule_times_text();
 }
@@ -131,7 +131,7 @@ std::string RewriteCounts::rules_text() const {
     cells.push_back(
         {std::to_string(count), place, names_by_count(rule.hits_by_op), names_by_count(rule.hits_by_stage)});
   }
-  return counted(rule_counts_.size(), "rule") + " of " + counted(num_pipelines_, "record") + "\n" +
+  return count_text(rule_counts_.size(), "rule") + " of " + count_text(num_pipelines_, "record") + "\n" +
          table_text(cells, "r");
 }
 

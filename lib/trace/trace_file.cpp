@@ -21,17 +21,17 @@ namespace {
 constexpr std::string_view kHead = R"({"format":"tgc-trace")";
 constexpr size_t kBuffer = 1 << 16;
 
-std::string json(const std::string& text) { return text; }
+std::string field_json(const std::string& text) { return text; }
 template <class Number>
   requires std::is_arithmetic_v<Number>
-std::string json(Number n) {
+std::string field_json(Number n) {
   return std::to_string(n);
 }
 
 template <class... Fields>
-std::string event(std::string_view name, const Fields&... fields) {
+std::string event_line(std::string_view name, const Fields&... fields) {
   std::string out = "[\"" + std::string(name) + "\"";
-  ((out += "," + json(fields)), ...);
+  ((out += "," + field_json(fields)), ...);
   return out + "]\n";
 }
 
@@ -90,44 +90,44 @@ std::string TraceWriter::node_json(UOp u) {
 void TraceWriter::begin_kernel(std::string_view id, std::string_view target, UOp ast) {
   node_writer_ = std::make_unique<JsonNodeWriter>(ast.graph());
   current_graph_ = &ast.graph();
-  write_line(event("graph", json_string(producer_name(ast.graph().release()))));
+  write_line(event_line("graph", json_string(producer_name(ast.graph().release()))));
   std::string root = node_json(ast);
-  write_line(event("kernel", json_string(id), json_string(target), root));
+  write_line(event_line("kernel", json_string(id), json_string(target), root));
 }
-void TraceWriter::user_operation(std::string_view what) { write_line(event("made_for", json_string(what))); }
+void TraceWriter::user_operation(std::string_view what) { write_line(event_line("made_for", json_string(what))); }
 void TraceWriter::begin_stage(std::string_view name, UOp input) {
   std::string root = node_json(input);
-  write_line(event("stage", json_string(name), root));
+  write_line(event_line("stage", json_string(name), root));
 }
 void TraceWriter::end_stage(UOp result) {
   std::string root = node_json(result);
-  write_line(event("stage_end", root));
+  write_line(event_line("stage_end", root));
 }
 void TraceWriter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp input) {
   std::string root = node_json(input);
-  write_line(event("begin", depth, json_string(rewrite.name), root, rewrite.num_rules,
-                   std::string(rewrite.bottom_up ? "true" : "false"), json_string(rewrite.rule_set)));
+  write_line(event_line("begin", depth, json_string(rewrite.name), root, rewrite.num_rules,
+                        std::string(rewrite.bottom_up ? "true" : "false"), json_string(rewrite.rule_set)));
 }
 void TraceWriter::end_rewrite(int depth, UOp result) {
   std::string root = result ? node_json(result) : "null";
-  write_line(event("end", depth, root));
+  write_line(event_line("end", depth, root));
 }
 void TraceWriter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
   auto [it, is_new] = rule_numbers_.emplace(std::tuple(rule.file, rule.line, rule.branch), rule_numbers_.size());
   if (is_new)
-    write_line(event("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
-                     json_string(rule.source)));
+    write_line(event_line("rule", json_string(rule.name), json_string(rule.file), rule.line, json_string(rule.branch),
+                          json_string(rule.source)));
   std::string from = node_json(before), to = node_json(after);
-  write_line(event("rewrite", depth, it->second, from, to, cost.first_made_node_number, cost.end_made_node_number,
-                   int64_t(cost.time_ns)));
+  write_line(event_line("rewrite", depth, it->second, from, to, cost.first_made_node_number, cost.end_made_node_number,
+                        int64_t(cost.time_ns)));
 }
 void TraceWriter::rebuild_node(int depth, UOp before, UOp after) {
   std::string from = node_json(before), to = node_json(after);
-  write_line(event("rebuilt", depth, from, to));
+  write_line(event_line("rebuilt", depth, from, to));
 }
 void TraceWriter::gate_node(int depth, UOp u) {
   std::string n = node_json(u);
-  write_line(event("gated", depth, n));
+  write_line(event_line("gated", depth, n));
 }
 
 bool is_trace_file(const std::string& path) {
@@ -141,38 +141,38 @@ bool is_trace_file(const std::string& path) {
 
 namespace {
 
-class Reader {
+class TraceFileReader {
  public:
-  Reader(std::string file, TraceConsumer& to) : file_(std::move(file)), to_(to), in_({}) {}
+  TraceFileReader(std::string file, TraceConsumer& to) : file_(std::move(file)), consumer_(to), scanner_({}) {}
 
   void finish() {
-    if (in_kernel_) to_.end_kernel();
-    in_kernel_ = in_stage_ = false;
-    open_ = 0;
-    to_.set_node_numbers(nullptr);
+    if (is_in_kernel_) consumer_.end_kernel();
+    is_in_kernel_ = is_in_stage_ = false;
+    num_open_rewrites_ = 0;
+    consumer_.set_node_numbers(nullptr);
   }
 
-  void line(std::string_view text, uint32_t number) {
-    in_ = JsonScanner(text, file_, number);
+  void read_line(std::string_view text, uint32_t number) {
+    scanner_ = JsonScanner(text, file_, number);
     if (text.starts_with('{')) {
-      if (!nodes_) in_.throw_error(0, "a node before the first graph");
-      auto [u, id] = nodes_->add(text, number);
-      if (id < 0 || id > UINT32_MAX) in_.throw_error(0, "a node without its id");
+      if (!nodes_) scanner_.throw_error(0, "a node before the first graph");
+      auto [u, id] = nodes_->read_line(text, number);
+      if (id < 0 || id > UINT32_MAX) scanner_.throw_error(0, "a node without its id");
       (*numbers_)[u] = uint32_t(id);
       return;
     }
-    fields_ = 0;
+    num_fields_ = 0;
     std::string name;
-    in_.array([&] {
-      if (fields_++ == 0) name = in_.string();
-      else field(name);
+    scanner_.array([&] {
+      if (num_fields_++ == 0) name = scanner_.string();
+      else read_field(name);
     });
-    in_.expect_end();
-    tell(name);
+    scanner_.expect_end();
+    report_event(name);
   }
 
  private:
-  struct Values {
+  struct EventFields {
     int64_t number[8];
     std::string text[4];
     UOp node[2];
@@ -180,16 +180,16 @@ class Reader {
   };
 
   UOp node() {
-    size_t at = in_.position();
-    if (in_.read_null()) return {};
-    int64_t n = in_.read_int64();
+    size_t at = scanner_.position();
+    if (scanner_.read_null()) return {};
+    int64_t n = scanner_.read_int64();
     if (!nodes_ || n < 0 || size_t(n) >= nodes_->size())
-      in_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
+      scanner_.throw_error(at, "found node " + std::to_string(n), "one of the nodes above");
     return nodes_->node_of_line(size_t(n));
   }
 
   // Returns the kinds of an event's fields after its name: n number, s text, u node, o node or null, b flag.
-  static std::string_view kinds(std::string_view name) {
+  static std::string_view field_kinds(std::string_view name) {
     if (name == "graph" || name == "made_for") return "s";
     if (name == "kernel") return "ssu";
     if (name == "stage") return "su";
@@ -202,66 +202,73 @@ class Reader {
     if (name == "gated") return "nu";
     return "";
   }
-  void field(std::string_view name) {
-    std::string_view all = kinds(name);
-    size_t i = fields_ - 2;
-    if (i >= all.size()) in_.throw_error(in_.position(), "'" + std::string(name) + "' has a field too many");
+  void read_field(std::string_view name) {
+    std::string_view all = field_kinds(name);
+    size_t i = num_fields_ - 2;
+    if (i >= all.size()) scanner_.throw_error(scanner_.position(), "'" + std::string(name) + "' has a field too many");
     auto count = size_t(std::count(all.begin(), all.begin() + long(i), all[i]));
     switch (all[i]) {
-      case 'n': v_.number[count] = in_.read_int64(); break;
-      case 's': v_.text[count] = in_.string(); break;
+      case 'n': event_.number[count] = scanner_.read_int64(); break;
+      case 's': event_.text[count] = scanner_.string(); break;
       case 'u':
-        v_.node[count] = node();
-        if (!v_.node[count])
-          in_.throw_error(in_.position(), "'" + std::string(name) + "' of no node", "a node's number");
+        event_.node[count] = node();
+        if (!event_.node[count])
+          scanner_.throw_error(scanner_.position(), "'" + std::string(name) + "' of no node", "a node's number");
         break;
-      case 'o': v_.node[count] = node(); break;
-      case 'b': v_.flag = in_.read_boolean(); break;
+      case 'o': event_.node[count] = node(); break;
+      case 'b': event_.flag = scanner_.read_boolean(); break;
     }
   }
 
-  void tell(const std::string& name) {
-    if (name != "graph" && fields_ - 1 != kinds(name).size()) in_.throw_error(0, "'" + name + "' lacks fields");
-    if (!in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !kinds(name).empty())
-      in_.throw_error(0, "'" + name + "' before its kernel");
-    if (name == "graph") new_graph(fields_ > 1 ? release_of(v_.text[0]) : Release::v0_12);
+  void report_event(const std::string& name) {
+    if (name != "graph" && num_fields_ - 1 != field_kinds(name).size())
+      scanner_.throw_error(0, "'" + name + "' lacks fields");
+    if (!is_in_kernel_ && name != "kernel" && name != "rule" && name != "graph" && !field_kinds(name).empty())
+      scanner_.throw_error(0, "'" + name + "' before its kernel");
+    if (name == "graph") begin_graph(num_fields_ > 1 ? release_of(event_.text[0]) : Release::v0_12);
     else if (name == "kernel")
-      id_ = v_.text[0], target_ = v_.text[1], in_kernel_ = true, to_.begin_kernel(id_, target_, v_.node[0]);
-    else if (name == "made_for") to_.user_operation(v_.text[0]);
-    else if (name == "stage") stage_ = v_.text[0], in_stage_ = true, to_.begin_stage(stage_, v_.node[0]);
-    else if (!in_stage_ && name != "rule" && !kinds(name).empty())
-      in_.throw_error(0, "'" + name + "' outside of a stage");
-    else if (name == "stage_end") in_stage_ = false, open_ = 0, to_.end_stage(v_.node[0]);
-    else if (name == "begin") begin();
-    else if (name == "end") to_.end_rewrite(open_ = depth(), v_.node[0]);
-    else if (name == "rule") rules_.push_back({v_.text[0], v_.text[1], uint32_t(v_.number[0]), v_.text[2], v_.text[3]});
-    else if (name == "rewrite") rewrite(depth());
-    else if (name == "rebuilt") to_.rebuild_node(depth(), v_.node[0], v_.node[1]);
-    else if (name == "gated") to_.gate_node(depth(), v_.node[0]);
-    else in_.throw_error(0, "unknown event '" + name + "'");
+      kernel_id_ = event_.text[0], target_ = event_.text[1], is_in_kernel_ = true,
+      consumer_.begin_kernel(kernel_id_, target_, event_.node[0]);
+    else if (name == "made_for") consumer_.user_operation(event_.text[0]);
+    else if (name == "stage")
+      stage_ = event_.text[0], is_in_stage_ = true, consumer_.begin_stage(stage_, event_.node[0]);
+    else if (!is_in_stage_ && name != "rule" && !field_kinds(name).empty())
+      scanner_.throw_error(0, "'" + name + "' outside of a stage");
+    else if (name == "stage_end") is_in_stage_ = false, num_open_rewrites_ = 0, consumer_.end_stage(event_.node[0]);
+    else if (name == "begin") begin_rewrite();
+    else if (name == "end") consumer_.end_rewrite(num_open_rewrites_ = event_depth(), event_.node[0]);
+    else if (name == "rule")
+      rules_.push_back({event_.text[0], event_.text[1], uint32_t(event_.number[0]), event_.text[2], event_.text[3]});
+    else if (name == "rewrite") apply_rewrite(event_depth());
+    else if (name == "rebuilt") consumer_.rebuild_node(event_depth(), event_.node[0], event_.node[1]);
+    else if (name == "gated") consumer_.gate_node(event_depth(), event_.node[0]);
+    else scanner_.throw_error(0, "unknown event '" + name + "'");
   }
 
-  int depth() {
-    int64_t n = v_.number[0];
-    if (n < 0 || n >= open_)
-      in_.throw_error(0, "found depth " + std::to_string(n), std::to_string(open_) + " rewrites are open here");
+  int event_depth() {
+    int64_t n = event_.number[0];
+    if (n < 0 || n >= num_open_rewrites_)
+      scanner_.throw_error(0, "found depth " + std::to_string(n),
+                           std::to_string(num_open_rewrites_) + " rewrites are open here");
     return int(n);
   }
-  void begin() {
-    if (v_.number[0] != open_)
-      in_.throw_error(0, "found depth " + std::to_string(v_.number[0]), std::to_string(open_) + ", what is open here");
-    int depth = open_++;
-    const std::string& name = *names_.insert(v_.text[0]).first;
-    to_.begin_rewrite({name, *names_.insert(v_.text[1]).first, size_t(v_.number[1]), v_.flag}, depth, v_.node[0]);
+  void begin_rewrite() {
+    if (event_.number[0] != num_open_rewrites_)
+      scanner_.throw_error(0, "found depth " + std::to_string(event_.number[0]),
+                           std::to_string(num_open_rewrites_) + ", what is open here");
+    int depth = num_open_rewrites_++;
+    const std::string& name = *rewrite_names_.insert(event_.text[0]).first;
+    consumer_.begin_rewrite({name, *rewrite_names_.insert(event_.text[1]).first, size_t(event_.number[1]), event_.flag},
+                            depth, event_.node[0]);
   }
-  void rewrite(int depth) {
-    if (v_.number[1] < 0 || size_t(v_.number[1]) >= rules_.size())
-      in_.throw_error(0, "found rule " + std::to_string(v_.number[1]), "one of the rules above");
-    const auto& r = rules_[size_t(v_.number[1])];
-    to_.apply_rule(depth, {r.name, r.file, r.line, r.branch, r.source}, v_.node[0], v_.node[1],
-                   {uint32_t(v_.number[2]), uint32_t(v_.number[3]), uint64_t(v_.number[4])});
+  void apply_rewrite(int depth) {
+    if (event_.number[1] < 0 || size_t(event_.number[1]) >= rules_.size())
+      scanner_.throw_error(0, "found rule " + std::to_string(event_.number[1]), "one of the rules above");
+    const auto& r = rules_[size_t(event_.number[1])];
+    consumer_.apply_rule(depth, {r.name, r.file, r.line, r.branch, r.source}, event_.node[0], event_.node[1],
+                         {uint32_t(event_.number[2]), uint32_t(event_.number[3]), uint64_t(event_.number[4])});
   }
-  void new_graph(Release release) {
+  void begin_graph(Release release) {
     finish();
     nodes_.reset();
     numbers_.reset();
@@ -269,7 +276,7 @@ class Reader {
     graph_->set_release(release);
     nodes_ = std::make_unique<JsonNodeReader>(*graph_, file_);
     numbers_ = std::make_unique<UOpMap<uint32_t>>(*graph_);
-    to_.set_node_numbers(numbers_.get());
+    consumer_.set_node_numbers(numbers_.get());
   }
 
   struct RuleText {
@@ -278,15 +285,15 @@ class Reader {
     std::string branch, source;
   };
   std::string file_;
-  TraceConsumer& to_;
-  JsonScanner in_;
-  size_t fields_ = 0;
-  Values v_{};
-  bool in_kernel_ = false, in_stage_ = false;
-  int open_ = 0;  // rewrites in progress
+  TraceConsumer& consumer_;
+  JsonScanner scanner_;
+  size_t num_fields_ = 0;
+  EventFields event_{};
+  bool is_in_kernel_ = false, is_in_stage_ = false;
+  int num_open_rewrites_ = 0;  // rewrites in progress
   std::deque<RuleText> rules_;  // by number; consumers refer to the texts
-  std::set<std::string> names_;  // of rewrites and rule sets; consumers refer to them
-  std::string id_, target_, stage_;
+  std::set<std::string> rewrite_names_;  // of rewrites and rule sets; consumers refer to them
+  std::string kernel_id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;
   std::unique_ptr<UOpMap<uint32_t>> numbers_;
@@ -298,13 +305,13 @@ Status read_trace(const std::string& path, TraceConsumer& to) {
   auto lines = LineReader::open(path);
   if (!lines) return lines.diag();
   return catch_failures([&]() -> Unit {
-    Reader reader(input_name(path), to);
+    TraceFileReader reader(input_name(path), to);
     std::string text;
     bool first = true;
     while ((*lines)->next_line_text(text).value_or_throw()) {
       if (first && !text.starts_with(std::string(kHead) + ",\"version\":2"))
         throw Failure(Diag{.message = "not a trace of version 2", .file = path});
-      if (!first && !text.empty()) reader.line(text, (*lines)->line_number());
+      if (!first && !text.empty()) reader.read_line(text, (*lines)->line_number());
       first = false;
     }
     reader.finish();

@@ -18,18 +18,18 @@ constexpr size_t kMaxInfix = 90;
 constexpr size_t kMaxLookedAt = 100'000'000;
 
 // In `pattern`, `*` matches any text.
-bool glob(std::string_view pattern, std::string_view text) {
+bool matches_glob(std::string_view pattern, std::string_view text) {
   size_t star = pattern.find('*');
   if (star == pattern.npos) return pattern == text;
   if (!text.starts_with(pattern.substr(0, star))) return false;
   for (size_t skip = star; skip <= text.size(); skip++)
-    if (glob(pattern.substr(star + 1), text.substr(skip))) return true;
+    if (matches_glob(pattern.substr(star + 1), text.substr(skip))) return true;
   return false;
 }
 
-std::string place_of(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
+std::string rule_location(const TraceRule& rule) { return std::string(rule.file) + ":" + std::to_string(rule.line); }
 
-std::string micros(uint64_t time_ns) {
+std::string time_text(uint64_t time_ns) {
   return time_ns == TraceCost::kUnknownTime ? "" : formatted("  %.2f us", double(time_ns) / 1e3);
 }
 
@@ -50,7 +50,7 @@ constexpr OpSet kInfixOps = ops::Binary | OpSet{Op::WHERE, Op::CAST, Op::NEG};
 }  // namespace
 
 bool TraceFilter::is_rule_match(const TraceRule& r) const {
-  return rule.empty() || glob(rule, r.name) || place_of(r).find(rule) != std::string::npos;
+  return rule.empty() || matches_glob(rule, r.name) || rule_location(r).find(rule) != std::string::npos;
 }
 
 bool TraceFilter::is_match(const TraceRule& r, UOp before) const {
@@ -79,7 +79,7 @@ std::string trace_line_text(UOp u, const TraceConsumer& numbers) {
     out += ")";
   }
   if (Arg a = printed_arg(u); !a.is_none() && out.size() <= kMaxWidth)
-    out += " " + (a.is_tuple() ? arg_text(u) : own_arg_text(u));
+    out += " " + (a.is_tuple() ? arg_text(u) : node_arg_text(u));
   if (!u.tag().is_none()) out += " tag=" + u.tag().repr();
   if (out.size() > kMaxWidth) out = out.substr(0, kMaxWidth) + "...";
   if (u.in(kInfixOps) && is_tree_within(u, 40)) {
@@ -104,7 +104,7 @@ void TracePrinter::begin_stage(std::string_view name, UOp input) {
 }
 
 void TracePrinter::end_stage(UOp) {
-  std::string line = "--- " + counted(num_in_result_, "rewrite");
+  std::string line = "--- " + count_text(num_in_result_, "rewrite");
   if (num_discarded_) line += ", " + std::to_string(num_discarded_) + " more in discarded attempts";
   if (num_shown_ != num_in_result_ + num_discarded_) line += ", " + std::to_string(num_shown_) + " shown";
   write_text_(line + "\n");
@@ -120,8 +120,8 @@ void TracePrinter::begin_rewrite(const TraceRewrite& rewrite, int depth, UOp inp
   if ((depth && !trace_filter_.should_include_nested) || !rewrite.num_rules) return;
   bool own_set = rewrite.rule_set == rewrite.name || rewrite.name == stage_name_;
   write_text_(std::string(size_t(2 * depth), ' ') + "[" + std::string(rewrite.name) + ": " +
-              counted(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) + " on #" +
-              std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
+              count_text(rewrite.num_rules, "rule") + (own_set ? "" : " of " + std::string(rewrite.rule_set)) +
+              " on #" + std::to_string(node_number(input)) + (rewrite.bottom_up ? ", bottom-up" : "") + "]\n");
 }
 
 void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp after, TraceCost cost) {
@@ -140,7 +140,7 @@ void TracePrinter::apply_rule(int depth, const TraceRule& rule, UOp before, UOp 
   constexpr std::string_view kBold = "\x1b[1m", kPlain = "\x1b[0m";
   write_text_(indent + std::string(print_style_.uses_color ? kBold : "") + name_with_branch(rule) +
               std::string(print_style_.uses_color ? kPlain : "") +
-              (rule.name == locations_of_rule(rule) ? "" : "  " + locations_of_rule(rule)) + micros(cost.time_ns) +
+              (rule.name == locations_of_rule(rule) ? "" : "  " + locations_of_rule(rule)) + time_text(cost.time_ns) +
               (print_style_.is_quiet
                ? "  #" + std::to_string(node_number(before)) + " -> #" + std::to_string(node_number(after))
                : "") +

@@ -33,7 +33,7 @@ namespace {
 
 // Returns the first index >= i at which the sources of `a` and `b` differ. If there is no such index, returns the
 // number of sources of the node that has fewer sources.
-inline size_t first_difference(UOp a, UOp b, size_t i) {
+inline size_t first_different_source(UOp a, UOp b, size_t i) {
   size_t common = std::min(a.num_src(), b.num_src());
   while (i < common && a.src(i) == b.src(i)) i++;
   return i;
@@ -47,7 +47,7 @@ Order compare_sources(UOp a, UOp b) {
   std::vector<Frame> stack{{a, b, 0}};
   while (!stack.empty()) {
     auto& [x, y, next] = stack.back();
-    size_t i = first_difference(x, y, next);
+    size_t i = first_different_source(x, y, next);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
       stack.pop_back();
@@ -69,7 +69,7 @@ Order compare_tuplize(UOp a, UOp b) {
   UOp x = a, y = b;
   while (!(x == y)) {
     if (Order o = compare_without_sources(x, y); o != Order::Equal) return o;
-    size_t i = first_difference(x, y, 0);
+    size_t i = first_different_source(x, y, 0);
     if (i == std::min(x.num_src(), y.num_src())) {
       if (x.num_src() != y.num_src()) return x.num_src() < y.num_src() ? Order::Less : Order::Greater;
       return compare_sources(a, b);

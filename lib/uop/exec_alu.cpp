@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
-[[noreturn]] void unsupported(Op op) { throw Failure("no constant folding for Ops." + std::string(name_of(op))); }
+[[noreturn]] void throw_unsupported(Op op) { throw Failure("no constant folding for Ops." + std::string(name_of(op))); }
 
 // Returns the exponent `e` of a power. Throws Failure if it exceeds 2**20, because the result could exhaust the memory.
-uint32_t exponent_of(Int e) {
+uint32_t checked_exponent(Int e) {
   if (e > 1 << 20) throw Failure("2**" + e.str() + " is too large");
   return uint32_t(e.small_value());
 }
@@ -36,7 +36,7 @@ Const exp2_of(Const x) {
     return r;
   }
   Int e = x.as_int();
-  if (e >= 0) return Int::pow2(exponent_of(e));
+  if (e >= 0) return Int::pow2(checked_exponent(e));
   return std::ldexp(1.0, e < -2000 ? -2000 : int(e.small_value()));
 }
 
@@ -45,7 +45,7 @@ Const pow_of(Const x, Const y) {
     Int b = x.as_int(), e = y.as_int();
     if (e >= 0)
       return b == 0 || b == 1 || b == -1 ? pow(b, e == 0 ? 0 : 1 + uint32_t((e - 1).low_64_bits() & 1))
-                                         : pow(b, exponent_of(e));
+                                         : pow(b, checked_exponent(e));
     if (b == 0) return kInf;  // Python raises ZeroDivisionError, for which tinygrad's safe_pow returns inf
     return std::pow(b.to_double(), e.to_double());
   }
@@ -58,7 +58,7 @@ Const pow_of(Const x, Const y) {
   return r;
 }
 
-Const unary(Op op, Const x) {
+Const eval_unary(Op op, Const x) {
   switch (op) {
     case Op::LOG2: return log2_of(x);
     case Op::EXP2: return exp2_of(x);
@@ -69,7 +69,7 @@ Const unary(Op op, Const x) {
     case Op::SIN: return x.is_float() && std::isinf(x.as_float()) ? Const(kNan) : Const(std::sin(x.to_double()));
     case Op::TRUNC: return x.to_int();
     case Op::NEG: return py_neg(x);
-    default: unsupported(op);
+    default: throw_unsupported(op);
   }
 }
 
@@ -78,7 +78,7 @@ uint32_t shift_count(Int n) {
   return n > UINT32_MAX ? UINT32_MAX : uint32_t(n.small_value());
 }
 
-Const binary(Op op, Const x, Const y) {
+Const eval_binary(Op op, Const x, Const y) {
   auto integral = [&] {
     if (!x.is_integral() || !y.is_integral()) throw Failure("Ops." + std::string(name_of(op)) + " of a float");
   };
@@ -99,18 +99,18 @@ Const binary(Op op, Const x, Const y) {
     case Op::SHR: return integral(), Const(x.as_int() >> shift_count(y.as_int()));
     case Op::IDIV: return integral(), Const(cdiv(x.as_int(), y.as_int()));
     case Op::MOD: return integral(), Const(cmod(x.as_int(), y.as_int()));
-    default: unsupported(op);
+    default: throw_unsupported(op);
   }
 }
 
 Const scalar_alu(Op op, DType dtype, std::span<const Const> v, bool truncated) {
   if (dtype == dtypes::index && ops::Binary.contains(op) && (v[0].is_invalid() || v[1].is_invalid()))
     return Const::invalid();
-  Const out = ops::Unary.contains(op)    ? unary(op, v[0])
-              : ops::Binary.contains(op) ? binary(op, v[0], v[1])
+  Const out = ops::Unary.contains(op)    ? eval_unary(op, v[0])
+              : ops::Binary.contains(op) ? eval_binary(op, v[0], v[1])
               : op == Op::WHERE          ? (v[0].truthy() ? v[1] : v[2])
               : op == Op::MULACC         ? py_add(py_mul(v[0], v[1]), v[2])
-                                         : (unsupported(op), Const());
+                                         : (throw_unsupported(op), Const());
   return truncated ? truncate(out, dtype) : out;
 }
 
@@ -120,7 +120,7 @@ Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bo
   Const values[3];
   const size_t wanted = ops::Unary.contains(op) ? 1 : ops::Ternary.contains(op) ? 3 : 2;
   if (operands.size() != wanted)  // graphs of other releases are not checked when they are read
-    throw Failure("constant folding of an op with " + counted(operands.size(), "operand"));
+    throw Failure("constant folding of an op with " + count_text(operands.size(), "operand"));
   if (dtype.count() <= 1) {
     for (size_t i = 0; i < operands.size(); i++) {
       if (!operands[i].is_const()) throw Failure("constant folding of " + operands[i].repr());

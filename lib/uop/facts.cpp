@@ -12,16 +12,16 @@ namespace tgc {
 namespace {
 
 bool is_zero_or_more(Const c) { return !py_less(c, 0); }
-bool one_value(const Bounds& b) { return py_equal(b.min, b.max); }
+bool is_single_value(const Bounds& b) { return py_equal(b.min, b.max); }
 
-Bounds extremes(std::initializer_list<Const> values) {
+Bounds bounds_of_values(std::initializer_list<Const> values) {
   Bounds out{*values.begin(), *values.begin()};
   for (Const v : values) out = {py_min(out.min, v), py_max(out.max, v)};
   return out;
 }
 
 // The fast path of binary_bounds, for the ops of index expressions. Returns nullopt where it does not apply.
-std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
+std::optional<Bounds> small_int_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw_bits()), a1 = int64_t(a.max.raw_bits()), b0 = int64_t(b.min.raw_bits()),
        b1 = int64_t(b.max.raw_bits());
@@ -54,20 +54,20 @@ std::optional<Bounds> small_bounds(Op op, const Bounds& a, const Bounds& b) {
 
 // Returns the bounds of a binary op whose dtype is not a float, computed from its operands' bounds; nullopt if unknown.
 std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
-  if (auto small = small_bounds(u.op(), a, b)) return small;
+  if (auto small = small_int_bounds(u.op(), a, b)) return small;
   switch (u.op()) {
     case Op::ADD: return Bounds{py_add(a.min, b.min), py_add(a.max, b.max)};
     case Op::SUB: return Bounds{py_sub(a.min, b.max), py_sub(a.max, b.min)};
     case Op::MUL:
-      return extremes({py_mul(a.min, b.min), py_mul(a.min, b.max), py_mul(a.max, b.min), py_mul(a.max, b.max)});
+      return bounds_of_values({py_mul(a.min, b.min), py_mul(a.min, b.max), py_mul(a.max, b.min), py_mul(a.max, b.max)});
     case Op::MAX: return Bounds{py_max(a.min, b.min), py_max(a.max, b.max)};
     case Op::CMPLT: return Bounds{py_less(a.max, b.min), py_less(a.min, b.max)};
     case Op::CMPNE: {
-      bool all_one = one_value(a) && py_equal(a.max, b.min) && one_value(b);
+      bool all_one = is_single_value(a) && py_equal(a.max, b.min) && is_single_value(b);
       return Bounds{py_less(a.max, b.min) || py_less(b.max, a.min), !all_one};
     }
     case Op::AND:
-      if (dtypes::is_int(u.dtype()) && one_value(b) && is_zero_or_more(b.max) && is_zero_or_more(a.min))
+      if (dtypes::is_int(u.dtype()) && is_single_value(b) && is_zero_or_more(b.max) && is_zero_or_more(a.min))
         return Bounds{py_min(0, a.min), py_min(a.max, b.max)};
       if (u.dtype() == dtypes::bool_) return Bounds{a.min.truthy() ? b.min : a.min, a.max.truthy() ? b.max : a.max};
       return std::nullopt;
@@ -76,7 +76,8 @@ std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
       return std::nullopt;
     case Op::SHL:
     case Op::SHR: {
-      if (!one_value(b) || !a.min.is_integral() || !a.max.is_integral() || !b.min.is_integral()) return std::nullopt;
+      if (!is_single_value(b) || !a.min.is_integral() || !a.max.is_integral() || !b.min.is_integral())
+        return std::nullopt;
       if (b.min.as_int() < 0) throw Failure("negative shift count");
       auto by = uint32_t(std::min(b.min.as_int(), Int(UINT32_MAX)).small_value());
       if (u.is(Op::SHL)) return Bounds{a.min.as_int() << by, a.max.as_int() << by};
@@ -92,14 +93,14 @@ std::optional<Bounds> binary_bounds(UOp u, const Bounds& a, const Bounds& b) {
     }
     case Op::IDIV: {
       Int a0 = a.min.to_int(), a1 = a.max.to_int(), b0 = b.min.to_int(), b1 = b.max.to_int();
-      if (b0.sign() * b1.sign() > 0) return extremes({cdiv(a0, b0), cdiv(a0, b1), cdiv(a1, b0), cdiv(a1, b1)});
+      if (b0.sign() * b1.sign() > 0) return bounds_of_values({cdiv(a0, b0), cdiv(a0, b1), cdiv(a1, b0), cdiv(a1, b1)});
       return std::nullopt;
     }
     default: return std::nullopt;
   }
 }
 
-std::optional<Bounds> known_bounds(UOp u) {
+std::optional<Bounds> infer_bounds(UOp u) {
   auto src = [&](size_t i) -> const Bounds& { return *u.src(i).node()->bounds; };
   if (u.in(ops::Binary) && !dtypes::is_float(u.dtype())) return binary_bounds(u, src(0), src(1));
   switch (u.op()) {
@@ -141,7 +142,7 @@ std::optional<Bounds> known_bounds(UOp u) {
   }
 }
 
-bool needs_sources(UOp u) {
+bool needs_source_bounds(UOp u) {
   static constexpr OpSet kNeed =
       ops::Binary | OpSet{Op::WHERE, Op::RANGE, Op::SPECIAL, Op::BIND, Op::GEP, Op::UNROLL, Op::VECTORIZE, Op::CAST};
   return u.in(kNeed) && !(u.in(ops::Binary) && dtypes::is_float(u.dtype()));
@@ -166,9 +167,9 @@ const Bounds& UOp::compute_bounds() const {
   static const Bounds kUnknown{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   if (graph().is_foreign()) return kUnknown;
   bottom_up(
-      *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_sources,
+      *this, [](UOp u) { return u.node()->bounds != nullptr; }, needs_source_bounds,
       [](UOp u) {
-        auto bounds = known_bounds(u);
+        auto bounds = infer_bounds(u);
         u.node()->bounds = bounds ? u.graph().arena().make<Bounds>(*bounds) : &bounds_of_dtype(u.dtype());
       });
   return *node()->bounds;
@@ -182,7 +183,7 @@ namespace {
 
 constexpr RangeList kNoRanges{0};
 
-const RangeList* make_list(Graph& graph, std::span<const UOp> ranges) {
+const RangeList* make_range_list(Graph& graph, std::span<const UOp> ranges) {
   if (ranges.empty()) return &kNoRanges;
   auto* list = static_cast<RangeList*>(graph.arena().allocate(sizeof(RangeList) + ranges.size_bytes(), alignof(UOp)));
   list->size = uint32_t(ranges.size());
@@ -190,9 +191,9 @@ const RangeList* make_list(Graph& graph, std::span<const UOp> ranges) {
   return list;
 }
 
-std::span<const UOp> view(const RangeList* list) { return {reinterpret_cast<const UOp*>(list + 1), list->size}; }
+std::span<const UOp> ranges_view(const RangeList* list) { return {reinterpret_cast<const UOp*>(list + 1), list->size}; }
 
-bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
+bool contains_node(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
 // The counterpart of range_start (ops.h) for graphs of releases other than 0.12.0.
 int foreign_range_start(Op op) {
@@ -210,7 +211,7 @@ int foreign_range_start(Op op) {
 }
 
 template <int (*range_start)(Op)>
-void collect_ended(UOp u, std::vector<UOp>& out) {
+void collect_ended_ranges(UOp u, std::vector<UOp>& out) {
   std::vector<UOp> stack{u};
   while (!stack.empty()) {
     UOp x = stack.back();
@@ -230,7 +231,7 @@ bool may_end_ranges(UOp u) {
 
 // Returns the list of the first source of `u` that has ranges, if it has all ranges of the other sources, else null;
 // the empty list if no source has ranges.
-const RangeList* list_of_source(UOp u) {
+const RangeList* shared_source_ranges(UOp u) {
   const RangeList* shared = &kNoRanges;
   for (UOp s : u.src()) {
     const RangeList* list = s.node()->ranges;
@@ -239,8 +240,8 @@ const RangeList* list_of_source(UOp u) {
       shared = list;
       continue;
     }
-    for (UOp r : view(list))
-      if (!contains(view(shared), r)) return nullptr;
+    for (UOp r : ranges_view(list))
+      if (!contains_node(ranges_view(shared), r)) return nullptr;
   }
   return shared;
 }
@@ -249,9 +250,9 @@ template <int (*range_start)(Op) = tgc::range_start>
 void compute_ranges(UOp u) {
   const Node* n = u.node();
   std::vector<UOp> ended;
-  if (may_end_ranges<range_start>(u)) collect_ended<range_start>(u, ended);
+  if (may_end_ranges<range_start>(u)) collect_ended_ranges<range_start>(u, ended);
   if (!u.is(Op::RANGE) && ended.empty())
-    if (const RangeList* shared = list_of_source(u)) {
+    if (const RangeList* shared = shared_source_ranges(u)) {
       n->ranges = shared;
       return;
     }
@@ -261,10 +262,10 @@ void compute_ranges(UOp u) {
   out.reserve(kUsual);
   if (u.is(Op::RANGE)) out.push_back(u);
   auto add = [&](UOp r) {
-    if (!contains(out, r)) out.push_back(r);
+    if (!contains_node(out, r)) out.push_back(r);
   };
   for (UOp s : u.src())
-    for (UOp r : view(s.node()->ranges)) add(r);
+    for (UOp r : ranges_view(s.node()->ranges)) add(r);
   auto remove = [&](UOp r) {
     if (auto it = std::find(out.begin(), out.end(), r); it != out.end()) out.erase(it);
   };
@@ -272,14 +273,14 @@ void compute_ranges(UOp u) {
     if (e.is(Op::RANGE)) remove(e);  // only `e` itself: the ranges that enclose `e` do not end
     else for (UOp r : ranges_of(e)) remove(r);
   }
-  n->ranges = make_list(u.graph(), out);
+  n->ranges = make_range_list(u.graph(), out);
 }
 
 }  // namespace
 
 std::vector<UOp> ended_ranges(UOp u) {
   std::vector<UOp> out;
-  collect_ended<range_start>(u, out);
+  collect_ended_ranges<range_start>(u, out);
   return out;
 }
 
@@ -288,22 +289,22 @@ std::span<const UOp> ranges_of(UOp u) {
     bottom_up(
         u, [](UOp x) { return x.node()->ranges != nullptr; }, [](UOp) { return true; },
         u.graph().is_foreign() ? compute_ranges<foreign_range_start> : compute_ranges<>);
-  return view(u.node()->ranges);
+  return ranges_view(u.node()->ranges);
 }
 
 std::span<const UOp> UOp::ranges() const { return ranges_of(*this); }
 
-bool is_inside_range(UOp u, UOp range) { return contains(ranges_of(u), range); }
+bool is_inside_range(UOp u, UOp range) { return contains_node(ranges_of(u), range); }
 
 namespace {
 
-UOp stack_of(UOp mstack, UOp (*buffer)(UOp)) {
+UOp mstack_of_buffers(UOp mstack, UOp (*buffer)(UOp)) {
   std::vector<UOp> src;
   for (UOp s : mstack.src()) src.push_back(buffer(s));
   return mstack.graph().node(Op::MSTACK, mstack.dtype(), src);
 }
 
-UOp choice_of(UOp mselect, UOp (*buffer)(UOp)) {
+UOp mselect_of_buffer(UOp mselect, UOp (*buffer)(UOp)) {
   return mselect.graph().node(Op::MSELECT, mselect.dtype(), buffer(mselect.src(0)), mselect.arg());
 }
 
@@ -311,16 +312,16 @@ UOp choice_of(UOp mselect, UOp (*buffer)(UOp)) {
 
 UOp buf_uop(UOp u) {
   if (u.is(Op::BUFFER)) return u;
-  if (u.is(Op::MSELECT)) return choice_of(u, buf_uop);
-  if (u.is(Op::MSTACK)) return stack_of(u, buf_uop);
+  if (u.is(Op::MSELECT)) return mselect_of_buffer(u, buf_uop);
+  if (u.is(Op::MSTACK)) return mstack_of_buffers(u, buf_uop);
   UOp base = base_of(u);
   if (!base.is(Op::AFTER)) throw Failure("Ops." + std::string(name_of(base.op())) + " does not stand for a buffer");
   return base_of(buf_uop(base.src(0)));
 }
 
 UOp as_buf(UOp u) {
-  if (u.is(Op::MSELECT)) return choice_of(u, as_buf);
-  if (u.is(Op::MSTACK)) return stack_of(u, as_buf);
+  if (u.is(Op::MSELECT)) return mselect_of_buffer(u, as_buf);
+  if (u.is(Op::MSTACK)) return mstack_of_buffers(u, as_buf);
   while (u.num_src() && !u.in({Op::BUFFER, Op::BUFFERIZE, Op::MSTACK})) u = u.src(0);
   return u;
 }

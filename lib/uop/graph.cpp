@@ -16,7 +16,7 @@ namespace {
 // Return the hash `h` combined with `v`. After add(), the caller must mix the high bits of the final hash into its low
 // bits.
 uint64_t add(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull; }
-uint64_t mix(uint64_t h, uint64_t v) {
+uint64_t mix_hash(uint64_t h, uint64_t v) {
   h = add(h, v);
   return h ^ h >> 29;
 }
@@ -25,17 +25,17 @@ uint32_t hash_text(std::string_view text) {
   uint64_t h = text.size(), word = 0;
   for (; text.size() > sizeof word; text.remove_prefix(sizeof word)) {
     std::memcpy(&word, text.data(), sizeof word);
-    h = mix(h, word);
+    h = mix_hash(h, word);
   }
   word = 0;
   if (!text.empty()) std::memcpy(&word, text.data(), text.size());
-  h = mix(h, word);
+  h = mix_hash(h, word);
   return uint32_t(h ^ h >> 32);
 }
 
 uint32_t hash_items(std::span<const Arg> items, uint32_t salt) {
-  uint64_t h = mix(salt, items.size());
-  for (const Arg& a : items) h = mix(h, a.hash());
+  uint64_t h = mix_hash(salt, items.size());
+  for (const Arg& a : items) h = mix_hash(h, a.hash());
   return uint32_t(h ^ h >> 32);
 }
 
@@ -301,7 +301,7 @@ std::span<const UOp> last_toposort(UOp root) {
   return last.nodes;
 }
 
-void keep_toposort(UOp root, std::vector<UOp> nodes) {
+void cache_toposort(UOp root, std::vector<UOp> nodes) {
   root.graph().extension<LastToposort>() = {root, std::move(nodes)};
 }
 
@@ -343,54 +343,55 @@ std::vector<UOp> split_uop(UOp root, Op op) {
 
 namespace {
 
-class Copier {
+class GraphCopier {
  public:
-  explicit Copier(Graph& to) : to_(to) {}
+  explicit GraphCopier(Graph& to) : target_graph_(to) {}
 
   UOp copy(UOp root) {
     std::vector<UOp> stack{root};
     while (!stack.empty()) {
       UOp u = stack.back();
       size_t waiting = stack.size();
-      if (!made_.contains(u)) {
+      if (!copied_nodes_.contains(u)) {
         for (size_t i = u.num_src(); i-- > 0;)  // pushed in reverse, so that the first source is copied first
-          if (!made_.contains(u.src(i))) stack.push_back(u.src(i));
+          if (!copied_nodes_.contains(u.src(i))) stack.push_back(u.src(i));
         if (stack.size() > waiting) continue;
         std::vector<UOp> src;
-        for (UOp s : u.src()) src.push_back(made_.at(s));
-        made_[u] = to_.node(u.op(), u.dtype(), src, arg(u.arg()), arg(u.tag()));
+        for (UOp s : u.src()) src.push_back(copied_nodes_.at(s));
+        copied_nodes_[u] = target_graph_.node(u.op(), u.dtype(), src, arg(u.arg()), arg(u.tag()));
       }
       stack.pop_back();
     }
-    return made_.at(root);
+    return copied_nodes_.at(root);
   }
 
  private:
   Arg arg(Arg a) {
     switch (a.kind()) {
-      case Arg::Kind::Str: return to_.str(a.text());
-      case Arg::Kind::Bytes: return to_.bytes(a.text());
-      case Arg::Kind::Raw: return to_.raw_arg(a.text());
+      case Arg::Kind::Str: return target_graph_.str(a.text());
+      case Arg::Kind::Bytes: return target_graph_.bytes(a.text());
+      case Arg::Kind::Raw: return target_graph_.raw_arg(a.text());
       case Arg::Kind::UOp: return copy(a.uop());
       case Arg::Kind::Tuple:
       case Arg::Kind::Record: {
         std::vector<Arg> items;
         for (Arg item : a.items()) items.push_back(arg(item));
-        return a.kind() == Arg::Kind::Tuple ? to_.tuple(items) : to_.record(a.record_class(), items);
+        return a.kind() == Arg::Kind::Tuple ? target_graph_.tuple(items)
+                                            : target_graph_.record(a.record_class(), items);
       }
       default: return a;
     }
   }
 
-  Graph& to_;
-  std::unordered_map<UOp, UOp> made_;
+  Graph& target_graph_;
+  std::unordered_map<UOp, UOp> copied_nodes_;
 };
 
 }  // namespace
 
 UOp copy_into(Graph& to, UOp root) {
   if (root.graph().is_foreign()) to.set_release(root.graph().release());
-  return Copier(to).copy(root);
+  return GraphCopier(to).copy(root);
 }
 
 }  // namespace tgc

@@ -36,26 +36,26 @@ class InternTable {
   Where find_or_add(uint32_t hash, Same same, Make make) {
     const size_t mask = intern_slots_.size() - 1;
     size_t i = hash & mask;
-    for (; intern_slots_[i].where != Where{}; i = (i + 1) & mask)
-      if (intern_slots_[i].hash == hash && same(intern_slots_[i].where)) return intern_slots_[i].where;
-    Where where = make();
-    intern_slots_[i] = {hash, where};
+    for (; intern_slots_[i].item != Where{}; i = (i + 1) & mask)
+      if (intern_slots_[i].hash == hash && same(intern_slots_[i].item)) return intern_slots_[i].item;
+    Where item = make();
+    intern_slots_[i] = {hash, item};
     if (++num_items_ * 2 > intern_slots_.size()) [[unlikely]] grow();
-    return where;
+    return item;
   }
 
  private:
   struct InternSlot {
     uint32_t hash = 0;
-    Where where = {};
+    Where item = {};
   };
   [[gnu::noinline]] void grow() {
     std::vector<InternSlot> bigger(intern_slots_.size() * 4);
     const size_t mask = bigger.size() - 1;
     for (const InternSlot& slot : intern_slots_) {
-      if (slot.where == Where{}) continue;
+      if (slot.item == Where{}) continue;
       size_t i = slot.hash & mask;
-      while (bigger[i].where != Where{}) i = (i + 1) & mask;
+      while (bigger[i].item != Where{}) i = (i + 1) & mask;
       bigger[i] = slot;
     }
     intern_slots_ = std::move(bigger);
@@ -254,7 +254,7 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
 // Returns toposort(root), which the graph caches until it caches that of another root.
 std::span<const UOp> last_toposort(UOp root);
 // Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
-void keep_toposort(UOp root, std::vector<UOp> nodes);
+void cache_toposort(UOp root, std::vector<UOp> nodes);
 
 // Returns toposort(root) without `root` (ops.py:backward_slice).
 std::vector<UOp> backward_slice(UOp root);

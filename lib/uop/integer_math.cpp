@@ -14,7 +14,7 @@ Int to_int(Const c, UOp of) {
   return c.as_int();
 }
 
-Int value(UOp constant) { return to_int(constant.arg().to_const(), constant); }
+Int int_value(UOp constant) { return to_int(constant.arg().to_const(), constant); }
 
 bool is_zero(Int a) { return a == 0; }
 
@@ -44,7 +44,7 @@ class Counter {
       if (int both = std::min(n, other.count(item)); both > 0) out.add(item, both);
     return out;
   }
-  bool none_negative() const {
+  bool has_no_negative_counts() const {
     return std::all_of(counts_.begin(), counts_.end(), [](auto& c) { return c.second >= 0; });
   }
   void append_elements(std::vector<UOp>& out) const {
@@ -67,20 +67,20 @@ bool may_overflow(UOp u, DType dtype) {
 bool is_increasing(UOp u) {
   if (u.in(ops::Irreducible)) return true;
   if (u.is(Op::ADD)) return is_increasing(u.src(0)) && is_increasing(u.src(1));
-  if (u.in({Op::MUL, Op::IDIV}) && u.src(1).is_const() && value(u.src(1)) >= 0) return is_increasing(u.src(0));
+  if (u.in({Op::MUL, Op::IDIV}) && u.src(1).is_const() && int_value(u.src(1)) >= 0) return is_increasing(u.src(0));
   return false;
 }
 
 Int const_factor(UOp u) {
   switch (u.op()) {
-    case Op::CONST: return value(u);
+    case Op::CONST: return int_value(u);
     case Op::VCONST: {
       Int out = 0;
       for (Arg v : u.arg().items()) out = gcd(out, to_int(v.to_const(), u));
       return out;
     }
     case Op::ADD: return gcd(const_factor(u.src(0)), const_factor(u.src(1)));
-    case Op::MUL: return u.src(0).is_const() ? value(u.src(0)) : u.src(1).is_const() ? value(u.src(1)) : Int(1);
+    case Op::MUL: return u.src(0).is_const() ? int_value(u.src(0)) : u.src(1).is_const() ? int_value(u.src(1)) : Int(1);
     default: return 1;
   }
 }
@@ -96,7 +96,7 @@ int log2_exact(UOp u) {
 bool is_divisible(UOp u, Int v) {
   if (v == 1) return true;
   switch (u.op()) {
-    case Op::CONST: return is_zero(floor_mod(value(u), v));
+    case Op::CONST: return is_zero(floor_mod(int_value(u), v));
     case Op::VCONST: {
       auto items = u.arg().items();
       return std::all_of(items.begin(), items.end(),
@@ -111,7 +111,7 @@ bool is_divisible(UOp u, Int v) {
 UOp divides(UOp u, Int v) {
   if (v == 1) return u;
   switch (u.op()) {
-    case Op::CONST: return is_zero(floor_mod(value(u), v)) ? u.const_like(floor_div(value(u), v)) : UOp();
+    case Op::CONST: return is_zero(floor_mod(int_value(u), v)) ? u.const_like(floor_div(int_value(u), v)) : UOp();
     case Op::VCONST: {
       std::vector<Const> out;
       for (Arg item : u.arg().items()) {
@@ -135,7 +135,7 @@ UOp divides(UOp u, Int v) {
 
 UOp divide_exact(UOp u, UOp v) {
   if (u == v) return u.const_like(1);
-  if (v.is_const()) return divides(u, value(v));
+  if (v.is_const()) return divides(u, int_value(v));
   if (u.is(Op::ADD)) {
     if (UOp s0 = divide_exact(u.src(0), v))
       if (UOp s1 = divide_exact(u.src(1), v)) return s0 + s1;
@@ -147,7 +147,7 @@ UOp divide_exact(UOp u, UOp v) {
   Counter left(split_uop(factors, Op::MUL));
   for (UOp f : split_uop(by_factors, Op::MUL)) left.add(f, -1);
   Int n = to_int(scale, u), d = to_int(by_scale, v);
-  if (!is_zero(floor_mod(n, d)) || !left.none_negative()) return {};
+  if (!is_zero(floor_mod(n, d)) || !left.has_no_negative_counts()) return {};
   std::vector<UOp> out;
   left.append_elements(out);
   out.push_back(u.const_like(floor_div(n, d)));

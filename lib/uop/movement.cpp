@@ -9,7 +9,7 @@ namespace tgc {
 namespace {
 
 // Returns `sizes` as one node: a (vector) constant if all sizes are integers, else, or if there are none, a VECTORIZE.
-UOp size_list(Graph& graph, std::span<const Sint> sizes) {
+UOp make_size_node(Graph& graph, std::span<const Sint> sizes) {
   DType dtype = dtypes::index.vec(int64_t(sizes.size()));
   if (sizes.empty()) return graph.node(Op::VECTORIZE, dtype);
   if (std::all_of(sizes.begin(), sizes.end(), [](Sint s) { return s.is_int(); })) {
@@ -22,7 +22,7 @@ UOp size_list(Graph& graph, std::span<const Sint> sizes) {
   return graph.node(Op::VECTORIZE, dtype, src);
 }
 
-UOp movement(UOp u, Op op, std::vector<UOp> sizes) {
+UOp make_movement(UOp u, Op op, std::vector<UOp> sizes) {
   Graph& graph = u.graph();
   bool symbolic = std::any_of(sizes.begin(), sizes.end(), [](UOp s) { return s.is(Op::VECTORIZE) && s.num_src() > 0; });
   std::vector<UOp> src{u};
@@ -39,7 +39,7 @@ UOp movement(UOp u, Op op, std::vector<UOp> sizes) {
 
 }  // namespace
 
-UOp make_shape_movement(UOp u, Op op, Shape sizes) { return movement(u, op, {size_list(u.graph(), sizes)}); }
+UOp make_shape_movement(UOp u, Op op, Shape sizes) { return make_movement(u, op, {make_size_node(u.graph(), sizes)}); }
 
 UOp make_pairs_movement(UOp u, Op op, Pairs pairs) {
   ShapeVec first, second;
@@ -47,11 +47,11 @@ UOp make_pairs_movement(UOp u, Op op, Pairs pairs) {
     first.push_back(a);
     second.push_back(b);
   }
-  return movement(u, op, {size_list(u.graph(), first), size_list(u.graph(), second)});
+  return make_movement(u, op, {make_size_node(u.graph(), first), make_size_node(u.graph(), second)});
 }
 
 namespace {
-UOp unless_same_shape(UOp moved, UOp u) { return is_same_shape(shape_of(moved), shape_of(u)) ? u : moved; }
+UOp skip_same_shape(UOp moved, UOp u) { return is_same_shape(shape_of(moved), shape_of(u)) ? u : moved; }
 }  // namespace
 
 UOp force_reshape(UOp u, Shape shape) { return make_shape_movement(u, Op::RESHAPE, shape); }
@@ -59,7 +59,7 @@ UOp force_reshape(UOp u, Shape shape) { return make_shape_movement(u, Op::RESHAP
 UOp reshape(UOp u, Shape shape) {
   if (py_ne(prod(shape_of(u)), prod(shape)))
     throw Failure("size mismatch, can't reshape " + str(shape_of(u)) + " -> " + str(shape));
-  return unless_same_shape(force_reshape(u, shape), u);
+  return skip_same_shape(force_reshape(u, shape), u);
 }
 
 UOp expand(UOp u, Shape shape) {
@@ -76,7 +76,7 @@ UOp expand(UOp u, Shape shape) {
   }
   if (is_same_shape(from, to)) return u;
   UOp reshaped = reshape(u, aligned);
-  return unless_same_shape(make_shape_movement(reshaped, Op::EXPAND, to), reshaped);
+  return skip_same_shape(make_shape_movement(reshaped, Op::EXPAND, to), reshaped);
 }
 
 UOp permute(UOp u, std::span<const int64_t> order) {
@@ -94,8 +94,8 @@ UOp permute(UOp u, std::span<const int64_t> order) {
   return out;
 }
 
-UOp pad(UOp u, Pairs amounts) { return unless_same_shape(make_pairs_movement(u, Op::PAD, amounts), u); }
-UOp shrink(UOp u, Pairs bounds) { return unless_same_shape(make_pairs_movement(u, Op::SHRINK, bounds), u); }
+UOp pad(UOp u, Pairs amounts) { return skip_same_shape(make_pairs_movement(u, Op::PAD, amounts), u); }
+UOp shrink(UOp u, Pairs bounds) { return skip_same_shape(make_pairs_movement(u, Op::SHRINK, bounds), u); }
 
 UOp flip(UOp u, std::span<const bool> axes) {
   if (std::none_of(axes.begin(), axes.end(), [](bool b) { return b; })) return u;

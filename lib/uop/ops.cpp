@@ -13,13 +13,13 @@ constexpr std::string_view kOps[] = {
 #undef X
 };
 
-struct Axis {
+struct AxisTypeInfo {
   std::string_view name;
   char letter;
   std::string_view color;
   int pos;
 };
-constexpr Axis kAxes[] = {
+constexpr AxisTypeInfo kAxes[] = {
     {"GLOBAL", 'g', "blue", 0},   {"WARP", 'w', "CYAN", 1},        {"LOCAL", 'l', "cyan", 2},
     {"LOOP", 'L', "WHITE", -1},   {"GROUP_REDUCE", 'G', "RED", 2}, {"REDUCE", 'R', "red", 4},
     {"UPCAST", 'u', "yellow", 3}, {"UNROLL", 'r', "magenta", 5},   {"THREAD", 't', "BLUE", 0},

@@ -9,15 +9,15 @@
 namespace tgc {
 namespace {
 
-struct Entry {
+struct ReleaseEntry {
   enum class Kind : uint8_t { Release, Op, Name, Class } kind;
   std::string_view text, fields;  // the name without quotes; the names of a class's fields
 };
-constexpr Entry kEntries[] = {
-#define RELEASE(name) {Entry::Kind::Release, name, {}},
-#define OP(name) {Entry::Kind::Op, #name, {}},
-#define NAME(name) {Entry::Kind::Name, name, {}},
-#define CLASS(name, fields) {Entry::Kind::Class, name, fields},
+constexpr ReleaseEntry kEntries[] = {
+#define RELEASE(name) {ReleaseEntry::Kind::Release, name, {}},
+#define OP(name) {ReleaseEntry::Kind::Op, #name, {}},
+#define NAME(name) {ReleaseEntry::Kind::Name, name, {}},
+#define CLASS(name, fields) {ReleaseEntry::Kind::Class, name, fields},
 #include "lib/uop/releases.def"
 #undef RELEASE
 #undef OP
@@ -30,26 +30,26 @@ constexpr std::string_view kOpNames[] = {
 #undef X
 };
 
-constexpr bool is_release(const Entry& e) { return e.kind == Entry::Kind::Release; }
+constexpr bool is_release(const ReleaseEntry& e) { return e.kind == ReleaseEntry::Kind::Release; }
 constexpr size_t kListed = size_t(std::ranges::count_if(kEntries, is_release));
 constexpr auto kEnumerators = size_t(Release::Other);  // a later release is above Other and has no enumerator
 
 constexpr size_t position_of(Release release) {
   return release == Release::Other ? kListed - 1 : size_t(release) - (release > Release::Other);
 }
-constexpr Release release_at(size_t position) { return Release(position + (position >= kEnumerators)); }
+constexpr Release release_at_position(size_t position) { return Release(position + (position >= kEnumerators)); }
 
-using Order = std::array<uint8_t, kNumAllOps>;  // sort keys, indexed by op; keys of missing ops exceed all others
+using OpOrder = std::array<uint8_t, kNumAllOps>;  // sort keys, indexed by op; keys of missing ops exceed all others
 
 constexpr auto kOrders = [] {
-  std::array<Order, kListed> out{};
-  for (Order& order : out)
+  std::array<OpOrder, kListed> out{};
+  for (OpOrder& order : out)
     for (size_t op = 0; op < order.size(); op++) order[op] = uint8_t(order.size() + op);
   size_t releases = 0;
   uint8_t ops = 0;
-  for (const Entry& e : kEntries) {
+  for (const ReleaseEntry& e : kEntries) {
     if (is_release(e)) releases++, ops = 0;
-    if (e.kind != Entry::Kind::Op) continue;
+    if (e.kind != ReleaseEntry::Kind::Op) continue;
     auto op = std::ranges::find(kOpNames, e.text);
     if (ops++; op != std::end(kOpNames)) out[releases - 1][size_t(op - kOpNames)] = ops;
   }
@@ -61,9 +61,9 @@ static_assert([] {  // the ops of 0.12.0 come first in ops.def, in their order
   return true;
 }());
 
-std::span<const Entry> entries_of(Release release) {
-  static const std::vector<std::span<const Entry>> all = [] {
-    std::vector<std::span<const Entry>> out;
+std::span<const ReleaseEntry> entries_of(Release release) {
+  static const std::vector<std::span<const ReleaseEntry>> all = [] {
+    std::vector<std::span<const ReleaseEntry>> out;
     for (auto at = std::begin(kEntries); at != std::end(kEntries);) {
       auto end = std::find_if(at + 1, std::end(kEntries), is_release);
       out.emplace_back(at, end);
@@ -71,11 +71,11 @@ std::span<const Entry> entries_of(Release release) {
     }
     return out;
   }();
-  return release == Release::Other ? std::span<const Entry>() : all[position_of(release)];
+  return release == Release::Other ? std::span<const ReleaseEntry>() : all[position_of(release)];
 }
 
-const Entry* entry_of(Release release, Entry::Kind kind, std::string_view text) {
-  for (const Entry& e : entries_of(release))
+const ReleaseEntry* find_entry(Release release, ReleaseEntry::Kind kind, std::string_view text) {
+  for (const ReleaseEntry& e : entries_of(release))
     if (e.kind == kind && e.text == text) return &e;
   return nullptr;
 }
@@ -106,7 +106,7 @@ std::string producer_name(Release release) {
 std::span<const Release> known_releases() {
   static constexpr auto all = [] {
     std::array<Release, kListed> out{};
-    for (size_t i = 0; i < kListed; i++) out[i] = release_at(i);
+    for (size_t i = 0; i < kListed; i++) out[i] = release_at_position(i);
     return out;
   }();
   return all;
@@ -115,11 +115,11 @@ std::span<const Release> known_releases() {
 bool has_op(Release release, Op op) {
   return release == Release::Other || kOrders[position_of(release)][size_t(op)] < kNumAllOps;
 }
-bool has_op(Release release, std::string_view op) { return entry_of(release, Entry::Kind::Op, op); }
-bool has_name(Release release, std::string_view name) { return entry_of(release, Entry::Kind::Name, name); }
+bool has_op(Release release, std::string_view op) { return find_entry(release, ReleaseEntry::Kind::Op, op); }
+bool has_name(Release release, std::string_view name) { return find_entry(release, ReleaseEntry::Kind::Name, name); }
 
 bool has_field(Release release, std::string_view record, std::string_view field) {
-  const Entry* found = entry_of(release, Entry::Kind::Class, record);
+  const ReleaseEntry* found = find_entry(release, ReleaseEntry::Kind::Class, record);
   if (!found || field.empty()) return found;
   return (" " + std::string(found->fields) + " ").find(" " + std::string(field) + " ") != std::string::npos;
 }

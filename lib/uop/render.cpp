@@ -119,7 +119,7 @@ bool is_tree_within(UOp u, size_t nodes) {
 
 constexpr size_t kMaxTextBytes = size_t(64) << 20;  // limit on the total size of the texts of all nodes
 
-std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& text_of) {
+std::string render(UOp root, bool simplified, const std::function<std::string(UOp)>& foreign_node_text) {
   if (root.graph().is_foreign()) return render_foreign_graph(root);
   if (simplified) root = root.simplify();
   if (root.is(Op::CONST)) return root.arg().str();  // fast path: most sizes are constants
@@ -155,7 +155,7 @@ std::string render(UOp root, bool simplified, const std::function<std::string(UO
           out += same ? ", ...}" : "}";
           break;
         }
-        default: out = text_of ? text_of(u) : "Ops." + std::string(name_of(u.op())); break;
+        default: out = foreign_node_text ? foreign_node_text(u) : "Ops." + std::string(name_of(u.op())); break;
       }
     if ((bytes += out.size()) > kMaxTextBytes) throw Failure("the text of an expression is longer than 64 MiB");
     text.emplace(u.id(), std::move(out));
@@ -205,7 +205,7 @@ Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)
 namespace {
 
 // Returns the infix operator of an op in any release. In 0.13 and later, // and % are the ops that round down.
-std::string_view symbol(Op op) {
+std::string_view foreign_infix_symbol(Op op) {
   switch (op) {
     case Op::FLOORDIV: return "//";
     case Op::FLOORMOD: return "%";
@@ -214,12 +214,12 @@ std::string_view symbol(Op op) {
     default: return infix_symbol(op);
   }
 }
-int precedence(UOp u) {
+int foreign_infix_precedence(UOp u) {
   if (u.in({Op::FLOORDIV, Op::FLOORMOD})) return 1;
   return infix_precedence(u.op());
 }
 
-std::optional<Arg> field_of(Arg record, std::string_view name) {
+std::optional<Arg> find_record_field(Arg record, std::string_view name) {
   if (!record.is(RecordClass::Open)) return std::nullopt;
   RecordView view(record);
   for (size_t i = 0; i < view.size(); i++)
@@ -228,7 +228,7 @@ std::optional<Arg> field_of(Arg record, std::string_view name) {
 }
 
 std::string slot_name(UOp u, char letter) {
-  if (auto name = field_of(u.arg(), "name"); name && name->is_str()) return std::string(name->text());
+  if (auto name = find_record_field(u.arg(), "name"); name && name->is_str()) return std::string(name->text());
   if (u.arg().is(RecordClass::Open) && RecordView(u.arg()).size())
     return letter + RecordView(u.arg()).values()[0].str();
   return letter + u.arg().str();
@@ -240,15 +240,15 @@ std::string range_name(UOp u) {
 }
 
 template <class Src>
-std::string text_of(UOp u, Src src) {
+std::string foreign_node_text(UOp u, Src src) {
   const size_t n = u.num_src();
-  if (n == 2 && !symbol(u.op()).empty()) {
+  if (n == 2 && !foreign_infix_symbol(u.op()).empty()) {
     std::string_view left = src(0), right = src(1);
-    if (int p = precedence(u); p != 99) {
-      if (precedence(u.src(0)) <= p) left = strip_parens(left);
-      if (precedence(u.src(1)) < p) right = strip_parens(right);
+    if (int p = foreign_infix_precedence(u); p != 99) {
+      if (foreign_infix_precedence(u.src(0)) <= p) left = strip_parens(left);
+      if (foreign_infix_precedence(u.src(1)) < p) right = strip_parens(right);
     }
-    return "(" + std::string(left) + std::string(symbol(u.op())) + std::string(right) + ")";
+    return "(" + std::string(left) + std::string(foreign_infix_symbol(u.op())) + std::string(right) + ")";
   }
   switch (u.op()) {
     case Op::DEFINE_VAR: return u.arg().is_tuple() && !u.arg().items().empty() ? u.arg()[0].str() : u.arg().str();
@@ -299,7 +299,8 @@ std::string render_foreign_graph(UOp root) {
   constexpr size_t kMaxOperandBytes = 4000;
   std::unordered_map<uint32_t, std::string> text;
   for (UOp u : toposort(root)) {
-    std::string out = text_of(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
+    std::string out =
+        foreign_node_text(u, [&](size_t i) -> const std::string& { return text.find(u.src(i).id())->second; });
     text.emplace(u.id(), out.size() > kMaxOperandBytes ? "Ops." + std::string(printed_op_name(u)) : std::move(out));
   }
   return std::move(text.find(root.id())->second);

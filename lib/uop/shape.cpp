@@ -20,23 +20,23 @@ namespace {
 
 constexpr ShapeFact kNoShape{0};
 
-Shape view(const ShapeFact* fact) { return {reinterpret_cast<const Sint*>(fact + 1), fact->size}; }
+Shape shape_view(const ShapeFact* fact) { return {reinterpret_cast<const Sint*>(fact + 1), fact->size}; }
 
-std::optional<Shape> known_shape(UOp u) {
+std::optional<Shape> cached_shape(UOp u) {
   const ShapeFact* fact = u.node()->shape;
   if (fact == &kNoShape) return std::nullopt;
-  return view(fact);
+  return shape_view(fact);
 }
 
-[[noreturn]] void fail(UOp u, const std::string& what) {
+[[noreturn]] void throw_node_error(UOp u, const std::string& what) {
   throw Failure("Ops." + std::string(name_of(u.op())) + ": " + what);
 }
 
-bool all_zero_or_more(Shape shape) {
+bool are_all_nonnegative(Shape shape) {
   return std::all_of(shape.begin(), shape.end(), [](Sint s) { return resolve_le(0, s); });
 }
 
-const ShapeFact* make_shape(Graph& graph, Shape shape) {
+const ShapeFact* make_shape_fact(Graph& graph, Shape shape) {
   static_assert(sizeof(ShapeFact) % alignof(Sint) == 0);
   auto* fact =
       static_cast<ShapeFact*>(graph.arena().allocate(sizeof(ShapeFact) + shape.size_bytes(), alignof(ShapeFact)));
@@ -45,12 +45,12 @@ const ShapeFact* make_shape(Graph& graph, Shape shape) {
   return fact;
 }
 
-ShapeVec movement_result(UOp u, Shape from) {
+ShapeVec movement_shape(UOp u, Shape from) {
   switch (u.op()) {
     case Op::RESHAPE: {
       ShapeVec to = marg_shape(u);
-      if (!all_zero_or_more(to)) fail(u, "shape can't contain negative numbers " + str(to));
-      if (py_ne(prod(from), prod(to))) fail(u, "bad reshape: " + str(from) + " -> " + str(to));
+      if (!are_all_nonnegative(to)) throw_node_error(u, "shape can't contain negative numbers " + str(to));
+      if (py_ne(prod(from), prod(to))) throw_node_error(u, "bad reshape: " + str(from) + " -> " + str(to));
       return to;
     }
     case Op::EXPAND: {
@@ -58,7 +58,7 @@ ShapeVec movement_result(UOp u, Shape from) {
       bool fits = from.size() == to.size();
       for (size_t i = 0; fits && i < to.size(); i++)
         fits = from[i] == to[i] || (from[i] == Sint(1) && resolve_le(0, to[i]));
-      if (!fits) fail(u, "bad expand: " + str(from) + " -> " + str(to));
+      if (!fits) throw_node_error(u, "bad expand: " + str(from) + " -> " + str(to));
       return to;
     }
     case Op::PERMUTE: {
@@ -72,7 +72,7 @@ ShapeVec movement_result(UOp u, Shape from) {
         to.push_back(from[size_t(a.small_int())]);
       }
       if (to.size() != from.size() || to.size() != u.arg().items().size())
-        fail(u, "invalid permutation " + u.arg().repr() + " of " + str(from));
+        throw_node_error(u, "invalid permutation " + u.arg().repr() + " of " + str(from));
       return to;
     }
     case Op::PAD: {
@@ -80,7 +80,7 @@ ShapeVec movement_result(UOp u, Shape from) {
       bool fits = pairs.size() == from.size();
       for (size_t i = 0; fits && i < pairs.size(); i++)
         fits = resolve_le(0, pairs[i].first) && resolve_le(0, pairs[i].second);
-      if (!fits) fail(u, "invalid pad of " + str(from));
+      if (!fits) throw_node_error(u, "invalid pad of " + str(from));
       ShapeVec to;
       for (size_t i = 0; i < from.size(); i++) to.push_back(ssimplify(from[i] + pairs[i].first + pairs[i].second));
       return to;
@@ -92,7 +92,7 @@ ShapeVec movement_result(UOp u, Shape from) {
         auto [b, e] = pairs[i];
         fits = resolve_le(0, b) && resolve_le(b, e) && resolve_le(e, from[i]);
       }
-      if (!fits) fail(u, "invalid shrink of " + str(from));
+      if (!fits) throw_node_error(u, "invalid shrink of " + str(from));
       ShapeVec to;
       for (auto [b, e] : pairs) to.push_back(ssimplify(e - b));
       return to;
@@ -100,12 +100,12 @@ ShapeVec movement_result(UOp u, Shape from) {
     case Op::FLIP: {
       bool fits = u.arg().is_tuple() && u.arg().items().size() == from.size();
       for (size_t i = 0; fits && i < from.size(); i++) fits = u.arg()[i].kind() == Arg::Kind::Bool;
-      if (!fits) fail(u, "bad flip on " + str(from) + ", " + u.arg().repr());
+      if (!fits) throw_node_error(u, "bad flip on " + str(from) + ", " + u.arg().repr());
       return ShapeVec(from.begin(), from.end());
     }
     case Op::MULTI: {
       Arg device = device_of(u);
-      if (!device.is_tuple()) fail(u, "is not on several devices");
+      if (!device.is_tuple()) throw_node_error(u, "is not on several devices");
       ShapeVec to(from.begin(), from.end());
       auto axis = axis_of(u);
       if (axis && *axis >= 0 && size_t(*axis) < to.size())
@@ -115,11 +115,11 @@ ShapeVec movement_result(UOp u, Shape from) {
     default: {  // REDUCE_AXIS, WMMA
       size_t at = u.is(Op::WMMA) ? 7 : 1;
       if (!u.arg().is_tuple() || u.arg().items().size() <= at || !u.arg()[at].is_tuple())
-        fail(u, "invalid axis argument " + u.arg().repr());
+        throw_node_error(u, "invalid axis argument " + u.arg().repr());
       ShapeVec to(from.begin(), from.end());
       for (Arg a : u.arg()[at].items()) {
         if (!a.is_integral() || a.as_int() < 0 || a.as_int() >= Int(int64_t(to.size())))
-          fail(u, "invalid axis " + a.repr() + " of " + str(from));
+          throw_node_error(u, "invalid axis " + a.repr() + " of " + str(from));
         to[size_t(a.small_int())] = 1;
       }
       return to;
@@ -128,9 +128,9 @@ ShapeVec movement_result(UOp u, Shape from) {
 }
 
 const ShapeFact* compute_shape(UOp u) {
-  auto made = [&](const ShapeVec& shape) { return make_shape(u.graph(), shape); };
+  auto made = [&](const ShapeVec& shape) { return make_shape_fact(u.graph(), shape); };
   auto shape_of_source = [&](size_t i) { return i < u.num_src() ? u.src(i).node()->shape : &kNoShape; };
-  auto src = [&](size_t i) { return i < u.num_src() ? known_shape(u.src(i)) : std::nullopt; };
+  auto src = [&](size_t i) { return i < u.num_src() ? cached_shape(u.src(i)) : std::nullopt; };
   switch (u.op()) {
     case Op::UNIQUE: case Op::LUNIQUE: case Op::DEVICE: case Op::RANGE: case Op::LOAD: case Op::IF: case Op::BARRIER:
     case Op::CUSTOM: case Op::CUSTOMI: case Op::VECTORIZE: case Op::VCONST: case Op::GEP: case Op::SPECIAL:
@@ -142,7 +142,7 @@ const ShapeFact* compute_shape(UOp u) {
       auto shape = src(0);
       if (!shape || u.num_src() - 1 == shape->size()) return &kNoShape;
       if (u.num_src() - 1 > shape->size()) return made({});
-      return make_shape(u.graph(), shape->subspan(u.num_src() - 1));
+      return make_shape_fact(u.graph(), shape->subspan(u.num_src() - 1));
     }
     case Op::CONST: case Op::DEFINE_VAR: case Op::BIND:
       return device_of(u).is_none() ? &kNoShape : made({});
@@ -159,14 +159,15 @@ const ShapeFact* compute_shape(UOp u) {
       return made(out);
     }
     case Op::DEFINE_GLOBAL: case Op::DEFINE_LOCAL: case Op::DEFINE_REG:
-      if (!u.dtype().is_ptr()) fail(u, "has the type " + std::string(u.dtype().repr()) + ", expected a pointer");
+      if (!u.dtype().is_ptr())
+        throw_node_error(u, "has the type " + std::string(u.dtype().repr()) + ", expected a pointer");
       return made({u.dtype().size()});
     case Op::REDUCE: case Op::MSTACK: case Op::MSELECT: case Op::DETACH: case Op::CONTIGUOUS:
     case Op::CONTIGUOUS_BACKWARD:
     case Op::AFTER: case Op::END:
       return shape_of_source(0);
     case Op::KERNEL:
-      if (!u.arg().is(RecordClass::Kernel)) fail(u, "has no Kernel argument");
+      if (!u.arg().is(RecordClass::Kernel)) throw_node_error(u, "has no Kernel argument");
       shape_or_none(u.arg()[0].uop());
       return u.arg()[0].uop().node()->shape;
     case Op::BITCAST: {
@@ -183,8 +184,8 @@ const ShapeFact* compute_shape(UOp u) {
   if (u.in(ops::Movement | OpSet{Op::MULTI, Op::REDUCE_AXIS, Op::WMMA})) {
     auto from = src(0);
     if (!from && u.is(Op::WMMA)) return &kNoShape;
-    if (!from) fail(u, "needs a source with a shape");
-    return made(movement_result(u, *from));
+    if (!from) throw_node_error(u, "needs a source with a shape");
+    return made(movement_shape(u, *from));
   }
   if (u.in(ops::ALU | OpSet{Op::CAST, Op::COPY, Op::ASSIGN, Op::NOOP, Op::GROUP, Op::SINK, Op::ALLREDUCE, Op::STORE})) {
     const ShapeFact* common = &kNoShape;
@@ -193,12 +194,12 @@ const ShapeFact* compute_shape(UOp u) {
       const ShapeFact* shape = shape_of_source(i);
       if (shape == common || shape == &kNoShape) continue;
       if (common == &kNoShape) common = shape;
-      else if (!is_same_shape(view(common), view(shape)))
-        fail(u, "shape mismatch: " + str(view(common)) + " and " + str(view(shape)));
+      else if (!is_same_shape(shape_view(common), shape_view(shape)))
+        throw_node_error(u, "shape mismatch: " + str(shape_view(common)) + " and " + str(shape_view(shape)));
     }
     return common;
   }
-  fail(u, "has no rule for its shape");
+  throw_node_error(u, "has no rule for its shape");
 }
 
 constexpr DeviceFact kNoDevice{};
@@ -214,7 +215,7 @@ const DeviceFact* compute_device(UOp u) {
       Arg devices = src(0)->device;
       if (!devices.is_tuple() || !u.arg().is_int() || u.arg().as_int() < 0 ||
           u.arg().as_int() >= Int(int64_t(devices.items().size())))
-        fail(u, "selects " + u.arg().repr() + " of the devices " + devices.repr());
+        throw_node_error(u, "selects " + u.arg().repr() + " of the devices " + devices.repr());
       return made(devices[size_t(u.arg().small_int())]);
     }
     case Op::MSTACK: {
@@ -223,7 +224,7 @@ const DeviceFact* compute_device(UOp u) {
       return made(u.graph().tuple(devices));
     }
     case Op::COPY: case Op::BUFFER: case Op::ALLREDUCE:
-      if (u.num_src() < 2) fail(u, "has no device");
+      if (u.num_src() < 2) throw_node_error(u, "has no device");
       return src(1);
     default:
       for (size_t i = 0; i < u.num_src(); i++)
@@ -250,12 +251,12 @@ std::optional<Shape> shape_or_none(UOp u) {
         u, [](UOp x) { return x.node()->shape != nullptr; }, [](UOp) { return true; },
         [](UOp x) { x.node()->shape = compute_shape(x); });
   }
-  return known_shape(u);
+  return cached_shape(u);
 }
 
 Shape shape_of(UOp u) {
   auto shape = shape_or_none(u);
-  if (!shape) fail(u, "has no shape");
+  if (!shape) throw_node_error(u, "has no shape");
   return *shape;
 }
 
@@ -277,7 +278,7 @@ Arg device_of(UOp u) {
 
 Arg device_or_throw(UOp u) {
   Arg device = device_of(u);
-  if (device.is_none()) fail(u, "has no device");
+  if (device.is_none()) throw_node_error(u, "has no device");
   return device;
 }
 
@@ -314,7 +315,7 @@ int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
     if (count == before) last = int64_t(i);
     if (i < to.size()) count = count * to[i];
   }
-  if (!last) fail(reshape, "moves items between shards");
+  if (!last) throw_node_error(reshape, "moves items between shards");
   return *last;
 }
 
@@ -361,20 +362,20 @@ Sint sgep(UOp u, size_t i) {
     case Op::CONST: return Sint(u.arg());
     case Op::VCONST: return Sint(u.arg()[i]);
     case Op::VECTORIZE: return u.src(i).is_const() ? Sint(u.src(i).arg()) : Sint(u.src(i));
-    default: fail(u, "is not a list of sizes");
+    default: throw_node_error(u, "is not a list of sizes");
   }
 }
 
 namespace {
 size_t size_count(UOp u, size_t which) {
-  if (u.graph().is_foreign()) fail(u, "is of another release of tinygrad, its sizes are not known");
-  if (u.num_src() <= which) fail(u, "has no size argument");
+  if (u.graph().is_foreign()) throw_node_error(u, "is of another release of tinygrad, its sizes are not known");
+  if (u.num_src() <= which) throw_node_error(u, "has no size argument");
   UOp sizes = u.src(which);
   auto n = size_t(sizes.dtype().count());
   bool fits = sizes.is(Op::CONST) ? sizes.arg().is_integral()
               : sizes.is(Op::VCONST) ? sizes.arg().items().size() == n
                                      : sizes.is(Op::VECTORIZE) && sizes.num_src() == n;
-  if (!fits) fail(u, "has a size argument that is not a list of sizes");
+  if (!fits) throw_node_error(u, "has a size argument that is not a list of sizes");
   return n;
 }
 }  // namespace
@@ -391,7 +392,7 @@ std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u) {
   std::vector<std::pair<Sint, Sint>> out;
   size_t n = size_count(u, 1);
   out.reserve(n);
-  if (size_count(u, 2) != n) fail(u, "has size arguments of different lengths");
+  if (size_count(u, 2) != n) throw_node_error(u, "has size arguments of different lengths");
   for (size_t i = 0; i < n; i++) out.emplace_back(sgep(u.src(1), i), sgep(u.src(2), i));
   return out;
 }

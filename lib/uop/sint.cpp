@@ -61,7 +61,7 @@ bool resolve(UOp cond, bool otherwise) {
 
 namespace {
 template <class OnInts, class OnUOps>
-bool compare(Sint a, Sint b, bool otherwise, OnInts on_ints, OnUOps on_uops) {
+bool resolve_comparison(Sint a, Sint b, bool otherwise, OnInts on_ints, OnUOps on_uops) {
   if (a.is_int() && b.is_int()) return on_ints(a.as_int(), b.as_int());
   if (a.is_int()) return resolve(on_uops(b.uop().const_like(a.as_int()), b.uop()), otherwise);
   if (b.is_int()) return resolve(on_uops(a.uop(), a.uop().const_like(b.as_int())), otherwise);
@@ -70,13 +70,13 @@ bool compare(Sint a, Sint b, bool otherwise, OnInts on_ints, OnUOps on_uops) {
 }  // namespace
 
 bool resolve_lt(Sint a, Sint b, bool otherwise) {
-  return compare(a, b, otherwise, [](Int x, Int y) { return x < y; }, [](UOp x, UOp y) { return x.lt(y); });
+  return resolve_comparison(a, b, otherwise, [](Int x, Int y) { return x < y; }, [](UOp x, UOp y) { return x.lt(y); });
 }
 bool resolve_le(Sint a, Sint b, bool otherwise) {
-  return compare(a, b, otherwise, [](Int x, Int y) { return x <= y; }, [](UOp x, UOp y) { return x.le(y); });
+  return resolve_comparison(a, b, otherwise, [](Int x, Int y) { return x <= y; }, [](UOp x, UOp y) { return x.le(y); });
 }
 bool resolve_ne(Sint a, Sint b, bool otherwise) {
-  return compare(a, b, otherwise, [](Int x, Int y) { return x != y; }, [](UOp x, UOp y) { return x.ne(y); });
+  return resolve_comparison(a, b, otherwise, [](Int x, Int y) { return x != y; }, [](UOp x, UOp y) { return x.ne(y); });
 }
 
 bool py_ne(Sint a, Sint b) {
@@ -98,7 +98,7 @@ UOp to_uop(Sint s, Graph& graph, DType dtype) {
 }
 
 namespace {
-Sint extreme(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool largest) {
+Sint smax_or_smin(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool largest) {
   std::vector<Sint> all;
   std::optional<Int> best;
   for (Sint v : values) {
@@ -115,8 +115,8 @@ Sint extreme(std::span<const Sint> values, UOp (UOp::*combine)(UOp) const, bool 
 }
 }  // namespace
 
-Sint smax(std::span<const Sint> values) { return extreme(values, &UOp::maximum, true); }
-Sint smin(std::span<const Sint> values) { return extreme(values, &UOp::minimum, false); }
+Sint smax(std::span<const Sint> values) { return smax_or_smin(values, &UOp::maximum, true); }
+Sint smin(std::span<const Sint> values) { return smax_or_smin(values, &UOp::minimum, false); }
 Sint smax(Sint a, Sint b) { return smax(std::array{a, b}); }
 Sint smin(Sint a, Sint b) { return smin(std::array{a, b}); }
 

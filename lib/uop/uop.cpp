@@ -21,7 +21,7 @@ uint8_t kind_of_const(Arg arg) {
 }
 
 void throw_no_source(UOp u, size_t i) {
-  throw Failure(std::string(name_of(u.op())) + " with " + counted(u.num_src(), "source") + " lacks source " +
+  throw Failure(std::string(name_of(u.op())) + " with " + count_text(u.num_src(), "source") + " lacks source " +
                 std::to_string(i));
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 bool is_maximum(UOp u) { return u.is(Op::MAX) || (u.is(Op::REDUCE) && u.arg().op() == Op::MAX); }
 
-bool computes(UOp u) {
+bool computes_op(UOp u) {
   return u.in({Op::ADD, Op::SUB, Op::MUL, Op::NEG, Op::SHL}) || (u.is(Op::REDUCE) && u.arg().op() != Op::MAX);
 }
 
@@ -44,7 +44,7 @@ bool sees_all_digits(UOp u) {
 void find_exceeding_values(UOp root, UOpSet& out) {
   for (UOp u : toposort(root)) {
     const bool passes_on = u.in({Op::WHERE, Op::AND, Op::OR, Op::XOR}) || is_maximum(u);
-    if (computes(u) || (passes_on && std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
+    if (computes_op(u) || (passes_on && std::ranges::any_of(u.src(), [&](UOp s) { return out.contains(s); })))
       out.insert(u);
   }
 }

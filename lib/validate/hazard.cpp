@@ -16,12 +16,12 @@ constexpr int64_t kMostAccesses = 1 << 22;
 constexpr int64_t kAddresses = 1000000;
 
 // The loops around an access, the last of which varies fastest.
-struct Loops {
+struct LoopNest {
   std::vector<UOp> ranges;
   std::vector<int64_t> sizes;
   int64_t count = 1;
 
-  bool add(UOp range) {
+  bool add_loop(UOp range) {
     if (!range.is(Op::RANGE) || !range.src(0).is_const()) return false;
     const auto size = range.src(0).arg().as_int().to_int64();
     if (!size || *size < 1 || *size > kMostAccesses / count) return false;
@@ -29,7 +29,7 @@ struct Loops {
     count *= *size;
     return true;
   }
-  std::map<std::string, int64_t> values(int64_t iteration) const {
+  std::map<std::string, int64_t> loop_values(int64_t iteration) const {
     std::map<std::string, int64_t> out;
     for (size_t i = ranges.size(); i-- > 0; iteration /= sizes[i])
       out["r" + ranges[i].arg()[0].repr()] = iteration % sizes[i];
@@ -37,14 +37,14 @@ struct Loops {
   }
 };
 
-bool is_plain(UOp index) {
+bool is_global_scalar_index(UOp index) {
   return index.is(Op::INDEX) && index.num_src() == 2 && index.src(0).is(Op::DEFINE_GLOBAL) &&
          !index.src(0).dtype().is_image() && index.dtype().count() == 1;
 }
 
 // Returns a bool node that does not depend on loaded values: true in the iterations in which `value` certainly depends
 // on `load`; false in other iterations, and where a condition on loaded values decides if `value` depends on `load`.
-UOp use_of(UOp load, UOp value) {
+UOp dependence_condition(UOp load, UOp value) {
   constexpr OpSet kLoads{Op::INDEX, Op::LOAD, Op::REDUCE};
   Graph& graph = value.graph();
   const UOp yes = graph.constant(dtypes::bool_, true), no = graph.constant(dtypes::bool_, false);
@@ -73,7 +73,8 @@ UOp use_of(UOp load, UOp value) {
 
 // Computes in REF which element the INDEX `index` accesses in each iteration of the loops; -1 in iterations without an
 // access, or where `condition` is false. Returns nullopt if the address depends on loaded values, or if REF fails.
-std::optional<Array> addresses(UOp index, const Loops& loops, const VariableValues& variables, UOp condition = {}) {
+std::optional<Array> accessed_addresses(UOp index, const LoopNest& loops, const VariableValues& variables,
+                                        UOp condition = {}) {
   Graph& graph = index.graph();
   for (UOp u : toposort(index.src(1)))
     if (u.in({Op::INDEX, Op::LOAD, Op::REDUCE})) return std::nullopt;
@@ -98,23 +99,25 @@ class ArgumentUnits {
   explicit ArgumentUnits(const std::vector<ArgumentPlace>& places) : places_(places) {}
 
   bool share_memory(UOp x, UOp y) const {
-    return x == y || (place(x) && place(y) && place(x)->memory_number == place(y)->memory_number);
+    return x == y || (argument_place(x) && argument_place(y) &&
+                      argument_place(x)->memory_number == argument_place(y)->memory_number);
   }
   // Returns the size of a unit in bytes. It divides the element sizes and the offsets of both buffers.
   int64_t unit(UOp x, UOp y) const {
     int64_t out = std::gcd(int64_t(x.dtype().base().itemsize()), int64_t(y.dtype().base().itemsize()));
     for (UOp u : {x, y})
-      if (auto* p = place(u)) out = std::gcd(out, p->offset_bytes);
+      if (auto* p = argument_place(u)) out = std::gcd(out, p->offset_bytes);
     return std::max<int64_t>(out, 1);
   }
   // Returns the number of the first unit of an element in its memory, and the number of units in the element.
   std::pair<int64_t, int64_t> units(UOp buffer, int64_t element, int64_t unit) const {
-    const int64_t size = buffer.dtype().base().itemsize(), offset = place(buffer) ? place(buffer)->offset_bytes : 0;
+    const int64_t size = buffer.dtype().base().itemsize(),
+                  offset = argument_place(buffer) ? argument_place(buffer)->offset_bytes : 0;
     return {(offset + element * size) / unit, size / unit};
   }
 
  private:
-  const ArgumentPlace* place(UOp buffer) const {
+  const ArgumentPlace* argument_place(UOp buffer) const {
     const auto slot = buffer.arg().is_int() ? buffer.arg().as_int().to_int64() : std::nullopt;
     return slot && *slot >= 0 && size_t(*slot) < places_.size() ? &places_[size_t(*slot)] : nullptr;
   }
@@ -123,33 +126,33 @@ class ArgumentUnits {
 };
 
 // Returns the INDEXes in `value` that load scalars of the memory of `buffer`.
-std::vector<UOp> loads_of(UOp value, UOp buffer, const ArgumentUnits& places) {
+std::vector<UOp> loads_from_buffer(UOp value, UOp buffer, const ArgumentUnits& places) {
   std::vector<UOp> out;
   for (UOp u : toposort(value))
-    if (is_plain(u) && places.share_memory(u.src(0), buffer)) out.push_back(u);
+    if (is_global_scalar_index(u) && places.share_memory(u.src(0), buffer)) out.push_back(u);
   return out;
 }
 
-std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableValues& variables,
-                                const ArgumentUnits& places, bool only_shared) {
+std::optional<Hazard> find_store_hazard(UOp store, const LoopNest& loops, const VariableValues& variables,
+                                        const ArgumentUnits& places, bool only_shared) {
   const UOp buffer = store.src(0).src(0);
-  std::vector<UOp> loads = loads_of(store.src(1), buffer, places);
+  std::vector<UOp> loads = loads_from_buffer(store.src(1), buffer, places);
   std::erase_if(loads, [&](UOp load) {
     const bool is_same_element = load == store.src(0);
     return is_same_element || (only_shared && load.src(0) == buffer);
   });
   if (loads.empty()) return std::nullopt;
-  const std::optional<Array> stored = addresses(store.src(0), loops, variables);
+  const std::optional<Array> stored = accessed_addresses(store.src(0), loops, variables);
   if (!stored) return std::nullopt;
   std::optional<Hazard> out;
   for (UOp load : loads) {
-    Loops all = loops;
+    LoopNest all = loops;
     bool is_known = true;
-    const UOp condition = use_of(load, store.src(1));
+    const UOp condition = dependence_condition(load, store.src(1));
     for (UOp u : {load.src(1), condition})
       for (UOp r : ranges_of(u))
-        if (!std::ranges::count(all.ranges, r)) is_known = is_known && all.add(r);
-    const std::optional<Array> loaded = is_known ? addresses(load, all, variables, condition) : std::nullopt;
+        if (!std::ranges::count(all.ranges, r)) is_known = is_known && all.add_loop(r);
+    const std::optional<Array> loaded = is_known ? accessed_addresses(load, all, variables, condition) : std::nullopt;
     if (!loaded) continue;
     const int64_t unit = places.unit(buffer, load.src(0));
     std::vector<std::pair<int64_t, int64_t>> by_unit;
@@ -170,7 +173,7 @@ std::optional<Hazard> hazard_of(UOp store, const Loops& loops, const VariableVal
         if (it->second == i / inner || (out && !is_store_first)) continue;
         // if the storing iteration copies the element to itself, it changes nothing
         if (store.src(1) == load && loaded->as<int64_t>()[size_t(it->second * inner)] == a) continue;
-        out = Hazard{"data" + load.src(0).arg().repr(), a, loops.values(it->second), all.values(i),
+        out = Hazard{"data" + load.src(0).arg().repr(), a, loops.loop_values(it->second), all.loop_values(i),
                      loops.count, is_store_first};
         if (is_store_first) return out;
       }
@@ -198,10 +201,10 @@ std::optional<Hazard> find_hazard(UOp ast, const VariableValues& variables,
   Graph graph(ast.graph().settings());
   for (UOp end : toposort(copy_into(graph, ast))) {
     UOp store = end.is(Op::END) ? end.src(0) : UOp();
-    if (!store || !store.is(Op::STORE) || !is_plain(store.src(0))) continue;
-    Loops loops;
-    if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add(r); })) continue;
-    auto hazard = hazard_of(store, loops, variables, ArgumentUnits(places), only_shared);
+    if (!store || !store.is(Op::STORE) || !is_global_scalar_index(store.src(0))) continue;
+    LoopNest loops;
+    if (!std::ranges::all_of(end.src().subspan(1), [&](UOp r) { return loops.add_loop(r); })) continue;
+    auto hazard = find_store_hazard(store, loops, variables, ArgumentUnits(places), only_shared);
     if (hazard && (!out || hazard->is_store_first)) out = std::move(hazard);
     if (out && out->is_store_first) return out;
   }
@@ -218,12 +221,12 @@ std::optional<std::vector<int64_t>> accessed_elements(UOp ast, int64_t slot, boo
   std::vector<int64_t> out;
   for (UOp u : nodes) {
     if (!u.is(Op::INDEX) || targets.contains(u.id()) != stores) continue;
-    if (!is_plain(u)) return std::nullopt;
+    if (!is_global_scalar_index(u)) return std::nullopt;
     if (u.src(0).arg().as_int() != Int(slot)) continue;
-    Loops loops;
+    LoopNest loops;
     for (UOp r : ranges_of(u.src(1)))
-      if (!loops.add(r)) return std::nullopt;
-    const std::optional<Array> found = addresses(u, loops, variables);
+      if (!loops.add_loop(r)) return std::nullopt;
+    const std::optional<Array> found = accessed_addresses(u, loops, variables);
     if (!found) return std::nullopt;
     for (int64_t a : found->as<int64_t>())
       if (a >= 0) out.push_back(a);

@@ -22,9 +22,9 @@ std::vector<UOp> reduced_ranges(UOp reduce) {
   return out;
 }
 
-UOp element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
+UOp vector_element(UOp vector, int64_t i) { return vector.dtype().count() > 1 ? vector.gep(i) : vector; }
 
-int64_t expanded_size(UOp range) {
+int64_t expanded_axis_size(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   bool expands = type == AxisType::UPCAST || type == AxisType::UNROLL;
   return expands && range.src(0).is_const() && range.arg().items().size() == 2 ? range.vmax().to_int().low_64_bits() + 1
@@ -32,7 +32,7 @@ int64_t expanded_size(UOp range) {
 }
 
 // Returns true if two nodes are the same RANGE, SPECIAL or variable, although a rewrite may have changed one of them.
-bool counts_alike(UOp u, UOp other) {
+bool are_same_loop_or_variable(UOp u, UOp other) {
   if (u.op() != other.op() || !(u.arg() == other.arg()) || u.vmax().to_int() != other.vmax().to_int()) return false;
   return u.num_src() == 0 || u.src(0) == other.src(0) || loop_size_text(u) == loop_size_text(other);
 }
@@ -145,7 +145,7 @@ IsolatedExpr ExprIsolator::make_expr(UOp u, const Bound& bound) {
     case Op::VCONST: return constant(u);
     case Op::RANGE:
       if (std::ranges::find(bound, u) != bound.end()) return {.value = u};
-      if (int64_t size = expanded_size(u)) return axis_leaf(u.arg()[0].small_int(), size);
+      if (int64_t size = expanded_axis_size(u)) return axis_leaf(u.arg()[0].small_int(), size);
       return make_leaf(u, bound);
     case Op::UNROLL: return isolate_unroll(u, bound);
     case Op::CONTRACT: return isolate_contract(u, bound);
@@ -242,8 +242,8 @@ IsolatedExpr ExprIsolator::vector_of_places(UOp u, const Bound& bound) {
     int64_t n = c.value.dtype().count(), each = u.is(Op::PTRCAT) ? u.src(i).dtype().base().count() : 1;
     if (u.is(Op::VECTORIZE) && n != 1) return {};
     for (int64_t k = 0; k < n * each; k++) {  // each pointer points to a vector of `each` scalars
-      offsets.push_back(element(c.value, k / each).cast(dtypes::index) + Const(k % each));
-      valids.push_back(c.valid ? element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
+      offsets.push_back(vector_element(c.value, k / each).cast(dtypes::index) + Const(k % each));
+      valids.push_back(c.valid ? vector_element(c.valid, k / each) : graph_.constant(dtypes::bool_, Const(true)));
     }
   }
   if (offsets.size() == 1) return first;
@@ -304,8 +304,9 @@ UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64
   }
   std::vector<UOp> out;
   for (int64_t k = 0; k < each; k++) {
-    UOp one = element(vector, k);
-    for (int64_t i = 1; i < positions; i++) one = position.eq(Const(i)).where(element(vector, i * each + k), one);
+    UOp one = vector_element(vector, k);
+    for (int64_t i = 1; i < positions; i++)
+      one = position.eq(Const(i)).where(vector_element(vector, i * each + k), one);
     out.push_back(one);
   }
   return each > 1 ? graph_.node(Op::VECTORIZE, vector.dtype().scalar().vec(each), out) : out[0];
@@ -364,7 +365,7 @@ IsolatedExpr ExprIsolator::isolate_contract(UOp u, const Bound& bound) {
   if (!value || from.valid) return unknown();
   std::vector<UOp> elements;
   for (UOp v : values_at_all_positions(value, u.arg().items()))
-    for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(element(v, k));
+    for (int64_t k = 0; k < v.dtype().count(); k++) elements.push_back(vector_element(v, k));
   if (elements.empty()) return unknown();
   return {.value = elements.size() > 1 ? graph_.node(Op::VECTORIZE, u.dtype(), elements) : elements[0],
           .leaf_set = leaf_set_without(from.leaf_set, u.arg().items())};
@@ -374,7 +375,7 @@ IsolatedExpr ExprIsolator::make_leaf(UOp u, const Bound& bound) {
   if (!bound.empty()) return {};  // the node may have another value in each iteration of the reduction
   if (auto it = exprs_of_leaves_.find(u.id()); it != exprs_of_leaves_.end()) return it->second;
   for (const ExprLeaf& l : leaves_)
-    if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && counts_alike(u, l.node)) {
+    if (u.in({Op::RANGE, Op::SPECIAL, Op::DEFINE_VAR}) && are_same_loop_or_variable(u, l.node)) {
       IsolatedExpr same = exprs_of_leaves_.at(l.node.id());
       if (!(same.value.dtype() == u.dtype())) same.value = same.value.cast(u.dtype());
       return exprs_of_leaves_[u.id()] = same;

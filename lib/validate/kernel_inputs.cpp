@@ -99,7 +99,7 @@ VariableValues chosen_values_of(const ChosenVariables& chosen) {
   return out;
 }
 
-std::string text_of(const ChosenVariables& chosen) {
+std::string chosen_values_text(const ChosenVariables& chosen) {
   std::string out;
   for (auto& [name, v] : chosen)
     out += (out.empty() ? "" : "; ") + name + "=" + std::to_string(v.value) + ", " + std::string(v.value_source);
@@ -118,24 +118,25 @@ constexpr OpSet kOpaque = {Op::CALL, Op::FUNCTION, Op::KERNEL, Op::CUSTOM_KERNEL
 
 // Finds nodes whose values are never negative, if the arrays in `positive` contain no negative number. A NaN does not
 // count as negative.
-class Signs {
+class SignAnalysis {
  public:
-  Signs(std::span<const UOp> nodes, const UOpSet& positive) : positive_(positive), at_least_zero_(nodes[0].graph()) {
+  SignAnalysis(std::span<const UOp> nodes, const UOpSet& positive)
+      : nonnegative_arrays_(positive), nonnegative_nodes_(nodes[0].graph()) {
     for (UOp u : nodes)
-      if (is_at_least_zero(u)) at_least_zero_.insert(u);
+      if (infer_nonnegative(u)) nonnegative_nodes_.insert(u);
   }
-  bool at_least_zero(UOp u) const { return at_least_zero_.contains(u); }
+  bool is_nonnegative(UOp u) const { return nonnegative_nodes_.contains(u); }
 
  private:
-  bool is_at_least_zero(UOp u) const {
-    auto known = [&](UOp s) { return at_least_zero(s); };
+  bool infer_nonnegative(UOp u) const {
+    auto known = [&](UOp s) { return is_nonnegative(s); };
     auto is_known_or_no_float = [&](UOp s) { return known(s) || !dtypes::is_float(s.dtype()); };
-    if (u.in(kMemory)) return positive_.contains(u);
+    if (u.in(kMemory)) return nonnegative_arrays_.contains(u);
     if (u.is(Op::LOAD)) return known(u.src(0)) && std::ranges::all_of(u.src().subspan(1), is_known_or_no_float);
     if (u.num_src() > 0 && u.in({Op::INDEX, Op::AFTER}) && !u.dtype().is_value()) return known(u.src(0));
     if (!u.dtype().is_value()) return false;
     if (!dtypes::is_float(u.dtype()))
-      return dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || is_from_zero(u);
+      return dtypes::is_unsigned(u.dtype()) || dtypes::is_bool(u.dtype()) || is_nonnegative_integer(u);
     if (u.is_const()) return u.arg().to_const().to_double() >= 0;
     if (u.in({Op::SQRT, Op::EXP2})) return true;
     if (u.is(Op::MUL) && u.src(0) == u.src(1)) return true;
@@ -145,10 +146,10 @@ class Signs {
     if (u.in(kKeeps)) return std::ranges::all_of(u.src(), known);
     return u.num_src() > 0 && (u.in(kSame) || u.in({Op::REDUCE, Op::REDUCE_AXIS, Op::AFTER})) && known(u.src(0));
   }
-  static bool is_from_zero(UOp u) { return dtypes::is_int(u.dtype()) && u.vmin().as_int() >= Int(0); }
+  static bool is_nonnegative_integer(UOp u) { return dtypes::is_int(u.dtype()) && u.vmin().as_int() >= Int(0); }
 
-  const UOpSet& positive_;
-  UOpSet at_least_zero_;
+  const UOpSet& nonnegative_arrays_;
+  UOpSet nonnegative_nodes_;
 };
 
 void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
@@ -158,7 +159,7 @@ void add_float_arrays(std::span<const UOp> nodes, UOpSet& out) {
 
 // Returns `roots` and the nodes below them, without the nodes for which `stops` is true and those only below these.
 template <class Stop>
-std::vector<UOp> reached_from(std::vector<UOp> roots, Stop stops) {
+std::vector<UOp> nodes_reachable_from(std::vector<UOp> roots, Stop stops) {
   std::vector<UOp> out;
   if (roots.empty()) return out;
   UOpSet seen(roots[0].graph());
@@ -186,25 +187,25 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
   const std::vector<UOp> nodes = toposort(root);
   std::vector<UOp> out;
   UOpSet positive(root.graph());
-  auto negative_operands = [&](const Signs& signs) {
+  auto negative_operands = [&](const SignAnalysis& signs) {
     std::vector<UOp> operands;
     for (UOp u : nodes)
-      if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.at_least_zero(u.src(0))) operands.push_back(u.src(0));
+      if (u.in({Op::SQRT, Op::LOG2, Op::POW}) && !signs.is_nonnegative(u.src(0))) operands.push_back(u.src(0));
     return operands;
   };
-  const Signs first(nodes, positive);
+  const SignAnalysis first(nodes, positive);
   const std::vector<UOp> operands = negative_operands(first);
   if (operands.empty()) return out;
-  add_float_arrays(reached_from(operands, [&](UOp u) { return first.at_least_zero(u); }), positive);
-  const Signs second(nodes, positive);
+  add_float_arrays(nodes_reachable_from(operands, [&](UOp u) { return first.is_nonnegative(u); }), positive);
+  const SignAnalysis second(nodes, positive);
   auto stores_negative = [&](UOp u) {
     if (!u.in({Op::STORE, Op::ASSIGN})) return false;
     UOp memory = u.src(0);
     while (!memory.in(kMemory) && memory.num_src() > 0) memory = memory.src(0);
-    return positive.contains(memory) && !second.at_least_zero(u.src(1));
+    return positive.contains(memory) && !second.is_nonnegative(u.src(1));
   };
   auto is_memory_of_kernel = [](UOp u) { return u.in({Op::DEFINE_LOCAL, Op::DEFINE_REG}); };
-  const std::vector<UOp> below = reached_from(negative_operands(second), [](UOp) { return false; });
+  const std::vector<UOp> below = nodes_reachable_from(negative_operands(second), [](UOp) { return false; });
   const bool is_hidden = std::ranges::any_of(nodes, [&](UOp u) { return u.in(kOpaque) || stores_negative(u); }) ||
                          std::ranges::any_of(below, is_memory_of_kernel);
   add_float_arrays(is_hidden ? nodes : below, positive);
@@ -216,13 +217,13 @@ std::vector<UOp> arrays_without_negatives(UOp root) {
 InputDistribution make_input_distribution(UOp root, uint64_t seed) {
   InputDistribution out{.seed = seed};
   for (UOp u : arrays_without_negatives(root)) {
-    if (!u.is(Op::DEFINE_GLOBAL)) return {.seed = seed, .floats = Floats::Unit};
+    if (!u.is(Op::DEFINE_GLOBAL)) return {.seed = seed, .floats = FloatKind::Unit};
     out.unit_inputs.insert("data" + std::to_string(u.arg().small_int()));
   }
   return out;
 }
 
-std::string note_on_floats(const InputDistribution& draw) {
+std::string float_inputs_note(const InputDistribution& draw) {
   return draw.has_unit_arrays() ? draw.text() + ": others make NaNs" : "";
 }
 
@@ -253,7 +254,8 @@ std::vector<InputSet> further_input_sets(UOp root, const InputDistribution& draw
     return u.is(Op::DEFINE_REG) || (u.is(Op::REDUCE) && u.arg().op() != Op::ADD) ||
            (u.is(Op::REDUCE_AXIS) && u.arg()[0].op() != Op::ADD);
   };
-  if (draw.floats == Floats::Unit || std::ranges::none_of(toposort(root), starts_anywhere)) return {InputSet::AllSizes};
+  if (draw.floats == FloatKind::Unit || std::ranges::none_of(toposort(root), starts_anywhere))
+    return {InputSet::AllSizes};
   return {InputSet::AllSizes, InputSet::BelowZero, InputSet::AboveZero};
 }
 
@@ -266,10 +268,10 @@ std::set<std::string> redraw_inputs(UOp root, InputSet set, const InputDistribut
     if (constrained.contains(b.name()) || find_array(given, b.name())) continue;
     auto at = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (at == inputs.end()) continue;
-    const Floats floats = draw.float_kind_of(at->name);
+    const FloatKind floats = draw.float_kind_of(at->name);
     if (set == InputSet::Usual) fill_random(at->array, draw.seed, at->name, floats);
     else if (set == InputSet::AllSizes) fill_wide_range(at->array, draw.seed, at->name, floats);
-    else fill_with_sign(at->array, at->name, set == InputSet::BelowZero && floats == Floats::Normal ? -1 : 1);
+    else fill_with_sign(at->array, at->name, set == InputSet::BelowZero && floats == FloatKind::Normal ? -1 : 1);
     out.insert(at->name);
   }
   return out;

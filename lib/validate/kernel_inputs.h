@@ -48,17 +48,17 @@ Result<ChosenVariables> choose_variables(const Executable& kernel, const Variabl
 std::vector<ChosenVariables> variables_at_bounds(const Executable& kernel, const ChosenVariables& chosen);
 VariableValues chosen_values_of(const ChosenVariables& chosen);
 // Returns the values with their sources as text, such as "n=2, --var; pos=3, recorded"; "" if there are no variables.
-std::string text_of(const ChosenVariables& chosen);
+std::string chosen_values_text(const ChosenVariables& chosen);
 
 // Returns the arrays of floats of the graph under `root` whose negative numbers may make the operand of a square root,
-// logarithm or power negative. Their random inputs must be Floats::Unit, because devices may differ for NaNs. The
+// logarithm or power negative. Their random inputs must be FloatKind::Unit, because devices may differ for NaNs. The
 // result depends only on the graph, so that all devices have the same inputs.
 std::vector<UOp> arrays_without_negatives(UOp root);
-// Returns the distribution of the random inputs for the kernel `root` at any stage: Floats::Unit for the arrays in
-// arrays_without_negatives() or, if one of them is no kernel argument, for all arrays; else Floats::Normal.
+// Returns the distribution of the random inputs for the kernel `root` at any stage: FloatKind::Unit for the arrays in
+// arrays_without_negatives() or, if one of them is no kernel argument, for all arrays; else FloatKind::Normal.
 InputDistribution make_input_distribution(UOp root, uint64_t seed = 0);
-// Returns a note for reports on the distribution of the random floats and its reason; "" if all are Floats::Normal.
-std::string note_on_floats(const InputDistribution& draw);
+// Returns a note for reports on the distribution of the random floats and its reason; "" if all are FloatKind::Normal.
+std::string float_inputs_note(const InputDistribution& draw);
 
 // Returns the names of the arrays of the kernel `root` that must be filled by fill_random(), because other values may
 // be invalid where they are used, such as in an address.

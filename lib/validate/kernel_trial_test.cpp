@@ -35,7 +35,7 @@ Arrays integer(const char* name, std::vector<int32_t> values) {
 
 TEST_CASE("KernelTrial takes a variable from --var, else from the arrays, else from the record, else draws it") {
   const InputGraph in = kernel_with_variable();
-  auto chosen = [&](TrialInputs given) { return text_of(begun(in, std::move(given)).chosen_variables()); };
+  auto chosen = [&](TrialInputs given) { return chosen_values_text(begun(in, std::move(given)).chosen_variables()); };
   CHECK(chosen({.arrays = integer("n", {4}), .variables = {{"n", 5}}, .recorded_variables = {{"n", 3}}}) ==
         "n=5, --var");
   CHECK(chosen({.arrays = integer("n", {4}), .recorded_variables = {{"n", 3}}}) == "n=4, --inputs");
@@ -52,11 +52,11 @@ TEST_CASE("KernelTrial tries the smallest and the largest value of each variable
   const Executable kernel = std::move(Executable::make_for_ref(in.root).value_or_throw());
   auto bounds = variables_at_bounds(kernel, begun(in, {.recorded_variables = {{"n", 3}}}).chosen_variables());
   REQUIRE(bounds.size() == 2);
-  CHECK(text_of(bounds[0]) == "n=0, the smallest");
-  CHECK(text_of(bounds[1]) == "n=30, the largest");
+  CHECK(chosen_values_text(bounds[0]) == "n=0, the smallest");
+  CHECK(chosen_values_text(bounds[1]) == "n=30, the largest");
   bounds = variables_at_bounds(kernel, begun(in, {.recorded_variables = {{"n", 30}}}).chosen_variables());
   REQUIRE(bounds.size() == 1);
-  CHECK(text_of(bounds[0]) == "n=0, the smallest");
+  CHECK(chosen_values_text(bounds[0]) == "n=0, the smallest");
   CHECK(variables_at_bounds(kernel, begun(in, {.variables = {{"n", 3}}}).chosen_variables()).empty());
 }
 
@@ -82,7 +82,8 @@ TEST_CASE("take_expected refuses arrays that the kernel does not store, and file
 }
 
 TEST_CASE("input_distribution draws no negative numbers for arrays on which roots and logarithms depend") {
-  // Returns the arrays of Floats::Unit of a kernel that stores `value` of a, b and c, the elements of data1 to data3.
+  // Returns the arrays of FloatKind::Unit of a kernel that stores `value` of a, b and c, the elements of data1 to
+  // data3.
   auto unit_arrays = [](const std::string& value, const std::string& stored_to = "0") {
     std::string text = "i = UOp.range(8, 0, AxisType.LOOP)\n";
     for (const std::string slot : {"0", "1", "2", "3"})
@@ -91,7 +92,7 @@ TEST_CASE("input_distribution draws no negative numbers for arrays on which root
             "\nast = d" + stored_to + ".index(i, ptr=True).store(v).end(i).sink()\n";
     const InputGraph in = std::move(load_graph_text({}, InputKind::Pyrender, text, "test").value_or_throw());
     const InputDistribution draw = make_input_distribution(in.root);
-    std::string out = draw.floats == Floats::Unit ? "all" : "";
+    std::string out = draw.floats == FloatKind::Unit ? "all" : "";
     for (const std::string& name : draw.unit_inputs) out += (out.empty() ? "" : " ") + name;
     return out;
   };

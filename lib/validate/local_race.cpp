@@ -19,17 +19,17 @@ constexpr size_t kMostComparisons = 1 << 24;  // of elements, for one pair of ac
 constexpr size_t kMostLoops = 6;
 constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
 
-using Values = std::unordered_map<UOp, int64_t>;
+using IndexValues = std::unordered_map<UOp, int64_t>;
 
-std::optional<int64_t> number(UOp u) {
+std::optional<int64_t> constant_value(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
 // Returns the value of an index; nullopt if it cannot be evaluated. `known` has the values of loops and threads; adds
 // those of other nodes.
-std::optional<int64_t> value_of(UOp u, Values& known) {
+std::optional<int64_t> value_of(UOp u, IndexValues& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
-  std::optional<int64_t> out = number(u);
+  std::optional<int64_t> out = constant_value(u);
   if (!out && u.is_const() && u.dtype() == dtypes::bool_) out = u.arg().as_bool();
   if (!out) {
     std::vector<int64_t> s;
@@ -72,28 +72,28 @@ UOp index_of(UOp u) {
   return u.is(Op::INDEX) && u.num_src() >= 2 ? u : UOp();
 }
 
-struct Iteration {
+struct LoopIteration {
   UOp loop;
   int copy;  // 0 for an earlier iteration, 1 for a later one
-  bool operator==(const Iteration&) const = default;
+  bool operator==(const LoopIteration&) const = default;
 };
 
-struct Access {
+struct MemoryAccess {
   UOp node, memory, index;
-  bool stores = false;
+  bool is_store = false;
   int64_t width = 1;
   std::vector<UOp> gates;        // the access happens if all of them are true
-  std::vector<Iteration> loops;  // those around the access, from the outermost
+  std::vector<LoopIteration> loops;  // those around the access, from the outermost
 };
 
 // kAny stands for a loop that has no influence.
-struct Touch {
+struct ElementAccess {
   int64_t element, thread;
   std::array<int64_t, kMostLoops> iteration;
-  auto operator<=>(const Touch&) const = default;
+  auto operator<=>(const ElementAccess&) const = default;
 };
 constexpr int64_t kAny = -1;
-using Touched = std::vector<Touch>;
+using ElementAccesses = std::vector<ElementAccess>;
 
 class RaceFinder {
  public:
@@ -104,12 +104,12 @@ class RaceFinder {
 
   std::optional<LocalRace> find() {
     if (threads_.empty()) return std::nullopt;
-    walk(0, list_.size());
-    return std::move(found_);
+    walk_list(0, list_.size());
+    return std::move(found_race_);
   }
 
  private:
-  size_t end_of(size_t at, size_t end) const {
+  size_t loop_end_of(size_t at, size_t end) const {
     size_t depth = 0;
     for (size_t i = at; i < end; i++) {
       depth += list_[i].is(Op::RANGE);
@@ -118,15 +118,15 @@ class RaceFinder {
     return end;
   }
 
-  void walk(size_t begin, size_t end) {
-    for (size_t i = begin; i < end && !found_; i++) {
+  void walk_list(size_t begin, size_t end) {
+    for (size_t i = begin; i < end && !found_race_; i++) {
       UOp u = list_[i];
       if (u.is(Op::RANGE)) {
-        const size_t last = end_of(i, end);
-        const bool is_once = u.num_src() && number(u.src(0)) == 1;
+        const size_t last = loop_end_of(i, end);
+        const bool is_once = u.num_src() && constant_value(u.src(0)) == 1;
         for (int copy = 0; copy < (is_once ? 1 : 2) && loops_.size() < kMostLoops; copy++) {
           loops_.push_back({u, copy});
-          walk(i + 1, last);
+          walk_list(i + 1, last);
           loops_.pop_back();
         }
         i = last;
@@ -135,47 +135,47 @@ class RaceFinder {
       } else if (u.is(Op::ENDIF)) {
         if (!conditions_.empty()) conditions_.pop_back();
       } else if (u.is(Op::BARRIER)) {
-        since_.clear();
+        accesses_since_barrier_.clear();
       } else if (u.in({Op::LOAD, Op::STORE})) {
-        add(u);
+        add_access(u);
       }
     }
   }
 
-  void add(UOp u) {
-    Access now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, conditions_, loops_};
-    if (!now.memory || !now.index || since_.size() > kMostAccesses) return;
-    now.width = std::max(1, (now.stores ? u.src(1).dtype() : u.dtype()).count());
+  void add_access(UOp u) {
+    MemoryAccess now{u, memory_of(u.src(0)), index_of(u.src(0)), u.is(Op::STORE), 1, conditions_, loops_};
+    if (!now.memory || !now.index || accesses_since_barrier_.size() > kMostAccesses) return;
+    now.width = std::max(1, (now.is_store ? u.src(1).dtype() : u.dtype()).count());
     for (UOp gated : {now.index, u})
       for (size_t i = 2; i < gated.num_src(); i++)
         if (gated.src(i).dtype() == dtypes::bool_) now.gates.push_back(gated.src(i));
-    for (const Access& before : since_) {
-      if (before.memory != now.memory || before.stores == now.stores) continue;
+    for (const MemoryAccess& before : accesses_since_barrier_) {
+      if (before.memory != now.memory || before.is_store == now.is_store) continue;
       const size_t same = num_same_iterations(before, now);
       // skip a load and a later store of one iteration
-      if (now.stores && !is_earlier_iteration(before, now, same)) continue;
-      if (races(before, now, same)) return;
+      if (now.is_store && !is_earlier_iteration(before, now, same)) continue;
+      if (find_race(before, now, same)) return;
     }
-    since_.push_back(std::move(now));
+    accesses_since_barrier_.push_back(std::move(now));
   }
   // Returns the number of loops, from the outermost, in whose same iteration both accesses are.
-  static size_t num_same_iterations(const Access& a, const Access& b) {
+  static size_t num_same_iterations(const MemoryAccess& a, const MemoryAccess& b) {
     return size_t(std::ranges::mismatch(a.loops, b.loops).in1 - a.loops.begin());
   }
-  static bool is_earlier_iteration(const Access& before, const Access& now, size_t same) {
+  static bool is_earlier_iteration(const MemoryAccess& before, const MemoryAccess& now, size_t same) {
     return same < std::min(before.loops.size(), now.loops.size()) && before.loops[same].loop == now.loops[same].loop;
   }
 
-  bool races(const Access& a, const Access& b, size_t same) {
-    if (pairs_.size() > kMostPairs || !pairs_.insert({a.node.id(), b.node.id(), same}).second) return false;
-    const Touched *x = touched(a), *y = touched(b);
+  bool find_race(const MemoryAccess& a, const MemoryAccess& b, size_t same) {
+    if (seen_pairs_.size() > kMostPairs || !seen_pairs_.insert({a.node.id(), b.node.id(), same}).second) return false;
+    const ElementAccesses *x = touched_elements(a), *y = touched_elements(b);
     if (!x || !y) return false;
     const bool is_earlier = is_earlier_iteration(a, b, same);
-    auto may_precede = [&](const Touch& p, const Touch& q) {
+    auto may_precede = [&](const ElementAccess& p, const ElementAccess& q) {
       for (size_t i = 0; i < same; i++)
         if (p.iteration[i] != kAny && q.iteration[i] != kAny && p.iteration[i] != q.iteration[i]) return false;
       if (!is_earlier) return true;
-      const int64_t last = number(a.loops[same].loop.src(0)).value_or(INT64_MAX) - 1;
+      const int64_t last = constant_value(a.loops[same].loop.src(0)).value_or(INT64_MAX) - 1;
       const int64_t first = std::max<int64_t>(p.iteration[same], 0);
       return first < (q.iteration[same] == kAny ? last : q.iteration[same]);
     };
@@ -193,7 +193,8 @@ class RaceFinder {
         for (size_t q = j; q < last_j; q++) {
           if (++comparisons > kMostComparisons) return false;
           if ((*x)[p].thread != (*y)[q].thread && may_precede((*x)[p], (*y)[q])) {
-            found_ = LocalRace{"local" + a.memory.arg().repr(), b.stores, element, (*x)[p].thread, (*y)[q].thread};
+            found_race_ =
+                LocalRace{"local" + a.memory.arg().repr(), b.is_store, element, (*x)[p].thread, (*y)[q].thread};
             return true;
           }
         }
@@ -204,16 +205,16 @@ class RaceFinder {
 
   // Returns the elements that an access touches in the first work group, each with its thread and iteration; null if
   // they cannot be evaluated.
-  const Touched* touched(const Access& a) {
-    auto [it, is_new] = touched_.try_emplace(a.node);
-    if (is_new) it->second = compute(a);
+  const ElementAccesses* touched_elements(const MemoryAccess& a) {
+    auto [it, is_new] = known_accesses_.try_emplace(a.node);
+    if (is_new) it->second = compute_accesses(a);
     return it->second ? &*it->second : nullptr;
   }
-  std::optional<Touched> compute(const Access& a) const {
+  std::optional<ElementAccesses> compute_accesses(const MemoryAccess& a) const {
     const UOp at = a.index.src(1);
     std::vector<UOp> parts = a.gates, axes = threads_;
     parts.push_back(at);
-    Values values;
+    IndexValues values;
     for (UOp part : parts)
       for (UOp u : toposort(part)) {
         if (u.is(Op::RANGE) && !std::ranges::count(axes, u)) axes.push_back(u);
@@ -222,14 +223,14 @@ class RaceFinder {
     std::vector<int64_t> sizes;
     int64_t points = 1, iterations = 1;
     for (size_t i = 0; i < axes.size(); i++) {
-      const auto size = number(axes[i].src(0));
+      const auto size = constant_value(axes[i].src(0));
       if (!size || *size < 1 || *size > kMostPoints / points) return std::nullopt;
       sizes.push_back(*size), points *= *size;
       if (i >= threads_.size()) iterations *= *size;
     }
-    Touched out;
+    ElementAccesses out;
     for (int64_t p = 0; p < points; p++) {
-      Values now = values;
+      IndexValues now = values;
       int64_t rest = p;
       for (size_t i = axes.size(); i-- > 0; rest /= sizes[i]) now[axes[i]] = rest % sizes[i];
       bool happens = true;
@@ -241,7 +242,7 @@ class RaceFinder {
       if (!happens) continue;
       auto element = value_of(at, now);
       if (!element) return std::nullopt;
-      Touch touch{*element, p / iterations, {}};
+      ElementAccess touch{*element, p / iterations, {}};
       touch.iteration.fill(kAny);
       for (size_t i = 0; i < a.loops.size(); i++)
         if (auto it = now.find(a.loops[i].loop); it != now.end()) touch.iteration[i] = it->second;
@@ -255,11 +256,11 @@ class RaceFinder {
   std::span<const UOp> list_;
   std::vector<UOp> threads_;
   std::vector<UOp> conditions_;   // those around the present place of the list
-  std::vector<Iteration> loops_;
-  std::vector<Access> since_;  // the accesses since the last barrier
-  std::set<std::tuple<uint32_t, uint32_t, size_t>> pairs_;  // the node ids and `same` of the calls of races()
-  std::unordered_map<UOp, std::optional<Touched>> touched_;
-  std::optional<LocalRace> found_;
+  std::vector<LoopIteration> loops_;
+  std::vector<MemoryAccess> accesses_since_barrier_;  // the accesses since the last barrier
+  std::set<std::tuple<uint32_t, uint32_t, size_t>> seen_pairs_;  // the node ids and `same` of the calls of find_race()
+  std::unordered_map<UOp, std::optional<ElementAccesses>> known_accesses_;
+  std::optional<LocalRace> found_race_;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr size_t kMostLoops = 256;
 
 bool is_nan(Const c) { return c.is_float() && std::isnan(c.as_float()); }
 bool is_infinite(Const c) { return c.is_float() && std::isinf(c.as_float()); }
-bool is_bad(Const c) { return is_nan(c) || is_infinite(c); }
+bool is_nan_or_infinite(Const c) { return is_nan(c) || is_infinite(c); }
 
 std::string number_text(Const c) {
   if (!c.is_float()) return c.str();
@@ -43,7 +43,7 @@ std::string_view function_name(UOp u) {
   }
 }
 
-std::string with_operands(UOp u, std::span<const Const> operands) {
+std::string expression_text(UOp u, std::span<const Const> operands) {
   auto text = [&](size_t i) {
     const std::string number = number_text(operands[i]);
     return number.starts_with("-") && i > 0 ? "(" + number + ")" : number;
@@ -74,7 +74,7 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
       if (!memory.is(Op::DEFINE_GLOBAL) || "data" + memory.arg().repr() != output || !is_stored_at(u, element))
         continue;
       const Const stored = value_of(u.src(1));
-      if (!is_bad(stored))
+      if (!is_nan_or_infinite(stored))
         throw Failure("REF computes " + number_text(stored) + " for " + std::string(output) + "[" +
                       std::to_string(element) + "], which is a number");
       follow_origin(u.src(1));
@@ -130,10 +130,10 @@ void NanOrigin::count_work_step() {
 template <class Recurse>
 auto NanOrigin::call_one_level_deeper(Recurse&& recurse) -> decltype(recurse()) {
   if (++recursion_depth_ > kMostDepth) throw Failure("the kernel's expressions are nested too deeply");
-  const struct Leave {
+  const struct DepthGuard {
     int& depth;
-    ~Leave() { depth--; }
-  } leave{recursion_depth_};
+    ~DepthGuard() { depth--; }
+  } guard{recursion_depth_};
   return recursion_depth_ % (kStackCheckLevels / 2) == 0 ? call_with_stack(recurse) : recurse();
 }
 
@@ -230,7 +230,8 @@ Const NanOrigin::load_value(UOp index) {
 Const NanOrigin::cast_value(UOp u) {
   const Const from = value_of(u.src(0));
   if (from.is_invalid()) return from;
-  if (is_bad(from) && !dtypes::is_float(u.dtype())) return u.dtype() == dtypes::bool_ ? Const(true) : Const(0);
+  if (is_nan_or_infinite(from) && !dtypes::is_float(u.dtype()))
+    return u.dtype() == dtypes::bool_ ? Const(true) : Const(0);
   return truncate(dtypes::as_const(from, u.dtype()), u.dtype());
 }
 
@@ -294,8 +295,8 @@ void NanOrigin::follow_reduce(UOp u) {
     }
     sum = next;
     if (!ends) return true;
-    if (is_bad(operands[1])) follow_origin(u.src(0));
-    if (!is_nan(operands[1]) && (is_nan(next) || !is_bad(operands[1]))) add_step(u, operands, next);
+    if (is_nan_or_infinite(operands[1])) follow_origin(u.src(0));
+    if (!is_nan(operands[1]) && (is_nan(next) || !is_nan_or_infinite(operands[1]))) add_step(u, operands, next);
     return false;
   });
   for (size_t i = outer; i < loop_nest_.size(); i++) loop_values_.erase(loop_nest_[i]);
@@ -308,7 +309,7 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
     for (UOp s : u.src())
       if (std::string o = origin_text_of(s); !o.empty()) origins += (origins.empty() ? "" : ", ") + o;
   nan_steps_.push_back({.node = u,
-                    .operation_text = with_operands(u, operands) + " = " + number_text(result),
+                    .operation_text = expression_text(u, operands) + " = " + number_text(result),
                     .operands_text = origins,
                     .loop_values_text = loop_values_text()});
 }
@@ -317,14 +318,14 @@ void NanOrigin::add_step(UOp u, std::span<const Const> operands, Const result) {
 std::string NanOrigin::origin_text_of(UOp operand) {
   while (operand.in({Op::BIND, Op::AFTER, Op::LOAD, Op::WHERE}))
     operand = operand.src(!operand.is(Op::WHERE) ? 0 : value_of(operand.src(0)).truthy() ? 1 : 2);
-  if (operand.in({Op::CONST, Op::RANGE}) || is_bad(value_of(operand))) return {};
+  if (operand.in({Op::CONST, Op::RANGE}) || is_nan_or_infinite(value_of(operand))) return {};
   const std::string number = number_text(value_of(operand)) + " = ";
   if (operand.is(Op::INDEX))
     return number + "data" + memory_of(operand.src(0)).arg().repr() + "[" + value_of(operand.src(1)).str() + "]";
   if (operand.is(Op::REDUCE)) return number + "a reduction (" + std::string(name_of(operand.arg().op())) + ")";
   std::vector<Const> operands;
   for (UOp s : operand.src()) operands.push_back(value_of(s));
-  return number + with_operands(operand, operands);
+  return number + expression_text(operand, operands);
 }
 
 std::string NanOrigin::loop_values_text() const {

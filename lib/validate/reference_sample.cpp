@@ -21,7 +21,7 @@ constexpr double kMostTimes = 200;             // a kernel that needs more than 
 constexpr int64_t kOwn = 1000000;              // number of the first added DEFINE_GLOBAL; kernels have smaller numbers
 constexpr int64_t kPointAxis = 1 << 20;
 
-int64_t number_of(const std::string& array) {
+int64_t array_number(const std::string& array) {
   int64_t n = -1;
   std::from_chars(array.data() + std::min<size_t>(4, array.size()), array.data() + array.size(), n);
   return n;
@@ -34,11 +34,11 @@ struct PlainStore {
   std::vector<UOp> ranges;
 };
 
-RefBuffer buffer_of(const NamedArray& a) {
-  return {number_of(a.name), const_cast<uint8_t*>(a.array.data()), a.array.nbytes()};
+RefBuffer ref_buffer_of(const NamedArray& a) {
+  return {array_number(a.name), const_cast<uint8_t*>(a.array.data()), a.array.nbytes()};
 }
 
-std::string array_of(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
+std::string stored_array_name(const PlainStore& s) { return "data" + std::to_string(s.memory.arg().small_int()); }
 
 std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
   std::vector<PlainStore> out;
@@ -68,7 +68,7 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
 // Returns the number of iterations of `range`, at most 2^62, because a loop may have 2^63 iterations.
-int64_t rounds_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
+int64_t num_iterations_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
 // Estimates how many evaluations the nodes below `root` need: of each node, its vector size times the sizes of the
 // ranges on which it depends, except those in `without`.
@@ -83,7 +83,7 @@ double work_below(UOp root, const std::unordered_set<UOp>& without) {
   return out;
 }
 
-int64_t offset_at(const PlainStore& s, UOp one) {
+int64_t offset_with_unit_range(const PlainStore& s, UOp one) {
   Substitution numbers;
   for (UOp r : s.ranges) numbers.emplace_back(r, r.const_like(Const(int64_t(r == one))));
   UOp offset = substitute(s.offset, numbers).simplify();
@@ -92,20 +92,20 @@ int64_t offset_at(const PlainStore& s, UOp one) {
 }
 
 // The offset of a store as the sum of `base` and all ranges times their strides.
-struct Offsets {
+struct LinearOffset {
   int64_t base;
   std::vector<std::pair<int64_t, UOp>> strides;
 
-  explicit Offsets(const PlainStore& s) : base(offset_at(s, UOp())) {
-    for (UOp r : s.ranges) strides.emplace_back(extent_of(r) > 1 ? offset_at(s, r) - base : 0, r);
+  explicit LinearOffset(const PlainStore& s) : base(offset_with_unit_range(s, UOp())) {
+    for (UOp r : s.ranges) strides.emplace_back(extent_of(r) > 1 ? offset_with_unit_range(s, r) - base : 0, r);
     std::ranges::stable_sort(strides, std::greater(), &std::pair<int64_t, UOp>::first);
   }
   // Returns the value of each range in the iteration that stores to the index `place`. Throws Failure if it finds none.
-  std::vector<std::pair<UOp, int64_t>> turns_at(int64_t place) const {
+  std::vector<std::pair<UOp, int64_t>> range_values_at(int64_t place) const {
     std::vector<std::pair<UOp, int64_t>> out;
     int64_t rest = place - base;
     for (auto [stride, r] : strides) {
-      out.emplace_back(r, stride ? std::min(rest / stride, rounds_of(r) - 1) : 0);
+      out.emplace_back(r, stride ? std::min(rest / stride, num_iterations_of(r) - 1) : 0);
       rest -= out.back().second * stride;
     }
     if (rest != 0) throw Failure("no turn of the loops stores element " + std::to_string(place));
@@ -114,9 +114,10 @@ struct Offsets {
 };
 
 // Builds one graph that computes the stored elements at all sampled points, and runs this graph.
-class Sampling {
+class ElementSampler {
  public:
-  Sampling(UOp ast, int64_t points) : graph_(ast.graph().settings()), points_(points), ast_(copy_into(graph_, ast)) {
+  ElementSampler(UOp ast, int64_t points)
+      : graph_(ast.graph().settings()), points_(points), ast_(copy_into(graph_, ast)) {
     point_ = graph_.range(Const(points), kPointAxis, AxisType::GLOBAL);
   }
 
@@ -125,64 +126,65 @@ class Sampling {
                   bool in_process = false) {
     auto plain = plain_stores(ast_);
     UninstrumentedScope own(graph_);
-    for (const PlainStore& s : *plain) add(s, given ? &given->at(array_of(s)) : nullptr);
+    for (const PlainStore& s : *plain) add_store(s, given ? &given->at(stored_array_name(s)) : nullptr);
     RefProgram program =
         std::move(RefProgram::make_from_graph(graph_.sink(graph_.group(stores_).end(point_))).value_or_throw());
     std::vector<RefBuffer> buffers;
-    for (const NamedArray& a : inputs) buffers.push_back(buffer_of(a));
-    for (size_t i = 0; i < own_.size(); i++) buffers.push_back({kOwn + int64_t(i), own_[i].data(), own_[i].nbytes()});
+    for (const NamedArray& a : inputs) buffers.push_back(ref_buffer_of(a));
+    for (size_t i = 0; i < point_arrays_.size(); i++)
+      buffers.push_back({kOwn + int64_t(i), point_arrays_[i].data(), point_arrays_[i].nbytes()});
     run_ref_program(program, buffers, variables, in_process).value_or_throw();
     ArraySample out;
-    for (auto& [name, offsets, values] : results_) {
-      auto* at = reinterpret_cast<const int64_t*>(own_[offsets].data());
+    for (auto& [name, offsets, values] : sampled_stores_) {
+      auto* at = reinterpret_cast<const int64_t*>(point_arrays_[offsets].data());
       out.flat_indices[name].assign(at, at + points_);
-      out.values.push_back({name, std::move(own_[values])});
+      out.values.push_back({name, std::move(point_arrays_[values])});
     }
     return out;
   }
 
  private:
-  UOp array(DType dtype, size_t& number) {
-    number = own_.size();
-    own_.push_back(Array::allocate_shared(dtype, {points_}));
+  UOp make_point_array(DType dtype, size_t& number) {
+    number = point_arrays_.size();
+    point_arrays_.push_back(Array::allocate_shared(dtype, {points_}));
     return graph_.node(Op::DEFINE_GLOBAL, dtype.ptr(points_), {}, Arg(kOwn + int64_t(number)));
   }
 
   // Returns a load from an array that has a value of `range` for each point.
-  UOp drawn(UOp range) {
+  UOp draw_range_values(UOp range) {
     size_t number;
-    UOp table = array(dtypes::int64, number);
-    auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
-    const int64_t size = rounds_of(range);
+    UOp table = make_point_array(dtypes::int64, number);
+    auto* numbers = reinterpret_cast<int64_t*>(point_arrays_[number].data());
+    const int64_t size = num_iterations_of(range);
     for (int64_t i = 0; i < points_; i++)
       numbers[i] = i == 0 ? 0 : i == 1 ? size - 1 : int64_t(random_() % uint64_t(size));
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
   // Returns a load from an array that has the value of `range` for each of the indices `places`.
-  UOp turned_back(const Offsets& offsets, UOp range, const std::vector<int64_t>& places) {
+  UOp load_given_range(const LinearOffset& offsets, UOp range, const std::vector<int64_t>& places) {
     size_t number;
-    UOp table = array(dtypes::int64, number);
-    auto* numbers = reinterpret_cast<int64_t*>(own_[number].data());
+    UOp table = make_point_array(dtypes::int64, number);
+    auto* numbers = reinterpret_cast<int64_t*>(point_arrays_[number].data());
     for (int64_t i = 0; i < points_; i++)
-      for (auto [r, turn] : offsets.turns_at(places[size_t(i)]))
+      for (auto [r, turn] : offsets.range_values_at(places[size_t(i)]))
         if (r == range) numbers[i] = turn;
     return table.index_ptr(point_).load().cast(range.dtype());
   }
 
-  void add(const PlainStore& s, const std::vector<int64_t>* given) {
+  void add_store(const PlainStore& s, const std::vector<int64_t>* given) {
     Substitution points;
-    std::optional<Offsets> back;
+    std::optional<LinearOffset> back;
     if (given) back.emplace(s);
-    for (UOp r : s.ranges) points.emplace_back(r, given ? turned_back(*back, r, *given) : drawn(r));
+    for (UOp r : s.ranges) points.emplace_back(r, given ? load_given_range(*back, r, *given) : draw_range_values(r));
     size_t offsets, values;
-    UOp to_offsets = array(dtypes::int64, offsets), to_values = array(s.value.dtype(), values);
+    UOp to_offsets = make_point_array(dtypes::int64, offsets), to_values = make_point_array(s.value.dtype(), values);
     stores_.push_back(to_offsets.index_ptr(point_).store(substitute(s.offset, points).cast(dtypes::int64)));
     stores_.push_back(to_values.index_ptr(point_).store(substitute(s.value, points)));
-    results_.push_back({array_of(s), offsets, values});
+    sampled_stores_.push_back({stored_array_name(s), offsets, values});
   }
 
-  struct Stored {
+  struct SampledStore {
     std::string name;
     size_t offsets, values;
   };
@@ -191,12 +193,12 @@ class Sampling {
   int64_t points_;
   UOp ast_, point_;
   std::mt19937_64 random_{1};
-  std::vector<Array> own_;
+  std::vector<Array> point_arrays_;
   std::vector<UOp> stores_;
-  std::vector<Stored> results_;
+  std::vector<SampledStore> sampled_stores_;
 };
 
-ArraySample all_of(UOp ast, const Arrays& inputs, const VariableValues& variables) {
+ArraySample compute_all_elements(UOp ast, const Arrays& inputs, const VariableValues& variables) {
   ArraySample out;
   std::vector<RefBuffer> buffers;
   std::vector<UOp> nodes = toposort(ast);
@@ -204,7 +206,7 @@ ArraySample all_of(UOp ast, const Arrays& inputs, const VariableValues& variable
     auto given = std::ranges::find(inputs, b.name(), &NamedArray::name);
     if (given == inputs.end()) continue;
     if (b.is_written) out.values.push_back({b.name(), copy_to_shared_memory(given->array)});
-    buffers.push_back(buffer_of(b.is_written ? out.values.back() : *given));
+    buffers.push_back(ref_buffer_of(b.is_written ? out.values.back() : *given));
   }
   run_in_worker(RefProgram::make_from_graph(ast).value_or_throw(), buffers, variables).value_or_throw();
   return out;
@@ -257,16 +259,16 @@ std::map<std::string, std::vector<int64_t>> find_elements_read(UOp ast, const st
     UninstrumentedScope own(graph);
     auto stores = plain_stores(copy_into(graph, ast));
     for (const PlainStore& s : stores ? *stores : std::vector<PlainStore>()) {
-      if (array_of(s) != array) continue;
+      if (stored_array_name(s) != array) continue;
       Substitution at;
-      for (auto [r, turn] : Offsets(s).turns_at(place)) at.emplace_back(r, r.const_like(Const(turn)));
+      for (auto [r, turn] : LinearOffset(s).range_values_at(place)) at.emplace_back(r, r.const_like(Const(turn)));
       for (UOp u : toposort(s.value))
         if (u.is(Op::DEFINE_VAR))
           if (auto v = variables.find(u.arg()[0].str()); v != variables.end())
             at.emplace_back(u, u.const_like(Const(v->second)));
       const UOp value = substitute(s.value, at);
       const std::vector<UOp> loops = ranges_of_reductions(value);
-      const int64_t rounds = loops.empty() ? 1 : std::min(rounds_of(loops.back()), int64_t(most) + 1);
+      const int64_t rounds = loops.empty() ? 1 : std::min(num_iterations_of(loops.back()), int64_t(most) + 1);
       for (int64_t turn = 0; turn < rounds; turn++) {
         Substitution turns;
         for (UOp r : loops) turns.emplace_back(r, r.const_like(Const(r == loops.back() ? turn : 0)));
@@ -283,11 +285,11 @@ Result<ArraySample> make_reference_sample(UOp ast, const Arrays& inputs, const V
     auto stores = plain_stores(ast);
     const double all = work_of(ast);
     if (!stores && all > kMostTimes * work) throw Failure("the kernel is no plain AST, and too large for REF");
-    if (!stores || all <= work) return all_of(ast, inputs, variables);
+    if (!stores || all <= work) return compute_all_elements(ast, inputs, variables);
     double each = 0;
     for (const PlainStore& s : *stores) each += work_below(s.value, {s.ranges.begin(), s.ranges.end()});
     if (double(kFewest) * each > kMostTimes * work) throw Failure("a few places of the kernel are too large for REF");
-    return Sampling(ast, std::clamp(int64_t(work / each), kFewest, kMost)).run(inputs, variables);
+    return ElementSampler(ast, std::clamp(int64_t(work / each), kFewest, kMost)).run(inputs, variables);
   });
 }
 
@@ -297,13 +299,13 @@ Result<Arrays> compute_values_at(UOp ast, const Arrays& inputs, const VariableVa
     auto stores = plain_stores(ast);
     if (!stores) throw Failure("the kernel is no plain AST");
     for (const PlainStore& s : *stores)
-      if (auto it = places.find(array_of(s)); it == places.end() || it->second.empty())
-        throw Failure("no places of " + array_of(s));
+      if (auto it = places.find(stored_array_name(s)); it == places.end() || it->second.empty())
+        throw Failure("no places of " + stored_array_name(s));
     size_t most = 0;
     for (auto& [name, list] : places) most = std::max(most, list.size());
     Places all = places;  // padded by repeating an array's first index, so that all arrays have as many indices
     for (auto& [name, list] : all) list.resize(most, list.at(0));
-    ArraySample sample = Sampling(ast, int64_t(most)).run(inputs, variables, &all, in_process);
+    ArraySample sample = ElementSampler(ast, int64_t(most)).run(inputs, variables, &all, in_process);
     if (sample.flat_indices != all) throw Failure("the offsets of the kernel's stores are no sums of its loops");
     for (NamedArray& a : sample.values) {
       std::vector<int64_t> first(places.at(a.name).size());

@@ -28,40 +28,41 @@ double tolerance(DType dtype) {
   }
 }
 
-std::map<int64_t, int64_t> sizes_of(const Arrays& arrays) {
+std::map<int64_t, int64_t> array_sizes_by_number(const Arrays& arrays) {
   std::map<int64_t, int64_t> out;
   for (const NamedArray& a : arrays)
     if (a.name.starts_with("data")) out[std::stoll(a.name.substr(4))] = a.array.size();
   return out;
 }
 
-struct Part {
+struct ComparedScalar {
   int64_t before, after;                        // slots of the two results in the output array
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
-  bool ends_alone = false;
+  bool has_only_bounds = false;
   double tolerance = 0;
   uint32_t memory = 0;      // for stores: node id of the memory that they store to
 };
 
 // The pairs of numbers that decide whether two sides are equal; for a store, address and value of each element.
-struct Common {
-  std::vector<Part> parts = {};
+struct ComparedScalars {
+  std::vector<ComparedScalar> parts = {};
   bool are_stores = false;
 };
 
-class Evaluation {
+class EquivalenceEvaluator {
  public:
-  Evaluation(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
-      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed), sides_(graph, sizes_of(arrays)) {
+  EquivalenceEvaluator(Graph& graph, const Arrays& arrays, const VariableValues& variables, uint64_t seed)
+      : graph_(graph), arrays_(arrays), variables_(variables), seed_(seed),
+        sides_(graph, array_sizes_by_number(arrays)) {
     doubles_ = graph.node(Op::DEFINE_GLOBAL, dtypes::float64.ptr(), {}, Arg(kOutputs));
     longs_ = graph.node(Op::DEFINE_GLOBAL, dtypes::int64.ptr(), {}, Arg(kOutputs + 1));
   }
 
   std::vector<EquivalenceResult> run(std::span<const RewriteSides> pairs) {
     std::vector<EquivalenceResult> out(pairs.size());
-    std::vector<Common> common(pairs.size());
+    std::vector<ComparedScalars> common(pairs.size());
     for (size_t i = 0; i < pairs.size(); i++)
       switch (SideExpressions e = sides_.expressions_of(pairs[i]); e.kind) {
         case SideExpressions::Kind::Same: out[i].kind = EquivalenceResult::Kind::Same; break;
@@ -70,7 +71,7 @@ class Evaluation {
           break;
         default:
           common[i].are_stores = e.kind == SideExpressions::Kind::Stores;
-          for (const ComparedValues& v : e.compared_values) add(common[i].parts, v, pairs[i].tolerance);
+          for (const ComparedValues& v : e.compared_values) add_compared(common[i].parts, v, pairs[i].tolerance);
       }
     if (!stores_.empty()) evaluate();
     for (size_t i = 0; i < pairs.size(); i++)
@@ -79,7 +80,7 @@ class Evaluation {
   }
 
  private:
-  void add(std::vector<Part>& to, const ComparedValues& v, double tolerance) {
+  void add_compared(std::vector<ComparedScalar>& to, const ComparedValues& v, double tolerance) {
     bool is_float = dtypes::is_float(v.before.dtype());
     int64_t before = slot_of(v.before), after = slot_of(v.after);
     int64_t before_valid = v.before_valid ? slot_of(v.before_valid) : -1;
@@ -150,7 +151,7 @@ class Evaluation {
       auto [least, most] = bounds_of(leaf.node);
       for (int64_t i = 0; i < leaf.node.dtype().count() * kPointsPerRun; i++) {
         size_t at = size_t(leaf.first_slot * kPointsPerRun + i);
-        leaf_longs_[at] = draw(random, i % kPointsPerRun, least, most);
+        leaf_longs_[at] = draw_leaf_value(random, i % kPointsPerRun, least, most);
         leaf_doubles_[at] = double(int64_t(random() % 2001) - 1000) / 256;
       }
     }
@@ -166,7 +167,7 @@ class Evaluation {
     return {clamped(u.vmin()), clamped(u.vmax())};
   }
 
-  static int64_t draw(std::mt19937_64& random, int64_t point, int64_t least, int64_t most) {
+  static int64_t draw_leaf_value(std::mt19937_64& random, int64_t point, int64_t least, int64_t most) {
     uint64_t r = random();
     if (point == 0 || least >= most) return least;
     if (point == 1) return most;
@@ -177,52 +178,53 @@ class Evaluation {
     return least + int64_t((r >> 8) % span);
   }
 
-  bool holds(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
+  bool is_valid_at(int64_t slot, int64_t point) const { return slot < 0 || long_at(slot, point); }
 
   // The order of stores does not matter, so sorts the parts of stores by the stores' addresses at a point.
-  std::vector<Part> by_place(const std::vector<Part>& parts, int64_t point) const {
-    auto sorted = [&](int64_t Part::*place, int64_t Part::*valid) {
+  std::vector<ComparedScalar> sort_by_address(const std::vector<ComparedScalar>& parts, int64_t point) const {
+    auto sorted = [&](int64_t ComparedScalar::*place, int64_t ComparedScalar::*valid) {
       std::vector<size_t> out(parts.size() / 2);
       std::iota(out.begin(), out.end(), 0);
       std::ranges::stable_sort(out, {}, [&](size_t i) {
-        const Part& p = parts[2 * i];
-        bool stores = holds(p.*valid, point);
+        const ComparedScalar& p = parts[2 * i];
+        bool stores = is_valid_at(p.*valid, point);
         return std::tuple(p.memory, !stores, stores ? long_at(p.*place, point) : 0);
       });
       return out;
     };
-    std::vector<size_t> before = sorted(&Part::before, &Part::before_valid);
-    std::vector<size_t> after = sorted(&Part::after, &Part::after_valid);
-    std::vector<Part> out = parts;
+    std::vector<size_t> before = sorted(&ComparedScalar::before, &ComparedScalar::before_valid);
+    std::vector<size_t> after = sorted(&ComparedScalar::after, &ComparedScalar::after_valid);
+    std::vector<ComparedScalar> out = parts;
     for (size_t i = 0; i < out.size(); i++) {
-      const Part &b = parts[2 * before[i / 2] + i % 2], &a = parts[2 * after[i / 2] + i % 2];
+      const ComparedScalar &b = parts[2 * before[i / 2] + i % 2], &a = parts[2 * after[i / 2] + i % 2];
       out[i].before = b.before, out[i].before_valid = b.before_valid;
       out[i].after = a.after, out[i].after_valid = a.after_valid;
     }
     return out;
   }
 
-  EquivalenceResult compare(const RewriteSides& s, const Common& common) const {
+  EquivalenceResult compare(const RewriteSides& s, const ComparedScalars& common) const {
     if (common.parts.empty()) return {};
     EquivalenceResult out{.kind = EquivalenceResult::Kind::Same};
     int64_t last = -1;  // the last point at which the sides differ
-    std::vector<Part> placed;
+    std::vector<ComparedScalar> placed;
     for (int64_t point = 0; point < kPointsPerRun; point++) {
-      if (common.are_stores) placed = by_place(common.parts, point);
-      for (const Part& p : common.are_stores ? placed : common.parts) {
-        if (p.ends_alone && point > 1) continue;
-        bool a = holds(p.before_valid, point), b = holds(p.after_valid, point);
+      if (common.are_stores) placed = sort_by_address(common.parts, point);
+      for (const ComparedScalar& p : common.are_stores ? placed : common.parts) {
+        if (p.has_only_bounds && point > 1) continue;
+        bool a = is_valid_at(p.before_valid, point), b = is_valid_at(p.after_valid, point);
         if (!a && !b) continue;
         if (!a && !p.dtype.is(Scalar::Index)) continue;  // `before` is invalid here, so `after` may have any value
-        std::string before = a ? text(p, p.before, point) : "Invalid", after = b ? text(p, p.after, point) : "Invalid";
-        double apart = a != b ? INFINITY : distance(p, point);
+        std::string before = a ? slot_text(p, p.before, point) : "Invalid",
+                    after = b ? slot_text(p, p.after, point) : "Invalid";
+        double apart = a != b ? INFINITY : relative_difference(p, point);
         if (before != after) out.is_exact = false;
         if (!(apart > 0)) continue;
         out.num_differing_points += std::exchange(last, point) != point;
         const double clear = p.tolerance > 0 ? p.tolerance : 0.1;
         if (out.kind == EquivalenceResult::Kind::Differ && (out.is_beyond_rounding || apart < clear)) continue;
         out.kind = EquivalenceResult::Kind::Differ;
-        out.is_beyond_rounding = apart >= clear && !p.ends_alone;
+        out.is_beyond_rounding = apart >= clear && !p.has_only_bounds;
         out.witness = point_of(s.before, point);
         out.before = before, out.after = after;
       }
@@ -232,7 +234,7 @@ class Evaluation {
 
   // Returns the relative difference of the two numbers: 0 if rounding explains it, 1 for different integers, and 0.05
   // for different floats of which one is infinite or NaN.
-  double distance(const Part& p, int64_t point) const {
+  double relative_difference(const ComparedScalar& p, int64_t point) const {
     if (!p.is_float) return long_at(p.before, point) != long_at(p.after, point);
     double a = double_at(p.before, point), b = double_at(p.after, point);
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
@@ -241,7 +243,7 @@ class Evaluation {
     return apart > (p.tolerance > 0 ? p.tolerance : tolerance(p.dtype)) ? apart : 0;
   }
 
-  std::string text(const Part& p, int64_t slot, int64_t point) const {
+  std::string slot_text(const ComparedScalar& p, int64_t slot, int64_t point) const {
     return (p.is_float ? Arg(double_at(slot, point)) : Arg(long_at(slot, point))).repr();
   }
 
@@ -292,7 +294,7 @@ Result<std::vector<EquivalenceResult>> compare_sides(std::span<const RewriteSide
   return catch_failures([&] {
     auto any = std::ranges::find_if(pairs, [](const RewriteSides& s) { return bool(s.before); });
     if (any == pairs.end()) return std::vector<EquivalenceResult>(pairs.size());
-    return Evaluation(any->before.graph(), arrays, variables, seed).run(pairs);
+    return EquivalenceEvaluator(any->before.graph(), arrays, variables, seed).run(pairs);
   });
 }
 

@@ -15,7 +15,7 @@ constexpr double kMargin = 8;
 bool is_float(UOp u) { return u.dtype().is_value() && u.dtype().count() == 1 && dtypes::is_float(u.dtype()); }
 
 // Returns `exact` plus its magnitude times the machine epsilon of `dtype`.
-UOp grown(UOp exact, DType dtype) {
+UOp increase_by_epsilon(UOp exact, DType dtype) {
   UOp size = exact.maximum(exact.neg());
   return exact + size * Const(dtype_epsilon(dtype));
 }
@@ -28,7 +28,7 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
     std::vector<UOp> src;
     for (UOp s : u.src()) src.push_back(computes && is_float(s) ? exact[s] : same[s]);
     if (computes && is_float(u)) {
-      if (sums_grow && u.is(Op::REDUCE) && u.arg().op() == Op::ADD) src[0] = grown(src[0], u.dtype());
+      if (sums_grow && u.is(Op::REDUCE) && u.arg().op() == Op::ADD) src[0] = increase_by_epsilon(src[0], u.dtype());
       exact[u] = u.replace({.dtype = dtypes::float64, .src = src});
       same[u] = exact[u].cast(u.dtype());
       continue;
@@ -40,24 +40,24 @@ UOp with_exact_floats(UOp root, bool sums_grow) {
 }
 
 // Returns the largest finite number of a small float dtype; infinity for other dtypes.
-double largest(DType d) {
+double largest_finite(DType d) {
   return d == dtypes::fp8e4m3 ? 448 : d == dtypes::fp8e5m2 ? 57344 : d == dtypes::float16 ? 65504 : INFINITY;
 }
 // Returns true if the value is NaN, infinite, or the largest fp8 number, to which larger numbers are clamped.
-bool is_at_the_end(double v, DType d) {
-  return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest(d));
+bool is_overflow_value(double v, DType d) {
+  return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest_finite(d));
 }
 // Returns true if each of the two values overflows the dtype (it is infinite, or NaN in fp8e4m3), or can overflow by
 // rounding, which may change a value by `far`.
-bool are_about_the_end(double a, double b, double far, DType d) {
+bool may_both_overflow(double a, double b, double far, DType d) {
   const bool is_nan = std::isnan(a) || std::isnan(b);
   if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;
-  return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest(d);
+  return std::fmin(std::fabs(a), std::fabs(b)) + far >= largest_finite(d);
 }
 
 // Raises the effect on each element of an array to at least its change from `b` to `a`. With `is_exact`, the effects
 // are also at least the root mean square of these changes.
-void note_changes(const Array& a, const Array& b, bool is_exact, std::vector<double>& effects) {
+void raise_effects(const Array& a, const Array& b, bool is_exact, std::vector<double>& effects) {
   double squares = 0;
   for (size_t k = 0; k < effects.size(); k++) {
     double far = std::fabs(element_as_double(a, int64_t(k)) - element_as_double(b, int64_t(k)));
@@ -92,7 +92,7 @@ bool RoundingEffect::are_explained(const Effects& effects, const Arrays& actual)
       if (!(*differs)[size_t(k)]) continue;
       const double was = element_as_double(*a, k), is = element_as_double(e, k);
       if (is_element_explained(effects, i, k, was)) continue;
-      if (!is_at_the_end(was, e.dtype()) && !is_at_the_end(is, e.dtype()))
+      if (!is_overflow_value(was, e.dtype()) && !is_overflow_value(is, e.dtype()))
         return unexplained_kind_ = DifferenceKind::Finite, false;
       unexplained_kind_ = DifferenceKind::NonFinite;
     }
@@ -107,7 +107,7 @@ bool RoundingEffect::is_element_explained(const Effects& effects, size_t i, int6
   if (e.dtype() == dtypes::fp8e4m3) steps = std::fabs(is) / 4;
   if (e.dtype() == dtypes::fp8e5m2) steps = std::fabs(is) / 2;
   const double far = kMargin * effects[i][size_t(k)] + steps;
-  return std::fabs(was - is) <= far || are_about_the_end(was, is, far, e.dtype());
+  return std::fabs(was - is) <= far || may_both_overflow(was, is, far, e.dtype());
 }
 
 void RoundingEffect::set_explained_elements(Arrays& settled) const {
@@ -135,7 +135,7 @@ RoundingEffect::Effects RoundingEffect::effects_of(UOp graph, const Arrays& plai
     for (size_t i = 0; i < expected_arrays_.size(); i++) {
       const Array *a = find_array(other->outputs, expected_arrays_[i].name),
                   *b = find_array(plain, expected_arrays_[i].name);
-      if (a && b && a->size() == b->size()) note_changes(*a, *b, way == kNumPerturbations, out[i]);
+      if (a && b && a->size() == b->size()) raise_effects(*a, *b, way == kNumPerturbations, out[i]);
     }
   }
   return out;

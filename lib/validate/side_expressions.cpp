@@ -15,7 +15,7 @@ namespace tgc {
 
 namespace {
 
-std::unordered_set<UOp> loops(UOp u, int64_t start) {
+std::unordered_set<UOp> ended_ranges(UOp u, int64_t start) {
   std::unordered_set<UOp> out;
   for (UOp end : u.src().subspan(std::min(size_t(start), u.num_src())))
     for (UOp x : toposort(end))
@@ -24,41 +24,42 @@ std::unordered_set<UOp> loops(UOp u, int64_t start) {
 }
 
 // Returns true if both sides are the same node, or end the same loops in another order or form.
-bool are_alike(const RewriteSides& s) {
+bool are_trivially_equal(const RewriteSides& s) {
   if (!s.before || !s.after || s.before == s.after) return s.before && s.after;
   int64_t start = range_start(s.before.op());
   if (start < 0 || s.before.op() != s.after.op() || s.before.dtype() != s.after.dtype() ||
       !(s.before.arg() == s.after.arg()))
     return false;
   auto inner = [&](UOp u) { return u.src().first(std::min(size_t(start), u.num_src())); };
-  return std::ranges::equal(inner(s.before), inner(s.after)) && loops(s.before, start) == loops(s.after, start);
+  return std::ranges::equal(inner(s.before), inner(s.after)) &&
+         ended_ranges(s.before, start) == ended_ranges(s.after, start);
 }
 bool is_computed(UOp u) {
   constexpr OpSet kOthers{Op::CAST, Op::BITCAST, Op::CONST, Op::VCONST, Op::VECTORIZE, Op::GEP, Op::CAT, Op::REDUCE};
   return u && u.in(ops::ALU | kOthers) && u.dtype().is_value() && u.dtype() != dtypes::void_;
 }
-bool is_torn(UOp u, int depth) {
+bool has_lane_count_mismatch(UOp u, int depth) {
   if (!is_computed(u)) return false;
   for (size_t i = 0; i < u.num_src(); i++) {
     UOp s = u.src(i);
     bool is_each = u.in(ops::ALU | OpSet{Op::CAST}) && s.dtype().is_value() && !(u.is(Op::WHERE) && i == 0);
     if (is_each && s.dtype().count() != u.dtype().count()) return true;
-    if (depth > 1 && is_torn(s, depth - 1)) return true;
+    if (depth > 1 && has_lane_count_mismatch(s, depth - 1)) return true;
   }
   return false;
 }
 
 // Returns true if the sides have different dtypes, or if only `after` has a node whose source has a wrong number of
 // elements. Looks only at nodes that compute values.
-bool are_unlike(const RewriteSides& s) {
+bool have_type_mismatch(const RewriteSides& s) {
   if (!is_computed(s.before) || !is_computed(s.after)) return false;
   if (s.before.dtype() != s.after.dtype()) return true;
   constexpr int kDepth = 4;
-  return is_torn(s.after, kDepth) && !is_torn(s.before, kDepth);
+  return has_lane_count_mismatch(s.after, kDepth) && !has_lane_count_mismatch(s.before, kDepth);
 }
 
 // Returns the number of scalars at the addresses of `u`; a pointer to vectors points to several.
-int64_t scalars_at(UOp u, const IsolatedExpr& place) {
+int64_t num_scalars_at(UOp u, const IsolatedExpr& place) {
   return place.value.dtype().count() * (u.dtype().is_ptr() ? u.dtype().base().count() : 1);
 }
 
@@ -66,7 +67,7 @@ int64_t scalars_at(UOp u, const IsolatedExpr& place) {
 UOp all_offsets(UOp u, const IsolatedExpr& place, int64_t n) {
   const int64_t places = place.value.dtype().count(), each = n / places;
   if (places == n) return place.value;
-  if (scalars_at(u, place) != n || (place.valid && place.valid.dtype().count() > 1)) return {};
+  if (num_scalars_at(u, place) != n || (place.valid && place.valid.dtype().count() > 1)) return {};
   std::vector<UOp> out;
   for (int64_t i = 0; i < n; i++) {
     UOp first = places > 1 ? place.value.gep(i / each) : place.value;
@@ -109,8 +110,8 @@ struct SideIsolator::SideEffect {
 
 SideExpressions SideIsolator::expressions_of(const RewriteSides& s) {
   using Kind = SideExpressions::Kind;
-  if (are_alike(s)) return {Kind::Same};
-  if (are_unlike(s)) return {Kind::Unlike};
+  if (are_trivially_equal(s)) return {Kind::Same};
+  if (have_type_mismatch(s)) return {Kind::Unlike};
   if (!s.before || !s.after) return {Kind::Open};
   std::vector<SideEffect> before, after;
   const bool are_stores = add_effects(before, s.before) && add_effects(after, s.after);
@@ -143,7 +144,7 @@ std::vector<ComparedValues> SideIsolator::values_of(const RewriteSides& s) {
   const IsolatedExpr a = expr_isolator_.expr_of(s.before), b = expr_isolator_.expr_of(s.after);
   if (a.is_address() && b.is_address()) {
     if (!(a.memory == b.memory) || !is_within(b.leaf_set, a.leaf_set)) return {};
-    const int64_t n = std::max(scalars_at(s.before, a), scalars_at(s.after, b));
+    const int64_t n = std::max(num_scalars_at(s.before, a), num_scalars_at(s.after, b));
     UOp x = all_offsets(s.before, a, n), y = all_offsets(s.after, b, n);
     return x && y && add_values(out, x, a.valid, y, b.valid) ? out : std::vector<ComparedValues>();
   }
@@ -233,7 +234,7 @@ namespace {
 // of placeholders.
 class SidesBuilder {
  public:
-  SidesBuilder(UOp ast, std::span<const Application> list) : list_(list) {
+  SidesBuilder(UOp ast, std::span<const AppliedRewrite> list) : list_(list) {
     for (UOp u : toposort(ast))
       if (u.is(Op::DEFINE_VAR)) own_variables_.insert(u);
   }
@@ -243,19 +244,20 @@ class SidesBuilder {
     if (list_[i].substitution_target) track_placeholder(list_[i]);
   }
   RewriteSides sides(size_t i) const {
-    const Application& a = list_[i];
+    const AppliedRewrite& a = list_[i];
     // Compare a substitution's result with the requested replacement; the calling rule's comparison checks the request.
     UOp before = a.substitution_target ? a.substitution_target : a.before;
     return a.depth ? without_placeholders(before, a.after) : RewriteSides{before, a.after};
   }
 
  private:
-  void track_placeholder(const Application& a) {
-    if (is_placeholder(a.before)) return (void)inserted_.erase(a.before);
+  void track_placeholder(const AppliedRewrite& a) {
+    if (is_placeholder(a.before)) return (void)inserted_placeholders_.erase(a.before);
     for (UOp u : toposort(a.substitution_target)) {
       if (!is_placeholder(u)) continue;
       // A placeholder that is in the graph already, and is only a part of the target, keeps its meaning.
-      if (u == a.substitution_target || !inserted_.contains(u)) meanings_[u] = a.before, inserted_.insert(u);
+      if (u == a.substitution_target || !inserted_placeholders_.contains(u))
+        placeholder_meanings_[u] = a.before, inserted_placeholders_.insert(u);
       return;
     }
   }
@@ -281,7 +283,7 @@ class SidesBuilder {
   // Limits each placeholder's meaning to the placeholder's bounds, on which rules rely.
   Substitution clamped_meanings() const {
     Substitution all;
-    for (auto& [variable, meaning] : meanings_) {
+    for (auto& [variable, meaning] : placeholder_meanings_) {
       UOp least = meaning.const_like(variable.vmin()), most = meaning.const_like(variable.vmax());
       UOp value = py_less(meaning.vmin(), variable.vmin()) ? meaning.lt(least).where(least, meaning) : meaning;
       if (py_less(variable.vmax(), meaning.vmax())) value = most.lt(value).where(most, value);
@@ -290,16 +292,16 @@ class SidesBuilder {
     return all;
   }
 
-  std::span<const Application> list_;
+  std::span<const AppliedRewrite> list_;
   std::unordered_set<UOp> own_variables_;  // the kernel's variables, which are not placeholders
-  std::unordered_set<UOp> inserted_;
-  std::unordered_map<UOp, UOp> meanings_;  // by placeholder: the expression that it replaced
+  std::unordered_set<UOp> inserted_placeholders_;
+  std::unordered_map<UOp, UOp> placeholder_meanings_;  // by placeholder: the expression that it replaced
   mutable std::unordered_map<UOp, bool> has_placeholder_;
 };
 
 // Returns true for a rewrite of the stage that adds loops to tensors. Its result may depend on loops that the graph
 // does not have yet.
-bool adds_loops(const Application& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
+bool adds_loops(const AppliedRewrite& a) { return a.depth == 0 && a.graph_rewrite_name == "apply rangeify"; }
 
 // Returns TensorElementExpr::are_equal_except_places() of the sides; nullopt if `before` has no expression, and false
 // if only `after` has none.
@@ -334,16 +336,16 @@ Result<std::vector<EquivalenceResult>> compare_in_batches(std::span<const Rewrit
   return compare_in_halves(sides, arrays, variables, seed, halvings);
 }
 
-std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const Application> list) {
+std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const AppliedRewrite> list) {
   SidesBuilder builder(ast, list);
   std::vector<RewriteSides> out;
   for (size_t i = 0; i < list.size(); i++) builder.advance(i), out.push_back(builder.sides(i));
   return out;
 }
 
-std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Application> list,
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const AppliedRewrite> list,
                                                 std::vector<size_t>& wrong,
-                                                const std::function<bool(const Application&)>& wanted) {
+                                                const std::function<bool(const AppliedRewrite&)>& wanted) {
   SidesBuilder builder(c.ast(), list);
   TensorElementExpr elements(c.graph());
   std::vector<RewriteSides> sides;
@@ -362,9 +364,9 @@ std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const 
   return sides;
 }
 
-Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
+Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const AppliedRewrite> list,
                                                       const Arrays& arrays, const VariableValues& variables,
-                                                      const std::function<bool(const Application&)>& wanted,
+                                                      const std::function<bool(const AppliedRewrite&)>& wanted,
                                                       uint64_t seed) {
   UninstrumentedScope uninstrumented(c.graph());
   std::vector<size_t> wrong;

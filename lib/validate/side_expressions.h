@@ -54,18 +54,18 @@ class SideIsolator {
 // Returns the sides to compare for each application in `list`, which the compilation `c` made, and for which `wanted`
 // (if set) returns true. Adds to `wrong` the indices of results whose sides differ for certain. Must be called in an
 // UninstrumentedScope.
-std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const Application> list,
+std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const AppliedRewrite> list,
                                                 std::vector<size_t>& wrong,
-                                                const std::function<bool(const Application&)>& wanted = {});
+                                                const std::function<bool(const AppliedRewrite&)>& wanted = {});
 
 // Returns the sides of a list of applications to a kernel, of any release.
-std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const Application> list);
+std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const AppliedRewrite> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
 // returns true. `arrays` and `variables` are those of the failing run. `seed` selects the sample points.
-Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const Application> list,
+Result<std::vector<EquivalenceResult>> evaluate_sides(Compilation& c, std::span<const AppliedRewrite> list,
                                                       const Arrays& arrays, const VariableValues& variables,
-                                                      const std::function<bool(const Application&)>& wanted = {},
+                                                      const std::function<bool(const AppliedRewrite&)>& wanted = {},
                                                       uint64_t seed = 1);
 
 // Calls compare_sides() for all pairs at once. If REF cannot run them together, halves the batch, up to a limit.

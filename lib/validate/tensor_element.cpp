@@ -15,22 +15,22 @@ constexpr int kMostLevels = 200;                // most levels of an expression
 constexpr int kMostWork = 4000;                 // most nodes of both sides
 constexpr OpSet kSame = {Op::CONTIGUOUS, Op::CONTIGUOUS_BACKWARD, Op::DETACH, Op::COPY};
 
-UOp zero(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
+UOp zero_like(UOp u) { return u.graph().constant(u.dtype(), Const(int64_t(0))); }
 
-Shape shape_in_loops(UOp u) {
+Shape shape_or_empty(UOp u) {
   auto shape = shape_or_none(u);
   return shape ? *shape : Shape();
 }
 
-bool is_one(Sint size) { return size.is_int() && size.as_int() == Int(1); }
+bool is_size_one(Sint size) { return size.is_int() && size.as_int() == Int(1); }
 
 }  // namespace
 
 RewriteSides TensorElementExpr::make_element_sides(UOp before, UOp after) {
   if (before == after || before.dtype().is(Scalar::Void) || before.dtype().is(Scalar::Index)) return {before, after};
   auto both = catch_failures([&]() -> RewriteSides {
-    Shape shape = shape_in_loops(before);
-    if (shape.size() != shape_in_loops(after).size()) return {};
+    Shape shape = shape_or_empty(before);
+    if (shape.size() != shape_or_empty(after).size()) return {};
     Place place = place_of(shape);
     num_work_steps_ = 0, is_too_large_ = false;
     RewriteSides out{element_expr(before, place), element_expr(after, place)};
@@ -49,7 +49,7 @@ RewriteSides TensorElementExpr::make_element_sides(UOp before, UOp after) {
 
 bool TensorElementExpr::are_equal_except_places(UOp before, UOp after) {
   bool is_padded = before.is(Op::PAD) && after.is(Op::WHERE) && after.src(2).is_const() &&
-                   after.src(2).arg() == zero(after).arg();
+                   after.src(2).arg() == zero_like(after).arg();
   return node_without_places(before) == node_without_places(is_padded ? after.src(1) : after);
 }
 
@@ -62,7 +62,7 @@ UOp TensorElementExpr::make_range(UOp size, int64_t number) {
 TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
   Place out;
   for (Sint size : shape)
-    out.push_back(is_one(size) ? graph_.constant(dtypes::index, Const(int64_t(0)))
+    out.push_back(is_size_one(size) ? graph_.constant(dtypes::index, Const(int64_t(0)))
                                : make_range(to_uop(size, graph_), int64_t(out.size())));
   return out;
 }
@@ -70,7 +70,7 @@ TensorElementExpr::Place TensorElementExpr::place_of(Shape shape) {
 UOp TensorElementExpr::flat_index(Shape shape, const Place& place) {
   UOp out;
   for (size_t i = 0; i < shape.size(); i++)
-    if (!is_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
+    if (!is_size_one(shape[i])) out = out ? out * to_uop(shape[i], graph_) + place[i] : place[i];
   return out ? out : graph_.constant(dtypes::index, Const(int64_t(0)));
 }
 
@@ -91,7 +91,7 @@ UOp TensorElementExpr::element_expr(UOp u, const Place& place) {
 UOp TensorElementExpr::element_in_loops(UOp u, const Place& place) {
   std::vector<UOp> src;
   for (UOp s : u.src()) {
-    Shape shape = shape_in_loops(s);
+    Shape shape = shape_or_empty(s);
     if (!shape.empty() && shape.size() != place.size()) return make_memory_load(u, place);
     src.push_back(element_expr(s, shape.empty() ? Place() : place));
     if (!src.back()) return {};
@@ -168,7 +168,8 @@ UOp TensorElementExpr::element_of_movement(UOp u, const Place& place) {
     case Op::RESHAPE: return element_of_reshape(u, place);
     case Op::PAD: return element_of_pad(u, place);
     case Op::EXPAND:
-      for (size_t i = 0; i < inner.size(); i++) inner[i] = is_one(shape_of(from)[i]) ? zero(place[i]) : place[i];
+      for (size_t i = 0; i < inner.size(); i++)
+        inner[i] = is_size_one(shape_of(from)[i]) ? zero_like(place[i]) : place[i];
       break;
     case Op::PERMUTE:
       for (size_t i = 0; i < inner.size(); i++) inner[size_t(u.arg()[i].small_int())] = place[i];
@@ -194,11 +195,11 @@ UOp TensorElementExpr::element_of_reshape(UOp u, const Place& place) {
   UOp rest = flat_index(to, place);
   Place inner(from.size());
   size_t first = 0;
-  while (first < from.size() && is_one(from[first])) first++;
+  while (first < from.size() && is_size_one(from[first])) first++;
   for (size_t i = from.size(); i-- > 0;) {
     UOp size = to_uop(from[i], graph_);
-    inner[i] = is_one(from[i]) ? zero(rest) : i == first ? rest : rest % size;
-    if (!is_one(from[i]) && i != first) rest = rest / size;
+    inner[i] = is_size_one(from[i]) ? zero_like(rest) : i == first ? rest : rest % size;
+    if (!is_size_one(from[i]) && i != first) rest = rest / size;
   }
   return element_expr(u.src(0), inner);
 }
@@ -212,11 +213,11 @@ UOp TensorElementExpr::element_of_pad(UOp u, const Place& place) {
     UOp before = to_uop(pairs[i].first, graph_), index = place[i] - before;
     inner.push_back(index);
     if (pairs[i].first == Sint(0) && pairs[i].second == Sint(0)) continue;
-    UOp is_there = index.ge(zero(index)).alu(Op::AND, index.lt(to_uop(from[i], graph_)));
+    UOp is_there = index.ge(zero_like(index)).alu(Op::AND, index.lt(to_uop(from[i], graph_)));
     valid = valid ? valid.alu(Op::AND, is_there) : is_there;
   }
   UOp value = element_expr(u.src(0), inner);
-  return value && valid ? valid.where(value, zero(value)) : value;
+  return value && valid ? valid.where(value, zero_like(value)) : value;
 }
 
 UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
@@ -225,8 +226,8 @@ UOp TensorElementExpr::element_of_reduce(UOp u, const Place& place) {
   std::vector<UOp> src{UOp()};
   for (Arg axis : u.arg()[1].items()) {
     size_t i = size_t(axis.small_int());
-    inner[i] = zero(place[i]);
-    if (is_one(from[i])) continue;
+    inner[i] = zero_like(place[i]);
+    if (is_size_one(from[i])) continue;
     inner[i] = make_range(to_uop(from[i], graph_), 1000 + num_loops_++);
     src.push_back(inner[i]);
   }

@@ -12,31 +12,31 @@
 namespace tgc {
 namespace {
 
-bool is_outer(UOp range) {
+bool is_truncatable_range(UOp range) {
   AxisType type = range.arg().items().back().axis_type();
   return constant_size_of(range) && (type == AxisType::GLOBAL || type == AxisType::LOOP || type == AxisType::THREAD);
 }
 
 // Returns the loops that may be shortened: those around stores, those without an END, and workgroups.
-std::vector<UOp> loops_of(UOp root) {
+std::vector<UOp> truncatable_loops(UOp root) {
   std::vector<UOp> out;
   auto add = [&](UOp u) {
     if (std::ranges::find(out, u) == out.end()) out.push_back(u);
   };
   for (UOp r : ranges_of(root))
-    if (r.is(Op::RANGE) && is_outer(r)) add(r);
+    if (r.is(Op::RANGE) && is_truncatable_range(r)) add(r);
   for (UOp u : toposort(root)) {
     if (u.is(Op::END))
       for (UOp r : u.src().subspan(1))
-        if (r.is(Op::RANGE) && is_outer(r)) add(r);
+        if (r.is(Op::RANGE) && is_truncatable_range(r)) add(r);
     if (u.is(Op::SPECIAL) && u.arg().text().starts_with("g") && constant_size_of(u)) add(u);
   }
   return out;
 }
 
 // Returns `root` with the loops shortened to `sizes` iterations that begin at `starts` (empty: at 0).
-UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes,
-               const std::vector<int64_t>& starts = {}) {
+UOp shorten_loops(UOp root, const std::vector<UOp>& loops, const std::vector<int64_t>& sizes,
+                  const std::vector<int64_t>& starts = {}) {
   Substitution shorter;
   for (size_t i = 0; i < loops.size(); i++) {
     std::vector<UOp> src(loops[i].src().begin(), loops[i].src().end());
@@ -48,7 +48,7 @@ UOp with_sizes(UOp root, const std::vector<UOp>& loops, const std::vector<int64_
 }
 
 // Returns the indices of the elements that are equal, byte by byte, in both arrays.
-std::vector<int64_t> same_elements(const Array& a, const Array& b) {
+std::vector<int64_t> equal_element_indices(const Array& a, const Array& b) {
   std::vector<int64_t> out;
   auto item = size_t(a.dtype().itemsize());
   for (int64_t i = 0; i < a.size(); i++)
@@ -58,7 +58,7 @@ std::vector<int64_t> same_elements(const Array& a, const Array& b) {
 
 // Divides `all` into at most `most` parts and returns one number of each, at irregular distances: regular ones may miss
 // all wrong elements of a kernel that is wrong at every n-th element.
-std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
+std::vector<int64_t> pick_samples(const std::vector<int64_t>& all, size_t most) {
   std::vector<int64_t> out;
   const size_t n = std::min(all.size(), most);
   for (size_t i = 0; i < n; i++) {
@@ -72,10 +72,10 @@ std::vector<int64_t> some_of(const std::vector<int64_t>& all, size_t most) {
 
 UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   UOp whole = copy_into(into, root);
-  std::vector<UOp> loops = loops_of(whole);
+  std::vector<UOp> loops = truncatable_loops(whole);
   std::vector<int64_t> sizes(loops.size(), 1), full;
   for (UOp l : loops) full.push_back(constant_size_of(l).arg().to_const().to_int().low_64_bits());
-  UOp out = with_sizes(whole, loops, sizes);
+  UOp out = shorten_loops(whole, loops, sizes);
   if (work_of(out) > work) throw Failure("even one turn of its outermost loops is too large for REF");
   for (bool grows = true; grows;) {
     grows = false;
@@ -83,7 +83,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
       if (sizes[i] == full[i]) continue;
       std::vector<int64_t> more = sizes;
       more[i] = std::min(2 * sizes[i], full[i]);
-      UOp longer = with_sizes(whole, loops, more);
+      UOp longer = shorten_loops(whole, loops, more);
       if (work_of(longer) > work) continue;
       sizes = more, out = longer, grows = true;
     }
@@ -91,7 +91,7 @@ UOp truncate_loops(Graph& into, UOp root, double work, bool at_end) {
   if (!at_end) return out;
   std::vector<int64_t> starts;
   for (size_t i = 0; i < loops.size(); i++) starts.push_back(full[i] - sizes[i]);
-  return with_sizes(whole, loops, sizes, starts);
+  return shorten_loops(whole, loops, sizes, starts);
 }
 
 Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const VariableValues& variables, size_t most,
@@ -121,7 +121,7 @@ Result<StoredSample> sample_stores_in_ref(UOp root, const Arrays& inputs, const 
       else run_in_worker(program, buffers, variables).value_or_throw();
     }
     for (size_t i = 0; i < other.size(); i++) {
-      std::vector<int64_t> places = some_of(same_elements(out.values[i].array, other[i].array), most);
+      std::vector<int64_t> places = pick_samples(equal_element_indices(out.values[i].array, other[i].array), most);
       if (places.empty()) throw Failure("the kernel stores nothing to " + other[i].name);
       out.values[i].array = elements_at(out.values[i].array, places);
       out.flat_indices[other[i].name] = std::move(places);

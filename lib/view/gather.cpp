@@ -28,41 +28,41 @@ namespace {
 constexpr int kTimedRuns = 5;
 
 // Appends each kernel of a trace to `to`. The trace is read from a file, or made from a record.
-class TraceGraphs : public Recorder {
+class TraceGraphRecorder : public Recorder {
  public:
-  explicit TraceGraphs(std::vector<RecordedGraph>& to) : to_(to) {}
-  void end_kernel() override { to_.push_back(finish_graph(nullptr, texts)); }
+  explicit TraceGraphRecorder(std::vector<RecordedGraph>& to) : recorded_graphs_(to) {}
+  void end_kernel() override { recorded_graphs_.push_back(finish_graph(nullptr, texts)); }
   void begin_kernel(std::string_view id, std::string_view target, UOp ast) override {
     Recorder::begin_kernel(id, target, ast);
     const std::string release = producer_name(ast.graph().release());
     if (ast.graph().is_foreign() || !producer.empty()) set_producer(producer.empty() ? release : producer);
-    if (!purpose.empty()) user_operation(purpose);
+    if (!user_operation_text.empty()) user_operation(user_operation_text);
   }
   void begin_stage(std::string_view name, UOp input) override {
     Recorder::begin_stage(name, input);
-    auto at = calls.find(name);
-    call_ = at == calls.end() ? "" : std::string_view(at->second);
+    auto at = call_places.find(name);
+    call_place_ = at == call_places.end() ? "" : std::string_view(at->second);
   }
   void apply_rule(int depth, const TraceRule& r, UOp before, UOp after, TraceCost cost) override {
     // A stage may substitute nodes by a matcher of uop/ops.py. Then the line that calls the matcher says what is
     // substituted.
-    const size_t colon = call_.rfind(':');
-    if (depth > 0 || colon == call_.npos || !r.name.starts_with("uop/ops.py:"))
+    const size_t colon = call_place_.rfind(':');
+    if (depth > 0 || colon == call_place_.npos || !r.name.starts_with("uop/ops.py:"))
       return Recorder::apply_rule(depth, r, before, after, cost);
     TraceRule named = r;
-    named.line = uint32_t(std::strtoul(call_.data() + colon + 1, nullptr, 10));
-    named.name = call_, named.file = call_.substr(0, colon), named.source = r.name;
+    named.line = uint32_t(std::strtoul(call_place_.data() + colon + 1, nullptr, 10));
+    named.name = call_place_, named.file = call_place_.substr(0, colon), named.source = r.name;
     Recorder::apply_rule(depth, named, before, after, cost);
   }
 
-  std::map<std::string, std::string, std::less<>> calls;  // by stage: the place in tinygrad that runs it
+  std::map<std::string, std::string, std::less<>> call_places;  // by stage: the place in tinygrad that runs it
   std::string producer;                                   // empty: that of the graphs
-  std::string purpose;                                    // the tensor methods; empty: those that the trace names
+  std::string user_operation_text;  // the tensor methods; empty: those that the trace names
   TextOptions texts;
 
  private:
-  std::vector<RecordedGraph>& to_;
-  std::string_view call_;
+  std::vector<RecordedGraph>& recorded_graphs_;
+  std::string_view call_place_;
 };
 
 // Converts recordings of two releases to the names of ops and stages of the later one, so that a renamed op is no
@@ -74,7 +74,7 @@ struct LaterNames {
   bool is_older(std::string_view by) const {
     return !producer.empty() && release_of(by) < release_of(producer);
   }
-  std::optional<LaterRelease> of(const std::string& by) const {
+  std::optional<LaterRelease> find_later_release(const std::string& by) const {
     if (producer.empty()) return std::nullopt;
     auto rename = [this, older = is_older(by)](std::span<UOp* const> nodes) {
       renames.rename_graph({nodes.begin(), nodes.end()}, older);
@@ -138,16 +138,16 @@ std::string rule_texts_of(const GoldenRecord& record) {
   return read ? out : "";
 }
 
-Result<RecordedGraph> recorded_run(const CompileRun& run, const std::string& by, const std::string& user_operation,
-                                   const LaterNames& names, TextOptions texts) {
+Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, const std::string& user_operation,
+                                 const LaterNames& names, TextOptions texts) {
   Graph graph;
   std::string producer = by;
   // parse all stages before renaming, because it changes the Graph's release, which parsers read
-  struct Step {
+  struct StageGraph {
     std::string stage;
     UOp root;
   };
-  std::vector<Step> steps;
+  std::vector<StageGraph> steps;
   for (const RunText& t : run.texts) {
     if (t.stage.starts_with("kernel ")) continue;
     if (!t.is_graph) {
@@ -161,9 +161,9 @@ Result<RecordedGraph> recorded_run(const CompileRun& run, const std::string& by,
     if (producer.empty()) producer = read->info.producer;
   }
   if (steps.empty()) return Diag{.message = "the run has no graph", .file = run.file};
-  if (const auto later = names.of(run.producer)) {
+  if (const auto later = names.find_later_release(run.producer)) {
     graph.set_release(later->release);
-    for (Step& step : steps) step.root = names.renames.rename_graph(step.root, names.is_older(run.producer));
+    for (StageGraph& step : steps) step.root = names.renames.rename_graph(step.root, names.is_older(run.producer));
     producer = names.producer_text(run.producer);
   }
   Recorder recorder;
@@ -178,37 +178,37 @@ Result<RecordedGraph> recorded_run(const CompileRun& run, const std::string& by,
   return recorder.finish_graph(nullptr, texts);
 }
 
-class Gatherer {
+class ViewGatherer {
  public:
-  Gatherer(const Session& session, const ViewRequest& plan) : session_(session), plan_(plan) {}
+  ViewGatherer(const Session& session, const ViewRequest& request) : session_(session), request_(request) {}
 
   Result<ViewContent> run() {
-    if (plan_.should_prove_rewrites) proofs_.keep_verdicts();
+    if (request_.should_prove_rewrites) proofs_.make_persistent();
     auto out = gather();
-    if (plan_.should_prove_rewrites) proofs_.write_answers();
+    if (request_.should_prove_rewrites) proofs_.write_answers();
     return out;
   }
 
  private:
   Result<ViewContent> gather() {
-    content_.input_title =
-        shown_name(plan_.input) + (plan_.other_input.empty() ? "" : " and " + shown_name(plan_.other_input));
-    if (plan_.other_input.empty()) {
-      if (auto status = add_input(plan_.input, false); !status) return status.diag();
+    content_.input_title = displayed_name(request_.input) +
+                           (request_.other_input.empty() ? "" : " and " + displayed_name(request_.other_input));
+    if (request_.other_input.empty()) {
+      if (auto status = add_input(request_.input, false); !status) return status.diag();
       if (auto status = add_recorded_kernels(); !status) return status.diag();
       return std::move(content_);
     }
-    names_ = later_names(plan_.input, plan_.other_input);
-    content_.input_names = {shown_name(plan_.input), shown_name(plan_.other_input)};
+    later_names_ = later_names(request_.input, request_.other_input);
+    content_.input_names = {displayed_name(request_.input), displayed_name(request_.other_input)};
     size_t first_of_b = 0;
     for (int side : {0, 1}) {
       size_t before = first_of_b = content_.graphs.size();
-      if (auto status = add_input(side ? plan_.other_input : plan_.input, true); !status) return status.diag();
+      if (auto status = add_input(side ? request_.other_input : request_.input, true); !status) return status.diag();
       for (size_t i = before; i < content_.graphs.size(); i++) content_.graphs[i].input_side_index = side;
     }
     for (size_t first : {size_t(0), first_of_b})
       if (first >= content_.graphs.size() || (first && first_of_b == 0))
-        return Diag{.message = "the input has no graph", .file = first ? plan_.other_input : plan_.input};
+        return Diag{.message = "the input has no graph", .file = first ? request_.other_input : request_.input};
     const RecordedGraph &a = content_.graphs[0], &b = content_.graphs[first_of_b];
     if (a.is_tensor_graph == b.is_tensor_graph) return std::move(content_);
     auto kind = [](const RecordedGraph& g) { return g.is_tensor_graph ? "a tensor graph" : "a kernel"; };
@@ -216,8 +216,8 @@ class Gatherer {
                 .expected = "two of a kind (the tensor graphs of a recording are shown with its kernels)"};
   }
 
-  std::string shown_name(const std::string& name) const {
-    size_t slash = plan_.should_strip_paths ? name.find_last_of('/') : std::string::npos;
+  std::string displayed_name(const std::string& name) const {
+    size_t slash = request_.should_strip_paths ? name.find_last_of('/') : std::string::npos;
     return slash == std::string::npos ? name : name.substr(slash + 1);
   }
 
@@ -225,46 +225,48 @@ class Gatherer {
     std::error_code error;
     if (std::filesystem::is_directory(name, error)) return add_folder(name);
     if (is_trace_file(name)) {
-      TraceGraphs graphs(content_.graphs);
+      TraceGraphRecorder graphs(content_.graphs);
       return read_trace(name, graphs);
     }
     if (as_recorded) {
       auto source = GraphSource::open(session_, name);
       if (!source) return source.diag();
       if (source->kind() == InputKind::Golden)
-        return for_each_graph(session_, name, plan_.kernel, [&](const InputGraph& in) { return add_as_recorded(in); });
+        return for_each_graph(session_, name, request_.kernel,
+                              [&](const InputGraph& in) { return add_recorded_graph(in); });
     }
-    return for_each_graph(session_, name, plan_.kernel, [&](InputGraph in) { return add(std::move(in)); });
+    return for_each_graph(session_, name, request_.kernel, [&](InputGraph in) { return add_graph(std::move(in)); });
   }
 
   Status add_folder(const std::string& path) {
     auto runs = runs_of_folder(path);
     if (!runs) return runs.diag();
     for (const CompileRun& run : *runs)
-      if (auto status = add_recorded(run); !status) return status;
+      if (auto status = add_run(run); !status) return status;
     return Unit{};
   }
-  Status add_recorded(const CompileRun& run, const std::string& by = "", const std::string& why = "",
-                      TextOptions texts = {}) {
-    auto graph = recorded_run(run, by, why, names_, std::move(texts));
+  Status add_run(const CompileRun& run, const std::string& by = "", const std::string& why = "",
+                 TextOptions texts = {}) {
+    auto graph = record_run(run, by, why, later_names_, std::move(texts));
     if (!graph) return graph.diag();
     content_.graphs.push_back(std::move(*graph));
     return Unit{};
   }
 
-  // Adds a graph that tgc cannot compile, such as one of another release, as it was recorded. If the plan says so,
+  // Adds a graph that tgc cannot compile, such as one of another release, as it was recorded. If the request says so,
   // proves a kernel, and runs and bisects one that can run.
-  Status add_foreign(const InputGraph& in) {
-    if (auto status = add_as_recorded(in); !status) return status;
+  Status add_foreign_graph(const InputGraph& in) {
+    if (auto status = add_recorded_graph(in); !status) return status;
     const Status compiled = check_is_runnable(in);
     if (!compiled) content_.graphs.back().error = compiled.diag().message;
-    if (plan_.should_prove_rewrites && !in.is_tensor_graph)
+    if (request_.should_prove_rewrites && !in.is_tensor_graph)
       content_.graphs.back().proof_json = proof_marks_json(*prove_recording(in, proofs_));
-    if (!compiled || (!plan_.should_run_kernels && !plan_.should_bisect_kernels)) return Unit{};
+    if (!compiled || (!request_.should_run_kernels && !request_.should_bisect_kernels)) return Unit{};
     if (is_runtime_kernel(in))
       return session_.report_note("'" + in.info.name + "' is a kernel of tinygrad's runtime: it is shown, not run"),
              Unit{};
-    if (in.is_tensor_graph && !plan_.should_bisect_kernels) return Unit{};  // add_recorded_kernels() runs its kernels
+    if (in.is_tensor_graph && !request_.should_bisect_kernels)
+      return Unit{};  // add_recorded_kernels() runs its kernels
     if (in.is_tensor_graph) return Diag{"a page bisects kernels only; `tgc bisect` searches schedules", in.file};
     Session imports = session_;
     imports.overrides.imports_kernels = true;
@@ -272,14 +274,14 @@ class Gatherer {
     if (!imported) return imported.diag();
     if (auto& refused = import_facts_of_input(*imported).import_error) return *refused;
     imported->info.target = supported_target(in.info.target, imported->graph->settings());
-    return try_out(imports, *imported, content_.graphs.back());
+    return run_or_bisect(imports, *imported, content_.graphs.back());
   }
-  Status add_as_recorded(const InputGraph& in) {
+  Status add_recorded_graph(const InputGraph& in) {
     if (auto status = add_stages(in); !status || !in.record) return status;
     RecordedGraph& graph = content_.graphs.back();
     graph.program = in.record->program;
     graph.is_of_runtime = is_runtime_kernel(in);
-    if (!in.record->kernels.empty() && plan_.other_input.empty()) {
+    if (!in.record->kernels.empty() && request_.other_input.empty()) {
       graph.schedule = recorded_schedule_json(*in.record);
       schedules_.push_back({content_.graphs.size() - 1, in});
     }
@@ -289,7 +291,7 @@ class Gatherer {
   // (NAME.jsonl.gz beside NAME.tensor.jsonl.gz), else only the AST. Equal kernels are added once.
   Status add_recorded_kernels() {
     if (schedules_.empty()) return Unit{};
-    if (plan_.should_prove_rewrites)
+    if (request_.should_prove_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
     // by a kernel's id, or else its AST: the graph with the schedule, and the kernel's index
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
@@ -297,7 +299,7 @@ class Gatherer {
     for (const auto& [graph, in] : schedules_)
       for (size_t i = 0; i < in.record->kernels.size(); i++)
         wanted[key(in.record->kernels[i])].emplace_back(int64_t(graph), int64_t(i));
-    std::string kernels = InputName::parse(plan_.input).file;
+    std::string kernels = InputName::parse(request_.input).file;
     const size_t suffix = kernels.rfind(".tensor.jsonl");
     std::error_code error;
     if (suffix != kernels.npos) kernels.erase(suffix, std::string_view(".tensor").size());
@@ -305,17 +307,17 @@ class Gatherer {
       auto add_wanted = [&](const InputGraph& in) -> Status {
         auto at = wanted.find(in.info.name);
         if (at == wanted.end()) return Unit{};
-        if (auto status = add_foreign(in); !status) return status;
+        if (auto status = add_foreign_graph(in); !status) return status;
         place_in_schedule(at->second);
         wanted.erase(at);
         return Unit{};
       };
       if (auto status = for_each_graph(session_, kernels, "", add_wanted, true); !status) return status;
     }
-    if (plan_.should_run_kernels && content_.measuring_device.empty())
-      return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = plan_.input,
+    if (request_.should_run_kernels && content_.measuring_device.empty())
+      return Diag{.message = "--run: no kernel of the schedule is recorded beside it", .file = request_.input,
                   .expected = "the recording of its kernels, '" + kernels + "'"};
-    if (plan_.should_run_kernels && !content_.measuring_device.starts_with("REF"))
+    if (request_.should_run_kernels && !content_.measuring_device.starts_with("REF"))
       if (auto device_peaks = peaks_of_device(session_, content_.measuring_device, true))
         content_.device_peaks = *device_peaks;
     for (const auto& [graph, in] : schedules_)
@@ -326,7 +328,7 @@ class Gatherer {
         CompileRun run{.id = k.id.empty() ? in.info.name + "." + std::to_string(i) : k.id,
                        .target = "",
                        .file = in.file, .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
-        if (auto status = add_recorded(run, "", methods_text(k.metadata)); !status) return status;
+        if (auto status = add_run(run, "", methods_text(k.metadata)); !status) return status;
         if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy of a buffer
         else place_in_schedule(at->second);
         wanted.erase(at);
@@ -348,76 +350,75 @@ class Gatherer {
     if (auto assembly = assembly_of(in)) run.texts.push_back({"asm", std::move(*assembly), false});
     TextOptions texts{.made_by = in.record ? in.record->made_by : ""};
     if (!in.record || in.record->rewrites_json.empty() || recorded.size() == 1)
-      return add_recorded(run, "", user_operation(in), std::move(texts));
-    TraceGraphs graphs(content_.graphs);
-    graphs.producer = names_.producer.empty() ? in.info.producer : names_.producer_text(in.info.producer);
-    graphs.purpose = user_operation(in), graphs.texts = std::move(texts);
+      return add_run(run, "", user_operation(in), std::move(texts));
+    TraceGraphRecorder graphs(content_.graphs);
+    graphs.producer = later_names_.producer.empty() ? in.info.producer : later_names_.producer_text(in.info.producer);
+    graphs.user_operation_text = user_operation(in), graphs.texts = std::move(texts);
     graphs.texts.rule_sources = rule_texts_of(*in.record);
     for (const GoldenStage& stage : in.record->stages)
-      graphs.calls.try_emplace(names_.renames.stage_after_renames(stage.name), stage.first_call_place());
+      graphs.call_places.try_emplace(later_names_.renames.stage_after_renames(stage.name), stage.first_call_place());
     for (const RunText& t : run.texts)
       if (!t.is_graph) graphs.texts.given_texts.emplace_back(t.stage, t.text);
     StageSelection every;
-    const auto later = names_.of(in.info.producer);
+    const auto later = later_names_.find_later_release(in.info.producer);
     return make_recorded_pipeline(in)->trace_stages(graphs, every, later ? &*later : nullptr);
   }
   // Returns nullopt if no assembly is wanted, no source is recorded, or it cannot be compiled.
   std::optional<std::string> assembly_of(const InputGraph& in) const {
-    if (!plan_.should_include_assembly || !in.record || !in.record->source) return std::nullopt;
+    if (!request_.should_include_assembly || !in.record || !in.record->source) return std::nullopt;
     auto outputs = KernelOutputs::make_recorded_outputs(*in.record, in.graph->settings(), {.has_source_lines = true});
     if (!outputs) return std::nullopt;
     for (const StageRow& row : stage_rows()) {
       if (!row.is(OutputKind::Compiled) || row.name != "asm") continue;
-      auto text = row.output->make(*outputs);
+      auto text = row.output->make_output(*outputs);
       return text ? std::optional(*text) : std::nullopt;
     }
     return std::nullopt;
   }
 
-  Status add(InputGraph in) {
-    if (!session_.compiler()->can_compile(in)) return add_foreign(in);
+  Status add_graph(InputGraph in) {
+    if (!session_.compiler()->can_compile(in)) return add_foreign_graph(in);
     if (in.record && !in.record->target.empty() && session_.overrides.target.empty() &&
         !parse_recorded_target(in.record->target, in.graph->settings()))
-      return add_recorded(run_of_record(*in.record, {}, in.file),
-                          "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
-    const std::string bundle =
-        in.read_report.repro ? bundle_facts(*in.read_report.repro, plan_.should_strip_paths) : "";
+      return add_run(run_of_record(*in.record, {}, in.file),
+                              "tinygrad 0.12.0, as it stands: tgc makes nothing for " + in.record->target);
+    std::string bundle = in.read_report.repro ? bundle_facts(*in.read_report.repro, request_.should_strip_paths) : "";
     auto begun = session_.begin(std::move(in));
     if (!begun) return begun.diag();
     auto compilation = std::make_shared<Compilation>(std::move(*begun));
-    RecordedGraph graph = recorded(*compilation, plan_.should_include_assembly);
+    RecordedGraph graph = record_with_program(*compilation, request_.should_include_assembly);
     graph.bundle_json = bundle;
-    if (auto status = try_out(session_, compilation->input_graph(), graph); !status) return status;
-    if (plan_.should_prove_rewrites && !graph.is_tensor_graph) {
+    if (auto status = run_or_bisect(session_, compilation->input_graph(), graph); !status) return status;
+    if (request_.should_prove_rewrites && !graph.is_tensor_graph) {
       auto again = session_.begin(compilation->input_graph());
       if (!again) return again.diag();
       graph.proof_json = proof_marks_json(*prove_kernel(std::move(*again), proofs_));
     }
     bool scheduled = graph.is_tensor_graph && graph.error.empty();
     content_.graphs.push_back(std::move(graph));
-    return scheduled ? add_kernels(compilation) : Unit{};
+    return scheduled ? add_scheduled_kernels(compilation) : Unit{};
   }
 
-  static RecordedGraph recorded(Compilation& c, bool assembly) {
-    RecordedGraph graph = record(c, {.should_include_assembly = assembly});
+  static RecordedGraph record_with_program(Compilation& c, bool assembly) {
+    RecordedGraph graph = record_compilation(c, {.should_include_assembly = assembly});
     if (graph.error.empty() && !graph.is_tensor_graph)
       if (auto& list = c.list())
         if (auto info = make_program_info(*list)) graph.program = make_golden_program(*info);
     return graph;
   }
   // Call this after the graph is recorded, because a recording lacks nodes that exist before it begins.
-  Status try_out(const Session& session, InputGraph in, RecordedGraph& graph) {
-    if (!plan_.should_run_kernels && !plan_.should_bisect_kernels) return Unit{};
-    RunOptions spec{.input = {.name = plan_.input, .kernel = plan_.kernel}, .device = {.name = plan_.run_device}};
-    if (plan_.should_bisect_kernels) {
+  Status run_or_bisect(const Session& session, InputGraph in, RecordedGraph& graph) {
+    if (!request_.should_run_kernels && !request_.should_bisect_kernels) return Unit{};
+    RunOptions spec{{.name = request_.input, .kernel = request_.kernel}, {.name = request_.run_device}};
+    if (request_.should_bisect_kernels) {
       if (graph.is_tensor_graph)
         return Diag{.message = "--bisect of '" + graph.name + "', a tensor graph", .expected = "a kernel"};
       BisectReport report = bisect(session, in, spec);
       if (!report.error.empty()) return Diag{.message = "--bisect: " + report.error};
-      if (plan_.should_strip_paths) report.repro_command.clear();
+      if (request_.should_strip_paths) report.repro_command.clear();
       graph.bisect_json = report.json();
     }
-    if (!plan_.should_run_kernels) return Unit{};
+    if (!request_.should_run_kernels) return Unit{};
     spec.compare.reference_device = "none", spec.device.timed_runs = kTimedRuns;
     if (graph.is_tensor_graph) {
       ModelReport report = run_tensor_graph(session, in, spec);
@@ -438,7 +439,7 @@ class Gatherer {
     graph.measured_seconds = report.timed_runs->quantile(0);
     return Unit{};
   }
-  Status add_kernels(std::shared_ptr<Compilation> c) {
+  Status add_scheduled_kernels(std::shared_ptr<Compilation> c) {
     if (content_.schedule.empty())
       if (auto schedule = c->schedule_as_json()) content_.schedule = *schedule;
     std::map<std::pair<uint32_t, std::string>, size_t> known;
@@ -449,9 +450,9 @@ class Gatherer {
       if (is_new) numbers.emplace_back();
       numbers[at->second].push_back(int64_t(number));
     }
-    auto made_of = [c, assembly = plan_.should_include_assembly](size_t number) -> Result<RecordedGraph> {
+    auto made_of = [c, assembly = request_.should_include_assembly](size_t number) -> Result<RecordedGraph> {
       auto kernel = c->kernel(number);
-      return kernel ? recorded(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
+      return kernel ? record_with_program(*kernel, assembly) : Result<RecordedGraph>(kernel.diag());
     };
     auto proven_of = [&](size_t number) -> Result<RecordedGraph> {
       auto graph = made_of(number);
@@ -462,17 +463,17 @@ class Gatherer {
     std::vector<Result<RecordedGraph>> made(numbers.size(), RecordedGraph());
     auto make = [&](size_t i) {
       size_t number = size_t(numbers[i][0]);
-      if (plan_.should_prove_rewrites) made[i] = proven_of(number);
-      else if (!plan_.should_compile_later) made[i] = made_of(number);
+      if (request_.should_prove_rewrites) made[i] = proven_of(number);
+      else if (!request_.should_compile_later) made[i] = made_of(number);
       else made[i] = RecordedGraph{.name = c->kernel_name(number), .target = c->kernel_target(number),
                                    .user_operation = c->kernel_user_operation(number),
                                    .num_nodes = toposort(c->schedule()->items[number].ast).size(),
-                                   .make_later = [made_of, number] { return made_of(number); }};
+                                   .compile_later = [made_of, number] { return made_of(number); }};
     };
     auto tell = [&](size_t i) {
       session_.report_progress(std::to_string(i + 1) + " of " + std::to_string(made.size()) + " kernels");
     };
-    const unsigned num_jobs = plan_.should_compile_later && !plan_.should_prove_rewrites ? 1 : session_.num_jobs;
+    const unsigned num_jobs = request_.should_compile_later && !request_.should_prove_rewrites ? 1 : session_.num_jobs;
     if (auto status = parallel_for(made.size(), num_jobs, make, tell); !status) return status;
     for (size_t i = 0; i < made.size(); i++) {
       if (!made[i]) return made[i].diag();
@@ -483,8 +484,8 @@ class Gatherer {
   }
 
   const Session& session_;
-  const ViewRequest& plan_;
-  LaterNames names_;
+  const ViewRequest& request_;
+  LaterNames later_names_;
   ProofCache proofs_;
   ViewContent content_;
   std::vector<std::pair<size_t, InputGraph>> schedules_;
@@ -492,8 +493,8 @@ class Gatherer {
 
 }  // namespace
 
-Result<ViewContent> gather_view(const Session& session, const ViewRequest& plan) {
-  return Gatherer(session, plan).run();
+Result<ViewContent> gather_view(const Session& session, const ViewRequest& request) {
+  return ViewGatherer(session, request).run();
 }
 
 }  // namespace tgc

@@ -16,7 +16,8 @@ namespace tgc {
 
 struct LayoutInput {
   int32_t num_nodes = 0;
-  const int32_t* first = nullptr;   // node i's sources are source[first[i]] to source[first[i + 1] - 1]
+  const int32_t* edge_begins =
+      nullptr;  // node i's sources are source[edge_begins[i]] to source[edge_begins[i + 1] - 1]
   const int32_t* source = nullptr;  // a source has a smaller number than its user
   const float* node_sizes = nullptr;
   const float* earlier_positions = nullptr;  // NaN: the node is new
@@ -31,9 +32,9 @@ struct LayoutOutput {
   float* node_centers = nullptr;
   int32_t* row = nullptr;
   uint8_t* is_stub_edge = nullptr;
-  // The edges from node i, in row r, pass row r + 1 + k at chain_slots[chain_first[i] + k]. An edge to row r + c passes
-  // c - 1 rows; stubs pass none. chain_first has nodes + 1 items.
-  int32_t* chain_first = nullptr;
+  // The edges from node i, in row r, pass row r + 1 + k at chain_slots[chain_begins[i] + k]. An edge to row r + c
+  // passes c - 1 rows; stubs pass none. chain_begins has nodes + 1 items.
+  int32_t* chain_begins = nullptr;
   float* chain_slots = nullptr;  // at most nodes * (max_edge_rows - 1) items
 };
 

@@ -41,10 +41,10 @@ std::string view_index_json(const ViewContent& content) {
         json.object([&] {
           json.member("name", g.name).member("target", g.target).member("made_for", g.user_operation);
           json.member("kind", g.is_tensor_graph ? "tensor" : "kernel").member("nodes", g.num_nodes);
-          json.member("rewrites", g.num_rewrites).member("stages", g.num_stages).key("ms").number(g.ms, "%.3f");
+          json.member("rewrites", g.num_rewrites).member("stages", g.num_stages).key("ms").number(g.wall_ms, "%.3f");
           if (!content.input_names.empty()) {
             json.member("structure", g.structure_hash).key("results").array([&] {
-              for (const auto& [name, hash] : g.results) json.value(name).value(hash);
+              for (const auto& [name, hash] : g.stage_hashes) json.value(name).value(hash);
             });
           }
           json.member("error", g.error);
@@ -114,28 +114,28 @@ std::string html_data_element(const std::string& id, const std::string& letters)
 
 namespace {
 
-struct Group {
-  size_t first, last;
+struct GraphRange {
+  size_t begin, end;
 };
 
 // Tensor graphs, large graphs, graphs that are not compiled yet, and those of a page with few graphs are groups of
 // their own.
-std::vector<Group> groups_of(const std::vector<RecordedGraph>& graphs) {
-  std::vector<Group> out;
+std::vector<GraphRange> group_graphs(const std::vector<RecordedGraph>& graphs) {
+  std::vector<GraphRange> out;
   const size_t most = graphs.size() < kFewGraphs ? 1 : kMostInGroup;
   auto is_alone = [](const RecordedGraph& g) { return g.is_tensor_graph || g.data_json.empty(); };
   for (size_t i = 0, bytes = 0; i < graphs.size(); i++) {
     const size_t own = graphs[i].data_json.size() + graphs[i].events_json.size();
-    const bool fits = !out.empty() && i - out.back().first < most && bytes + own <= kMostGroupBytes;
-    if (!fits || is_alone(graphs[i]) || is_alone(graphs[out.back().first])) out.push_back({i, i}), bytes = 0;
-    out.back().last = i + 1, bytes += own;
+    const bool fits = !out.empty() && i - out.back().begin < most && bytes + own <= kMostGroupBytes;
+    if (!fits || is_alone(graphs[i]) || is_alone(graphs[out.back().begin])) out.push_back({i, i}), bytes = 0;
+    out.back().end = i + 1, bytes += own;
   }
   return out;
 }
 
 // Joins the documents of several graphs to one: each member is an array with this member of every document, or null.
 // zlib compresses this better, because similar parts are near each other.
-std::string by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
+std::string join_by_member(std::span<const RecordedGraph> graphs, std::string RecordedGraph::* document) {
   std::vector<std::string> keys;
   std::map<std::string, std::vector<std::string_view>, std::less<>> columns;
   for (size_t i = 0; i < graphs.size(); i++) {
@@ -157,9 +157,9 @@ std::string by_member(std::span<const RecordedGraph> graphs, std::string Recorde
   });
 }
 
-std::string group_letters(std::span<const RecordedGraph> graphs) {
-  return encode_bytes(compress_text(by_member(graphs, &RecordedGraph::data_json), true)) + " " +
-         encode_bytes(compress_text(by_member(graphs, &RecordedGraph::events_json), true));
+std::string encode_group(std::span<const RecordedGraph> graphs) {
+  return encode_bytes(compress_text(join_by_member(graphs, &RecordedGraph::data_json), true)) + " " +
+         encode_bytes(compress_text(join_by_member(graphs, &RecordedGraph::events_json), true));
 }
 
 }  // namespace
@@ -169,11 +169,11 @@ std::string make_view_page(std::string_view page_code, const ViewContent& conten
   std::string out(page_code.substr(0, mark));
   out += html_data_element("index", encode_bytes(compress_text(view_index_json(content))));
   const std::vector<RecordedGraph>& graphs = content.graphs;
-  const std::vector<Group> groups = groups_of(graphs);
+  const std::vector<GraphRange> groups = group_graphs(graphs);
   std::vector<std::string> letters(groups.size());
   auto pack = [&](size_t i) {
     const auto [first, last] = groups[i];
-    if (last - first > 1) letters[i] = group_letters(std::span(graphs).subspan(first, last - first));
+    if (last - first > 1) letters[i] = encode_group(std::span(graphs).subspan(first, last - first));
     else if (!graphs[first].data_json.empty()) letters[i] = encode_graph(graphs[first]);
   };
   parallel_for(groups.size(), num_jobs, pack).value_or_throw();

@@ -24,10 +24,10 @@ using profile::KernelRun;
 using profile::Profile;
 using Listing = profile::ProgramListings::Listing;
 
-struct Document {
+struct PageDocument {
   std::string id;
-  std::vector<std::string> parts;  // JSON, compressed separately
-  size_t rank = 0;                 // the page needs the lowest first
+  std::vector<std::string> json_parts;  // JSON, compressed separately
+  size_t load_rank = 0;                 // the page needs the lowest first
 };
 constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
 // Characters of documents before the page's script. A browser runs the script before it has read the others, so a long
@@ -35,57 +35,59 @@ constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
 constexpr size_t kBeforeScript = 400'000;
 
 // Unlike profile::ProgramListings, includes code whose packets cannot be mapped to instructions.
-class Assembly {
+class AssemblyListings {
  public:
-  explicit Assembly(const Profile& p) : profile_(p), mapped_(p) {}
-  const Listing& of(size_t run) {
+  explicit AssemblyListings(const Profile& p) : profile_(p), mapped_listings_(p) {}
+  const Listing& listing_of_run(size_t run) {
     const profile::GpuProgram* program = profile_.trace.kernels[run].program;
-    if (!program || profile_.code_of_kernel(run)) return mapped_.find(run);
-    auto [found, is_new] = others_.try_emplace(program);
+    if (!program || profile_.code_of_kernel(run)) return mapped_listings_.find(run);
+    auto [found, is_new] = unmapped_listings_.try_emplace(program);
     if (is_new) found->second = profile::disassemble_program(*program, profile_.trace.kernels[run].arch);
     return found->second;
   }
-  profile::ProgramListings& mapped() { return mapped_; }
+  profile::ProgramListings& mapped_listings() { return mapped_listings_; }
 
  private:
   const Profile& profile_;
-  profile::ProgramListings mapped_;
-  std::map<const profile::GpuProgram*, Listing> others_;
+  profile::ProgramListings mapped_listings_;
+  std::map<const profile::GpuProgram*, Listing> unmapped_listings_;
 };
 
-class PageWriter {
+class ProfilePageWriter {
  public:
-  PageWriter(const Profile& p, const Profile* older) : p_(p), older_(older), assembly_(p) {
-    if (older) compared_ = profile::compare_runs(*older, p);
+  ProfilePageWriter(const Profile& p, const Profile* older)
+      : page_profile_(p), older_profile_(older), assembly_listings_(p) {
+    if (older) compared_runs_ = profile::compare_runs(*older, p);
   }
 
-  std::string index(const std::string& title) {
+  std::string index_json(const std::string& title) {
     return json_object([&](JsonWriter& json) {
       json.member("format", "tgc-profile").member("version", 1).member("tgc", tgc_version()).member("title", title);
-      json.member("emulated", !p_.trace.emulator.empty());
+      json.member("emulated", !page_profile_.trace.emulator.empty());
       json.member("release",
-                  p_.trace.release + (p_.trace.emulator.empty() ? "" : ", emulated by " + p_.trace.emulator));
+                  page_profile_.trace.release +
+                      (page_profile_.trace.emulator.empty() ? "" : ", emulated by " + page_profile_.trace.emulator));
       json.key("kinds").array([&] {
         for (int kind = 0; kind < int(SliceKind::Count); kind++) json.value(slice_kind_name(SliceKind(kind)));
       });
       write_totals(json);
       std::vector<std::string> names;
-      TimelineTrack host = make_host_track(p_.trace, names);
+      TimelineTrack host = make_host_track(page_profile_.trace, names);
       json.key("host").object([&] { json.member("names", names).key("track"), write_track(json, std::move(host)); });
       json.key("runs").array([&] {
-        for (size_t run = 0; run < p_.trace.kernels.size(); run++)
-          if (p_.is_run_chosen[run]) write_run(json, run);
+        for (size_t run = 0; run < page_profile_.trace.kernels.size(); run++)
+          if (page_profile_.is_run_chosen[run]) write_run(json, run);
       });
-      json.member("pma", p_.trace.pma_events.size());
+      json.member("pma", page_profile_.trace.pma_events.size());
     });
   }
 
-  std::vector<Document> documents;
+  std::vector<PageDocument> documents;
 
  private:
   void write_totals(JsonWriter& json) {
     json.key("totals").array([&] {
-      for (const profile::EventTotal& t : profile::event_totals(p_, assembly_.mapped()))
+      for (const profile::EventTotal& t : profile::event_totals(page_profile_, assembly_listings_.mapped_listings()))
         json.object([&] {
           json.member("device", t.device).member("name", t.name).member("count", t.num_executions);
           json.member("seconds", t.seconds).member("copy", t.is_copy).member("bytes", t.bytes).member("flops", t.flops);
@@ -103,9 +105,9 @@ class PageWriter {
   }
 
   void write_run(JsonWriter& json, size_t run) {
-    const KernelRun& r = p_.trace.kernels[run];
-    documents.push_back({"run" + std::to_string(runs_), {run_json(run)}});
-    runs_++;
+    const KernelRun& r = page_profile_.trace.kernels[run];
+    documents.push_back({"run" + std::to_string(num_runs_), {run_json(run)}});
+    num_runs_++;
     json.object([&] {
       json.member("name", r.name).member("kernel", r.kernel).member("device", r.device).member("arch", r.arch);
       json.member("binary", r.program && !r.program->elf_bytes.empty());
@@ -116,21 +118,21 @@ class PageWriter {
   }
 
   void write_trace(JsonWriter& json, size_t run, size_t event) {
-    const profile::SqttEvent& e = p_.trace.sqtt[event];
-    const profile::SqttSummary& s = p_.sqtt_summaries[event];
-    TraceTracks tracks = make_trace_tracks(p_, event, assembly_.of(run));
+    const profile::SqttEvent& e = page_profile_.trace.sqtt[event];
+    const profile::SqttSummary& s = page_profile_.sqtt_summaries[event];
+    TraceTracks tracks = make_trace_tracks(page_profile_, event, assembly_listings_.listing_of_run(run));
     json.object([&] {
       json.member("se", e.se)
           .member("itrace", e.has_instruction_packets)
           .member("packets", s.num_packets)
           .member("waves", s.wave_spans.size());
-      const auto offset = p_.clock_offset(event);
+      const auto offset = page_profile_.clock_offset(event);
       json.member("error", s.error).member("clock", offset.has_value());
       json.member("first", shift_time(s.first_time, offset.value_or(0)));
       json.member("last", shift_time(s.last_time, offset.value_or(0)));
       if (!tracks.execution_times.empty()) {
-        documents.push_back({"hits" + std::to_string(tracks_), std::move(tracks.execution_times), kRankOfHits});
-        json.member("hits", tracks_);
+        documents.push_back({"hits" + std::to_string(num_tracks_), std::move(tracks.execution_times), kRankOfHits});
+        json.member("hits", num_tracks_);
       }
       json.key("tracks").array([&] {
         for (TimelineTrack* track : {&tracks.instructions, &tracks.waves})
@@ -140,7 +142,7 @@ class PageWriter {
   }
 
   void write_track(JsonWriter& json, TimelineTrack track) {
-    size_t number = tracks_++;
+    size_t number = num_tracks_++;
     json.object([&] {
       json.member("number", number).member("name", track.name);
       json.key("rows").array([&] {
@@ -168,10 +170,10 @@ class PageWriter {
   }
 
   std::string run_json(size_t run) {
-    const profile::KernelCode* code = p_.code_of_kernel(run);
-    const Listing& listing = assembly_.of(run);
-    const profile::StallReport stalls = profile::stalls_of_kernel(p_, run, listing);
-    const auto times = profile::times_of_kernel(p_, run, stalls);
+    const profile::KernelCode* code = page_profile_.code_of_kernel(run);
+    const Listing& listing = assembly_listings_.listing_of_run(run);
+    const profile::StallReport stalls = profile::stalls_of_kernel(page_profile_, run, listing);
+    const auto times = profile::times_of_kernel(page_profile_, run, stalls);
     std::vector<uint64_t> addresses;
     return json_object([&](JsonWriter& json) {
       json.key("instructions").array([&] {
@@ -190,7 +192,7 @@ class PageWriter {
           for (auto& [address, text] : listing) row(address, nullptr);
       });
       json.key("counters").array([&] {
-        for (const profile::CounterSample& c : p_.trace.counter_samples)
+        for (const profile::CounterSample& c : page_profile_.trace.counter_samples)
           if (c.kernel == run)
             json.object([&] {
               json.member("name", c.name).member("block", c.block).member("sum", c.sum_of_counter_values());
@@ -198,30 +200,33 @@ class PageWriter {
               json.member("values", c.values.size());
             });
       });
-      for (const profile::ComparedRun& pair : compared_)
+      for (const profile::ComparedRun& pair : compared_runs_)
         if (pair.new_run == run && !pair.instructions.empty()) json.key("against"), write_comparison(json, pair);
-      if (const profile::CodeSource* source = p_.source_of_kernel(run)) write_source(json, *source, addresses);
-      json.member("derived", profile::derived_counters(p_, run));
+      if (const profile::CodeSource* source = page_profile_.source_of_kernel(run))
+        write_source(json, *source, addresses);
+      json.member("derived", profile::derived_counters(page_profile_, run));
       write_stalls(json, stalls, times);
-      if (auto occupancy = profile::occupancy_over_time(p_, run))
+      if (auto occupancy = profile::occupancy_over_time(page_profile_, run))
         json.key("occupancy"), profile::write_occupancy(json, *occupancy);
-      const profile::KernelFigures figures = profile::figures_of_kernel(p_, run, listing);
+      const profile::KernelFigures figures = profile::figures_of_kernel(page_profile_, run, listing);
       json.member("lanes", figures.max_active_lanes).member("wave_lanes", figures.num_wave_lanes);
-      json.member("mean_lanes", figures.active_lanes).member("active_lanes", lanes_of(run, times));
-      json.key("memory"), profile::write_memory_levels(json, profile::memory_levels(p_, run, stalls, figures));
+      json.member("mean_lanes", figures.active_lanes).member("active_lanes", mean_active_lanes(run, times));
+      json.key("memory"),
+          profile::write_memory_levels(json, profile::memory_levels(page_profile_, run, stalls, figures));
       json.key("hints").array([&] {
-        for (const profile::SpeedHint& h : profile::speed_hints(p_, run, listing, stalls)) json.value(h.text());
+        for (const profile::SpeedHint& h : profile::speed_hints(page_profile_, run, listing, stalls))
+          json.value(h.text());
       });
-      std::vector<std::string> found = p_.trace.damage_notes;
-      std::ranges::move(profile::check_traces(p_, run, listing), std::back_inserter(found));
+      std::vector<std::string> found = page_profile_.trace.damage_notes;
+      std::ranges::move(profile::check_traces(page_profile_, run, listing), std::back_inserter(found));
       json.member("damage", found);
     });
   }
 
   // Returns the mean number of active lanes of each instruction (0: not executed); an empty list if EXEC is not known.
-  std::vector<double> lanes_of(size_t run, const std::vector<profile::InstructionTimes>& times) const {
+  std::vector<double> mean_active_lanes(size_t run, const std::vector<profile::InstructionTimes>& times) const {
     std::vector<double> out;
-    const auto active = p_.active_lanes_of_kernel(run);
+    const auto active = page_profile_.active_lanes_of_kernel(run);
     for (size_t n = 0; n < active.size(); n++)
       out.push_back(times[n].num_executions ? double(active[n]) / double(times[n].num_executions) : 0);
     return out;
@@ -230,10 +235,10 @@ class PageWriter {
   // Writes the times and stalls of both runs and, for each instruction, its number in the new code, its text, and its
   // cycles per wave in the old and the new run; null if a run lacks it.
   void write_comparison(JsonWriter& json, const profile::ComparedRun& pair) const {
-    const KernelRun& old_run = older_->trace.kernels[pair.old_run];
+    const KernelRun& old_run = older_profile_->trace.kernels[pair.old_run];
     json.object([&] {
       json.member("name", old_run.name).member("old_seconds", old_run.seconds);
-      json.member("new_seconds", p_.trace.kernels[pair.new_run].seconds);
+      json.member("new_seconds", page_profile_.trace.kernels[pair.new_run].seconds);
       json.member("old_cycles", pair.old_cycles).member("new_cycles", pair.new_cycles);
       json.member("old_reasons", pair.old_reason_cycles).member("new_reasons", pair.new_reason_cycles);
       json.key("rows").array([&] {
@@ -291,24 +296,24 @@ class PageWriter {
     });
   }
 
-  const Profile& p_;
-  const Profile* older_;
-  std::vector<profile::ComparedRun> compared_;
-  Assembly assembly_;
-  size_t runs_ = 0, tracks_ = 0;
+  const Profile& page_profile_;
+  const Profile* older_profile_;
+  std::vector<profile::ComparedRun> compared_runs_;
+  AssemblyListings assembly_listings_;
+  size_t num_runs_ = 0, num_tracks_ = 0;
 };
 
 }  // namespace
 
 std::string make_profile_page(std::string_view page_code, const Profile& p, const std::string& title, unsigned num_jobs,
                               const Profile* older) {
-  PageWriter writer(p, older);
-  std::vector<Document> documents{{"index", {writer.index(title)}}};
-  for (Document& d : writer.documents) documents.push_back(std::move(d));
-  std::ranges::stable_sort(documents, {}, &Document::rank);
+  ProfilePageWriter writer(p, older);
+  std::vector<PageDocument> documents{{"index", {writer.index_json(title)}}};
+  for (PageDocument& d : writer.documents) documents.push_back(std::move(d));
+  std::ranges::stable_sort(documents, {}, &PageDocument::load_rank);
   std::vector<std::string> letters(documents.size());
   auto pack = [&](size_t n) {
-    for (std::string& part : documents[n].parts)
+    for (std::string& part : documents[n].json_parts)
       letters[n] += (letters[n].empty() ? "" : " ") + encode_bytes(compress_text(part, n > 0)), part.clear();
   };
   parallel_for(documents.size(), num_jobs, pack).value_or_throw();

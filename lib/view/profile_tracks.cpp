@@ -15,10 +15,10 @@
 namespace tgc {
 namespace {
 
-using profile::Action;
+using profile::PacketAction;
 using profile::InstructionMap;
-using TraceLayout = profile::Layout;
-using profile::Packet;
+using TraceLayout = profile::SqttLayout;
+using profile::PacketId;
 using profile::PacketView;
 using profile::WaveSpan;
 
@@ -29,35 +29,35 @@ constexpr std::string_view kOther = "OTHER_";
 
 // The page can represent times up to this exactly. Only a damaged trace has others.
 constexpr int64_t kMostTime = int64_t(1) << 50;
-bool is_sane(int64_t time) { return time > -kMostTime && time < kMostTime; }
+bool is_representable_time(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
 // Units with Alt: instructions that another SIMD issued.
-enum Unit : uint8_t {
-  UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, Units
+enum ExecutionUnit : uint8_t {
+  UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, UnitCount
 };
-constexpr const char* kUnitNames[Units] = {"SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD",
-                                           "VMEM", "VMEM, other SIMD"};
+constexpr const char* kUnitNames[UnitCount] = {
+    "SALU", "VALU", "VALU transcendental", "matrix", "LDS", "LDS, other SIMD", "VMEM", "VMEM, other SIMD"};
 
-struct Operation {
+struct TraceOperation {
   SliceKind kind = SliceKind::Other;
-  std::optional<Unit> unit;  // if the timeline has a row for it
-  bool is_other = false;     // another SIMD issued it
+  std::optional<ExecutionUnit> unit;  // if the timeline has a row for it
+  bool is_of_other_simd = false;     // another SIMD issued it
   int64_t cycles = 1;
 };
 
-Operation read_operation(TraceLayout layout, uint32_t number) {
+TraceOperation read_operation(TraceLayout layout, uint32_t number) {
   std::string name = profile::inst_op_name(layout, number);
   std::string_view rest = name;
-  Operation out;
-  if (layout != TraceLayout::Cdna && rest.starts_with(kOther)) out.is_other = true;
+  TraceOperation out;
+  if (layout != TraceLayout::Cdna && rest.starts_with(kOther)) out.is_of_other_simd = true;
   out.kind = kind_of_operation(name);
   switch (out.kind) {
     case SliceKind::Scalar: case SliceKind::ScalarMemory: out.unit = UnitScalar; break;
     case SliceKind::Vector: out.unit = UnitVector; break;
     case SliceKind::Transcendental: out.unit = UnitTrans; break;
     case SliceKind::Matrix: out.unit = UnitMatrix; break;
-    case SliceKind::LocalMemory: out.unit = out.is_other ? UnitLdsAlt : UnitLds; break;
-    case SliceKind::VectorMemory: out.unit = out.is_other ? UnitVmemAlt : UnitVmem; break;
+    case SliceKind::LocalMemory: out.unit = out.is_of_other_simd ? UnitLdsAlt : UnitLds; break;
+    case SliceKind::VectorMemory: out.unit = out.is_of_other_simd ? UnitVmemAlt : UnitVmem; break;
     default: break;
   }
   // names such as VALUB_16 end with the number of cycles
@@ -70,94 +70,95 @@ Operation read_operation(TraceLayout layout, uint32_t number) {
   return out;
 }
 
-struct Operations {
-  std::array<Operation, profile::kNumOpCounters> of;
-  explicit Operations(TraceLayout layout) {
-    for (uint32_t n = 0; n < of.size(); n++) of[n] = read_operation(layout, n);
+struct TraceOperations {
+  std::array<TraceOperation, profile::kNumOpCounters> by_number;
+  explicit TraceOperations(TraceLayout layout) {
+    for (uint32_t n = 0; n < by_number.size(); n++) by_number[n] = read_operation(layout, n);
   }
 };
-const Operations& operations(TraceLayout layout) {
-  static const Operations rdna3(TraceLayout::Rdna3), rdna4(TraceLayout::Rdna4), cdna(TraceLayout::Cdna);
+const TraceOperations& operations_of_layout(TraceLayout layout) {
+  static const TraceOperations rdna3(TraceLayout::Rdna3), rdna4(TraceLayout::Rdna4), cdna(TraceLayout::Cdna);
   return layout == TraceLayout::Rdna3 ? rdna3 : layout == TraceLayout::Rdna4 ? rdna4 : cdna;
 }
 
-class TrackMaker {
+class TraceTrackMaker {
  public:
-  TrackMaker(const profile::KernelCode* code, const std::map<uint64_t, std::string>& listing)
-      : code_(code), map_(code) {
-    last_.fill(kNotStarted);
+  TraceTrackMaker(const profile::KernelCode* code, const std::map<uint64_t, std::string>& listing)
+      : code_(code), instruction_map_(code) {
+    last_slice_ends_.fill(kNotStarted);
     if (!code) return;
-    hits_.resize(code->instructions().size());
-    for (uint32_t n = 0; n < hits_.size(); n++) {
+    execution_spans_.resize(code->instructions().size());
+    for (uint32_t n = 0; n < execution_spans_.size(); n++) {
       auto text = listing.find(code->address_of(n));
       assembly_.push_back(text == listing.end() ? "" : text->second);
     }
   }
 
-  void add(const PacketView& p) {
-    if (!is_sane(p.time)) return;
-    if (p.layout == TraceLayout::Cdna) return add_cdna(p);
+  void add_packet(const PacketView& p) {
+    if (!is_representable_time(p.time)) return;
+    if (p.layout == TraceLayout::Cdna) return add_cdna_packet(p);
     const profile::PacketType& type = profile::packet_type(p.row->packet);
     switch (p.row->action) {
-      case Action::Start: case Action::End: {
+      case PacketAction::Start: case PacketAction::End: {
         if (type.field(p.bits, "sa") | type.field(p.bits, "simd") | type.field(p.bits, "wgp")) return;
         auto wave = uint32_t(type.field(p.bits, "wave"));
-        if (p.row->action == Action::Start) {
-          if (code_) map_.start(wave);
-          last_[wave] = p.time;
+        if (p.row->action == PacketAction::Start) {
+          if (code_) instruction_map_.start_wave(wave);
+          last_slice_ends_[wave] = p.time;
         } else {
-          issue(wave, code_ ? map_.end(wave) : InstructionMap::kNone, SliceKind::End, p.time);
-          last_[wave] = kNotStarted;
+          add_issue_slice(wave, code_ ? instruction_map_.end_wave(wave) : InstructionMap::kNone, SliceKind::End,
+                          p.time);
+          last_slice_ends_[wave] = kNotStarted;
         }
         return;
       }
-      case Action::Instruction: {
+      case PacketAction::Instruction: {
         uint32_t wave = uint32_t(p.bits >> p.row->wave_low_bit) & (kWaves - 1);
         bool is_inst = p.row->count_mask != 0;
         uint32_t op = uint32_t(p.bits >> p.row->count_low_bit) & p.row->count_mask;
-        bool is_vector = p.row->packet == Packet::VALUINST;
-        Operation o;
-        if (is_inst) o = operations(p.layout).of[op];
+        bool is_vector = p.row->packet == PacketId::VALUINST;
+        TraceOperation o;
+        if (is_inst) o = operations_of_layout(p.layout).by_number[op];
         else o.kind = is_vector ? SliceKind::Vector : SliceKind::Control;
         if (is_vector) o.unit = UnitVector;
         uint32_t n = InstructionMap::kNone;
-        if (!o.is_other && code_) n = map_.instruction(wave, is_inst, op);
-        if (map_.error()) n = InstructionMap::kNone;
-        SliceKind kind = of_assembly(n, o.kind);
-        if (!o.is_other) issue(wave, n, kind, p.time);
+        if (!o.is_of_other_simd && code_) n = instruction_map_.issue_instruction(wave, is_inst, op);
+        if (instruction_map_.error()) n = InstructionMap::kNone;
+        SliceKind kind = kind_by_assembly(n, o.kind);
+        if (!o.is_of_other_simd) add_issue_slice(wave, n, kind, p.time);
         if (o.unit && kind == SliceKind::Matrix) o.unit = UnitMatrix;
-        if (o.unit && pending_[queue_of(*o.unit)].size() < kMostPending)
-          pending_[queue_of(*o.unit)].push_back({*o.unit, kind, n, o.cycles});
+        if (o.unit && pending_instructions_[queue_of(*o.unit)].size() < kMostPending)
+          pending_instructions_[queue_of(*o.unit)].push_back({*o.unit, kind, n, o.cycles});
         return;
       }
-      case Action::Mask:
+      case PacketAction::Mask:
         for (uint32_t wave = 0; wave < 16; wave++)
           if (type.field(p.bits, "mask") >> wave & 1) {
-            uint32_t n = code_ ? map_.immediate(wave) : InstructionMap::kNone;
-            if (map_.error()) n = InstructionMap::kNone;
-            issue(wave, n, of_assembly(n, SliceKind::Control), p.time);
+            uint32_t n = code_ ? instruction_map_.issue_immediate(wave) : InstructionMap::kNone;
+            if (instruction_map_.error()) n = InstructionMap::kNone;
+            add_issue_slice(wave, n, kind_by_assembly(n, SliceKind::Control), p.time);
           }
         return;
       default: break;
     }
     uint32_t source = p.bits >> 6 & 3;
-    if (p.row->packet == Packet::ALUEXEC) {
-      if (source & 2) execute(UnitVector, p.time);
-      if (source & 1) execute(UnitScalar, p.time);
-    } else if (p.row->packet == Packet::VMEMEXEC) {
-      constexpr Unit kSources[] = {UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt};
-      execute(kSources[source], p.time);
+    if (p.row->packet == PacketId::ALUEXEC) {
+      if (source & 2) add_execution_slice(UnitVector, p.time);
+      if (source & 1) add_execution_slice(UnitScalar, p.time);
+    } else if (p.row->packet == PacketId::VMEMEXEC) {
+      constexpr ExecutionUnit kSources[] = {UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt};
+      add_execution_slice(kSources[source], p.time);
     }
   }
 
-  TraceTracks take(const std::vector<WaveSpan>& waves, int64_t last_time) {
+  TraceTracks take_tracks(const std::vector<WaveSpan>& waves, int64_t last_time) {
     TraceTracks out;
-    out.instructions = take_instructions();
-    out.waves = wave_track(waves, last_time);
-    for (auto& times : hits_) {
+    out.instructions = take_instruction_track();
+    out.waves = make_wave_track(waves, last_time);
+    for (auto& times : execution_spans_) {
       std::vector<int64_t> begin, length, wave;
       int64_t last = 0;
-      for (const Hit& h : times)
+      for (const ExecutionSpan& h : times)
         begin.push_back(h.begin - last), length.push_back(h.end - h.begin), wave.push_back(h.wave), last = h.begin;
       out.execution_times.push_back(json_object(
           [&](JsonWriter& json) { json.member("begin", begin).member("length", length).member("wave", wave); }));
@@ -167,41 +168,43 @@ class TrackMaker {
 
  private:
   static constexpr int64_t kNotStarted = INT64_MIN;
-  struct Pending {
-    Unit unit;
+  struct PendingInstruction {
+    ExecutionUnit unit;
     SliceKind kind;
     uint32_t instruction;
     int64_t cycles;
   };
-  struct Hit {
+  struct ExecutionSpan {
     int64_t begin, end;
     uint32_t wave;
   };
 
-  SliceKind of_assembly(uint32_t n, SliceKind kind) const {
+  SliceKind kind_by_assembly(uint32_t n, SliceKind kind) const {
     return n < assembly_.size() ? kind_of_assembly(assembly_[n], kind) : kind;
   }
-  static Unit queue_of(Unit unit) { return unit == UnitTrans || unit == UnitMatrix ? UnitVector : unit; }
+  static ExecutionUnit queue_of(ExecutionUnit unit) {
+    return unit == UnitTrans || unit == UnitMatrix ? UnitVector : unit;
+  }
 
-  void issue(uint32_t wave, uint32_t instruction, SliceKind kind, int64_t time) {
-    int64_t& last = last_[wave];
+  void add_issue_slice(uint32_t wave, uint32_t instruction, SliceKind kind, int64_t time) {
+    int64_t& last = last_slice_ends_[wave];
     if (last == kNotStarted) last = time;
     int64_t begin = std::min(last, time), end = std::max(time, begin + 1);
-    slices_.push_back({.row = Units + wave,
+    slices_.push_back({.row = UnitCount + wave,
                        .kind = uint8_t(kind),
                        .begin = begin,
                        .end = end,
                        .item_number = instruction,
                        .amount = 1 / double(end - begin)});
-    if (instruction < hits_.size()) hits_[instruction].push_back({begin, end, wave});
+    if (instruction < execution_spans_.size()) execution_spans_[instruction].push_back({begin, end, wave});
     last = end;
   }
 
   // Adds the execution of the oldest instruction that waits for `unit`. As in viz/serve.py: sqtt_timeline of tinygrad
   // 0.13, `time` is the end for the vector and matrix units, and the begin for others.
-  void execute(Unit unit, int64_t time) {
-    auto& queue = pending_[unit];
-    Pending p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
+  void add_execution_slice(ExecutionUnit unit, int64_t time) {
+    auto& queue = pending_instructions_[unit];
+    PendingInstruction p{unit, unit == UnitScalar ? SliceKind::Scalar : SliceKind::Vector, InstructionMap::kNone, 1};
     if (unit == UnitLds || unit == UnitLdsAlt) p.kind = SliceKind::LocalMemory;
     if (unit == UnitVmem || unit == UnitVmemAlt) p.kind = SliceKind::VectorMemory;
     if (!queue.empty()) p = queue.front(), queue.pop_front();
@@ -211,36 +214,37 @@ class TrackMaker {
   }
 
   // Packets of CDNA name the SIMD and the wave, but neither the compute unit nor the end of the execution.
-  void add_cdna(const PacketView& p) {
-    if (p.row->packet != Packet::CDNA_INST) return;
+  void add_cdna_packet(const PacketView& p) {
+    if (p.row->packet != PacketId::CDNA_INST) return;
     const profile::PacketType& type = profile::packet_type(p.row->packet);
-    const Operation& o = operations(TraceLayout::Cdna).of[type.field(p.bits, "op") & (profile::kNumOpCounters - 1)];
+    const TraceOperation& o =
+        operations_of_layout(TraceLayout::Cdna).by_number[type.field(p.bits, "op") & (profile::kNumOpCounters - 1)];
     auto wave = uint32_t(type.field(p.bits, "wave")), simd = uint32_t(type.field(p.bits, "simd"));
-    TimeSlice s{.row = Units + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
+    TimeSlice s{.row = UnitCount + kWaves + simd * kWaves + wave, .kind = uint8_t(o.kind), .begin = p.time,
             .end = p.time + kCdnaIssue};
     slices_.push_back(s);
     if (o.unit) s.row = *o.unit, slices_.push_back(s);
   }
 
-  TimelineTrack take_instructions() {
+  TimelineTrack take_instruction_track() {
     std::vector<uint32_t> track_rows;
     for (const TimeSlice& s : slices_) track_rows.push_back(s.row);
     std::ranges::sort(track_rows);
     track_rows.erase(std::unique(track_rows.begin(), track_rows.end()), track_rows.end());
     TimelineTrack out{.name = "instructions", .track_rows = {}, .detail_levels = {}};
     for (uint32_t row : track_rows) {
-      uint32_t wave = row < Units ? 0 : (row - Units) % kWaves;
-      if (row < Units) out.track_rows.push_back({.name = kUnitNames[row]});
-      else if (row < Units + kWaves)
+      uint32_t wave = row < UnitCount ? 0 : (row - UnitCount) % kWaves;
+      if (row < UnitCount) out.track_rows.push_back({.name = kUnitNames[row]});
+      else if (row < UnitCount + kWaves)
         out.track_rows.push_back({.name = formatted("wave %u", wave), .drawing_style = "wave"});
-      else out.track_rows.push_back({.name = formatted("SIMD %u wave %u", (row - Units) / kWaves - 1, wave)});
+      else out.track_rows.push_back({.name = formatted("SIMD %u wave %u", (row - UnitCount) / kWaves - 1, wave)});
     }
     for (TimeSlice& s : slices_) s.row = uint32_t(std::ranges::lower_bound(track_rows, s.row) - track_rows.begin());
     out.detail_levels = make_levels(out.track_rows, std::move(slices_));
     return out;
   }
 
-  static TimelineTrack wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
+  static TimelineTrack make_wave_track(const std::vector<WaveSpan>& waves, int64_t last_time) {
     std::map<std::pair<uint32_t, uint32_t>, double> places;
     for (const WaveSpan& w : waves) {
       double& most = places[{w.cu, w.simd}];
@@ -259,9 +263,9 @@ class TrackMaker {
     std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the latest wave's index in `slices`
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknownTime, has_end = w.end != WaveSpan::kUnknownTime;
-      if ((has_begin && !is_sane(w.begin)) || (has_end && !is_sane(w.end))) continue;
+      if ((has_begin && !is_representable_time(w.begin)) || (has_end && !is_representable_time(w.end))) continue;
       TimeSlice s{.row = track_rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
-              .end = has_end ? w.end : is_sane(last_time) ? last_time : kMostTime, .item_number = w.wave};
+              .end = has_end ? w.end : is_representable_time(last_time) ? last_time : kMostTime, .item_number = w.wave};
       // a wave ends at latest when the next one begins in the same place
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
@@ -285,11 +289,11 @@ class TrackMaker {
   }
 
   const profile::KernelCode* code_;
-  InstructionMap map_;
+  InstructionMap instruction_map_;
   std::vector<std::string> assembly_;
-  std::vector<std::vector<Hit>> hits_;
-  std::array<int64_t, kWaves> last_;  // by wave: its begin or the end of its last slice; or kNotStarted
-  std::array<std::deque<Pending>, Units> pending_;
+  std::vector<std::vector<ExecutionSpan>> execution_spans_;
+  std::array<int64_t, kWaves> last_slice_ends_;  // by wave: its begin or the end of its last slice; or kNotStarted
+  std::array<std::deque<PendingInstruction>, UnitCount> pending_instructions_;
   std::vector<TimeSlice> slices_;
 };
 
@@ -335,39 +339,40 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
   const profile::SqttEvent& e = p.trace.sqtt[event];
   const profile::SqttSummary& summary = p.sqtt_summaries[event];
   const profile::KernelCode* code = p.kernel_code_of_event(event);
-  TrackMaker maker(code, listing);
+  TraceTrackMaker maker(code, listing);
   if (e.has_instruction_packets)
     profile::decode_sqtt(profile::bytes_of_blob(e.blob), [&](PacketView packet) {
       packet.time = shift_time(packet.time, offset);
-      maker.add(packet);
+      maker.add_packet(packet);
     });
   std::vector<WaveSpan> waves = summary.wave_spans;
   for (WaveSpan& w : waves)
     for (int64_t* time : {&w.begin, &w.end})
       if (*time != WaveSpan::kUnknownTime) *time = shift_time(*time, offset);
-  return maker.take(waves, shift_time(summary.last_time, offset));
+  return maker.take_tracks(waves, shift_time(summary.last_time, offset));
 }
 
 namespace {
 
-// Assigns rows to ranges, so that those of a row do not overlap. Call take() in the order of the begins.
+// Assigns rows to ranges, so that those of a row do not overlap. Call take_row() in the order of the begins.
 class FreeRows {
  public:
-  size_t take(double begin, double end) {
-    for (; !busy_.empty() && busy_.top().first <= begin; busy_.pop()) free_.push(busy_.top().second);
-    size_t row = rows_;
-    if (free_.empty()) rows_++;
-    else row = free_.top(), free_.pop();
-    busy_.emplace(end, row);
+  size_t take_row(double begin, double end) {
+    for (; !busy_rows_.empty() && busy_rows_.top().first <= begin; busy_rows_.pop())
+      free_rows_.push(busy_rows_.top().second);
+    size_t row = num_rows_;
+    if (free_rows_.empty()) num_rows_++;
+    else row = free_rows_.top(), free_rows_.pop();
+    busy_rows_.emplace(end, row);
     return row;
   }
 
  private:
   template <class T>
   using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-  LeastFirst<std::pair<double, size_t>> busy_;
-  LeastFirst<size_t> free_;
-  size_t rows_ = 0;
+  LeastFirst<std::pair<double, size_t>> busy_rows_;
+  LeastFirst<size_t> free_rows_;
+  size_t num_rows_ = 0;
 };
 
 }  // namespace
@@ -384,7 +389,7 @@ TimelineTrack make_host_track(const profile::ProfileTrace& trace, std::vector<st
   std::map<std::string_view, FreeRows> free_rows;
   std::map<std::pair<std::string_view, size_t>, std::vector<TimeSlice>> slices;
   for (const profile::RangeEvent* e : ranges) {
-    const size_t row = free_rows[e->device].take(e->begin, e->end);
+    const size_t row = free_rows[e->device].take_row(e->begin, e->end);
     auto [number, is_new] = numbers.try_emplace(e->name, uint32_t(names.size()));
     if (is_new) names.push_back(e->name);
     auto ns = [&](double us) { return int64_t(std::clamp((us - start) * 1e3, 0.0, 4e15)); };

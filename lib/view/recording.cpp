@@ -43,9 +43,9 @@ void Recorder::begin_stage(std::string_view name, UOp input) {
 
 void Recorder::end_stage(UOp result) {
   StageEvents& s = stage_events_.back();
-  s.ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_time_).count();
+  s.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin_time_).count();
   s.result = result, s.end_event = events_.size();
-  graph_.ms += s.ms;
+  graph_.wall_ms += s.wall_ms;
 }
 
 void Recorder::begin_rewrite(const TraceRewrite& r, int, UOp input) {
@@ -78,8 +78,8 @@ RecordedGraph Recorder::finish_graph(Compilation* of, const TextOptions& texts, 
   graph_.error = error;
   graph_.num_stages = stage_events_.size();
   if (!of) {  // the times are those of reading a file
-    graph_.ms = 0;
-    for (StageEvents& s : stage_events_) s.ms = 0;
+    graph_.wall_ms = 0;
+    for (StageEvents& s : stage_events_) s.wall_ms = 0;
   }
   if (!stage_events_.empty() && !stage_events_.back().result) stage_events_.back().end_event = events_.size();
   RecordingWriter writer(*this, of, texts);
@@ -93,7 +93,7 @@ static std::string without_folders(Diag diag) {
   return diag.text();
 }
 
-RecordedGraph record(Compilation& compilation, const TextOptions& texts) {
+RecordedGraph record_compilation(Compilation& compilation, const TextOptions& texts) {
   Recorder recorder;
   TraceObserver stage_observer(recorder);
   ScopedObserver watched(compilation, stage_observer);

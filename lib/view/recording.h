@@ -21,7 +21,7 @@ struct RecordedGraph {
   std::string producer;  // the release that recorded the graph; empty: none, or tinygrad 0.12.0
   bool is_tensor_graph = false;
   size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the first graph's
-  double ms = 0;                                           // wall time of all stages, with recording; 0: unknown
+  double wall_ms = 0;                                           // wall time of all stages, with recording; 0: unknown
   std::string error;
   std::optional<GoldenProgram> program;  // launch facts of a kernel, if known
   bool is_of_runtime = false;            // a kernel of tinygrad's runtime, which no schedule contains
@@ -35,13 +35,13 @@ struct RecordedGraph {
   std::string structure_hash;   // of the first graph, without names of kernels
   // The first graph (`begin_stage`, or "ast") and each stage by name, with a hash of the result; "" if the stage did
   // not change the graph or failed.
-  std::vector<std::pair<std::string, std::string>> results;
+  std::vector<std::pair<std::string, std::string>> stage_hashes;
   int input_side_index = 0;  // 0: the graph is of the first input, 1: of the second
   // the rewrites, which the page reads after it has drawn the graph
   std::string events_json;
-  // nodes, stages and texts; empty: make_later() makes the graph with `data_json` and `events_json`
+  // nodes, stages and texts; empty: compile_later() makes the graph with `data_json` and `events_json`
   std::string data_json;
-  std::function<Result<RecordedGraph>()> make_later = {};
+  std::function<Result<RecordedGraph>()> compile_later = {};
 };
 
 struct TextOptions {
@@ -101,7 +101,7 @@ class Recorder : public TraceConsumer {
   struct StageEvents {
     std::string name;
     UOp input, result;
-    double ms = 0;
+    double wall_ms = 0;
     size_t first_event = 0, end_event = 0;
     size_t num_discarded = 0;  // rewrites whose results the stage discarded
   };
@@ -124,6 +124,6 @@ class Recorder : public TraceConsumer {
 
 // Runs a kernel up to the linear list, or a tensor graph up to its schedule. If a stage fails, the recording ends
 // there, and `error` says why.
-RecordedGraph record(Compilation& compilation, const TextOptions& texts);
+RecordedGraph record_compilation(Compilation& compilation, const TextOptions& texts);
 
 }  // namespace tgc

@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 // The column `kind`. The reader derives the result of kEnd and kRebuilt; those of the last two are written.
-enum Kind : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
+enum EventCode : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
 // The reader does not derive rows whose hash another row also has.
 uint64_t hash_of_row(UOp u, const EventWriter::NodeTexts& t) {
@@ -19,7 +19,7 @@ uint64_t hash_of_row(UOp u, const EventWriter::NodeTexts& t) {
 }
 
 // Zigzag encoding.
-int64_t folded(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
+int64_t zigzag(int64_t n) { return n < 0 ? -2 * n - 1 : 2 * n; }
 
 }  // namespace
 
@@ -71,14 +71,14 @@ void EventWriter::add_event(const RecordedEvent& e) {
     case RecordedEvent::Kind::Rebuilt: return add_rebuilt_node(e);
     case RecordedEvent::Kind::Gated:
       mark_written(row_of_node(e.event_node));
-      kinds_.push_back(kGated);
+      event_kinds_.push_back(kGated);
       gated_nodes_.push_back(row_of_node(e.event_node) - std::exchange(previous_row_, row_of_node(e.event_node)));
   }
 }
 
 void EventWriter::begin_rewrite(const RecordedEvent& e) {
   mark_written(row_of_node(e.event_node));
-  kinds_.push_back(kBegin);
+  event_kinds_.push_back(kBegin);
   std::vector<int64_t> kind(e.event_numbers, e.event_numbers + 4);
   runs_.push_back(run_kinds_.try_emplace(kind, int64_t(run_kinds_.size())).first->second);
   inputs_.push_back(row_of_node(e.event_node) - previous_row_);
@@ -89,7 +89,7 @@ void EventWriter::end_rewrite(const RecordedEvent& e) {
   mark_written(row_of_node(e.event_node));
   bool follows = open_runs_.size() > 1 && open_runs_.back().input >= 0 &&
                  resolved_node(open_runs_.back().input) == row_of_node(e.event_node);
-  kinds_.push_back(follows ? kEnd : kEndWithResult);
+  event_kinds_.push_back(follows ? kEnd : kEndWithResult);
   if (!follows) results_.push_back(row_of_node(e.event_node));
   if (open_runs_.size() > 1) open_runs_.pop_back();
 }
@@ -100,15 +100,15 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   int64_t count = first_row_from(e.event_numbers[2]) - made;
   mark_written(before), mark_written(after);
   for (int64_t n = made; n < made + count; n++) mark_written(n);
-  kinds_.push_back(kRewrite), rules_.push_back(e.event_numbers[0]), made_count_.push_back(count);
-  rewritten_.push_back(before - std::exchange(previous_row_, before));
-  made_.push_back(made - std::exchange(made_end_, made + count));
+  event_kinds_.push_back(kRewrite), rules_.push_back(e.event_numbers[0]), made_counts_.push_back(count);
+  rewritten_nodes_.push_back(before - std::exchange(previous_row_, before));
+  made_begins_.push_back(made - std::exchange(made_end_, made + count));
   const auto sources = nodes_[size_t(before)].src();
   auto slot = std::ranges::find(sources, e.new_node);
   auto known = last_results_.find(before);
   if (known != last_results_.end() && known->second == after) rewrite_results_.push_back(0);
   else if (slot != sources.end()) rewrite_results_.push_back(-1 - (slot - sources.begin()));
-  else rewrite_results_.push_back(1 + folded((count ? made_end_ - 1 : before) - after));
+  else rewrite_results_.push_back(1 + zigzag((count ? made_end_ - 1 : before) - after));
   last_results_[before] = after;
   record_replacement(before, after);
 }
@@ -118,19 +118,19 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
 void EventWriter::add_rebuilt_node(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);
-  bool is_derived = is_follower(before, after);
+  bool is_derived = can_derive(before, after);
   if (node_states_[size_t(after)] == State::Unknown) {
     is_derived &= after > last_derived_;
     node_states_[size_t(after)] = is_derived ? State::Derived : State::Written;
     if (is_derived) last_derived_ = after, made_end_ = std::max(made_end_, after + 1);
   }
-  kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
-  rebuilt_.push_back(before - std::exchange(previous_row_, before));
+  event_kinds_.push_back(is_derived ? kRebuilt : kRebuiltWithResult);
+  rebuilt_nodes_.push_back(before - std::exchange(previous_row_, before));
   if (!is_derived) rebuilt_results_.push_back(after - before);
   record_replacement(before, after);
 }
 
-bool EventWriter::is_follower(int64_t before, int64_t after) const {
+bool EventWriter::can_derive(int64_t before, int64_t after) const {
   UOp a = nodes_[size_t(before)], b = nodes_[size_t(after)];
   const NodeTexts &x = node_texts_[size_t(before)], &y = node_texts_[size_t(after)];
   if (is_ambiguous_[size_t(after)] || a.op() != b.op() || a.num_src() != b.num_src()) return false;
@@ -146,9 +146,12 @@ void EventWriter::write_events(JsonWriter& json) const {
   json.key("run_kinds").array([&] {
     for (auto* kind : in_order) json.value(*kind);
   });
-  json.member("kind", kinds_).member("run", runs_).member("input", inputs_).member("result", results_);
-  json.member("rule", rules_).member("rewritten", rewritten_).member("made", made_).member("made_count", made_count_);
-  json.member("became", rewrite_results_).member("rebuilt", rebuilt_).member("rebuilt_to", rebuilt_results_);
+  json.member("kind", event_kinds_).member("run", runs_).member("input", inputs_).member("result", results_);
+  json.member("rule", rules_)
+      .member("rewritten", rewritten_nodes_)
+      .member("made", made_begins_)
+      .member("made_count", made_counts_);
+  json.member("became", rewrite_results_).member("rebuilt", rebuilt_nodes_).member("rebuilt_to", rebuilt_results_);
   json.member("gated", gated_nodes_);
 }
 

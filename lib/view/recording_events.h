@@ -41,7 +41,7 @@ class EventWriter {
   void end_rewrite(const RecordedEvent& e);
   void add_rewrite(const RecordedEvent& e);
   void add_rebuilt_node(const RecordedEvent& e);
-  bool is_follower(int64_t before, int64_t after) const;
+  bool can_derive(int64_t before, int64_t after) const;
   void record_replacement(int64_t before, int64_t after);
 
   const std::vector<UOp>& nodes_;
@@ -55,8 +55,9 @@ class EventWriter {
   std::unordered_map<int64_t, int64_t> last_results_;  // of the last rewrite of each node
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
-  std::vector<int64_t> kinds_, runs_, inputs_, results_, rules_, rewritten_, made_, made_count_, rewrite_results_;
-  std::vector<int64_t> rebuilt_, rebuilt_results_, gated_nodes_;
+  std::vector<int64_t> event_kinds_, runs_, inputs_, results_, rules_, rewritten_nodes_, made_begins_, made_counts_,
+      rewrite_results_;
+  std::vector<int64_t> rebuilt_nodes_, rebuilt_results_, gated_nodes_;
 };
 
 }  // namespace tgc

@@ -91,7 +91,8 @@ void RecordingWriter::hash_results() {
     of_node[n] = hash;
   }
   auto add = [&](const std::string& name, UOp result) {
-    recorder_.graph_.results.emplace_back(name, result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
+    recorder_.graph_.stage_hashes.emplace_back(name,
+                                               result ? std::to_string(of_node[size_t(row_of_node(result))]) : "");
   };
   add(recorder_.graph_.begin_stage.empty() ? "ast" : recorder_.graph_.begin_stage, recorder_.ast_);
   for (const auto& s : recorder_.stage_events_) add(s.name, s.result == s.input ? UOp() : s.result);
@@ -138,7 +139,7 @@ void RecordingWriter::choose_nodes() {
 
 std::string RecordingWriter::text_of_arg(UOp u) {
   if (u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel)) return u.arg()[1].repr();
-  std::string out = printed_arg(u).is_none() ? "" : shorten_literals(own_arg_text(u));
+  std::string out = printed_arg(u).is_none() ? "" : shorten_literals(node_arg_text(u));
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
@@ -262,7 +263,7 @@ void RecordingWriter::write_stages() {
         const StageRow* row = find_stage_row(s.name);
         json_writer_.member("name", s.name).member("alias", row ? row->alias : "");
         json_writer_.member("from", row_of_node(s.input)).member("to", row_of_node(s.result));
-        json_writer_.key("ms").number(s.ms, "%.3f");
+        json_writer_.key("ms").number(s.wall_ms, "%.3f");
         json_writer_.member("events", s.end_event - s.first_event);
         int64_t rewrites = 0;
         for (size_t i = s.first_event; i < s.end_event; i++)
@@ -309,7 +310,7 @@ void RecordingWriter::write_pyrender(size_t stage, UOp graph) {
   json_writer_.start_line().object([&] {
     json_writer_.member("kind", "pyrender").member("stage", stage);
     if (is_printed_by_page(graph)) return;
-    auto placed = pyrender_with_places(graph);
+    auto placed = pyrender_with_node_lines(graph);
     if (!placed) {
       json_writer_.member("error", placed.diag().text());
       return;

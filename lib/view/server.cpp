@@ -28,7 +28,7 @@ constexpr int kMostConnections = 32;
 constexpr auto kTimeLimit = std::chrono::seconds(5);  // for a request, and for each part of a response
 constexpr int kTick = 200;                            // milliseconds between checks for cancellation
 
-std::string response(std::string_view status, std::string_view type, std::string_view body) {
+std::string http_response(std::string_view status, std::string_view type, std::string_view body) {
   std::string out = "HTTP/1.1 " + std::string(status) + "\r\nContent-Type: " + std::string(type) +
                     "\r\nContent-Length: " + std::to_string(body.size()) +
                     "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
@@ -36,7 +36,9 @@ std::string response(std::string_view status, std::string_view type, std::string
                     "Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\r\n";
   return out.append(body);
 }
-std::string refusal(std::string_view status) { return response(status, "text/plain", std::string(status) + "\n"); }
+std::string error_response(std::string_view status) {
+  return http_response(status, "text/plain", std::string(status) + "\n");
+}
 
 std::string new_token() {
   char bytes[16];
@@ -45,7 +47,7 @@ std::string new_token() {
 }
 
 // Takes the same time for all texts of a length, so that the time reveals nothing about the secret.
-bool same_secret(std::string_view a, std::string_view b) {
+bool are_equal_secrets(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char different = 0;
   for (size_t i = 0; i < a.size(); i++) different |= static_cast<unsigned char>(a[i] ^ b[i]);
@@ -58,14 +60,14 @@ struct ViewServer::State {
   std::string page;
   ViewContent content;
   std::mutex mutex;  // guards `content`
-  std::atomic<int> connections{0};
+  std::atomic<int> num_connections{0};
 
-  // Compiles a graph with make_later() at the first request.
-  Result<std::string> graph(size_t i) {
+  // Compiles a graph with compile_later() at the first request.
+  Result<std::string> encoded_graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
-    if (g.data_json.empty() && g.make_later) {
-      auto made = g.make_later();
+    if (g.data_json.empty() && g.compile_later) {
+      auto made = g.compile_later();
       if (!made) return made.diag();
       g.data_json = std::move(made->data_json), g.events_json = std::move(made->events_json);
     }
@@ -119,28 +121,28 @@ Result<std::string> ViewServer::redirect_file() {
 
 std::string ViewServer::answer_request(std::string_view head) {
   auto request = parse_request(head);
-  if (!request) return refusal(request.diag().message);
+  if (!request) return error_response(request.diag().message);
   const std::string local = "localhost" + host_.substr(host_.find(':'));
   const bool is_here = request->host_header == host_ || request->host_header == local;
   if (!is_here || (!request->origin_header.empty() && request->origin_header != "http://" + request->host_header))
-    return refusal("403 Forbidden");
+    return error_response("403 Forbidden");
   std::string_view path = request->path;
   path.remove_prefix(1);
   size_t slash = path.find('/');
-  if (slash == path.npos || !same_secret(path.substr(0, slash), token_)) return refusal("403 Forbidden");
+  if (slash == path.npos || !are_equal_secrets(path.substr(0, slash), token_)) return error_response("403 Forbidden");
   path.remove_prefix(slash + 1);
-  if (path.empty()) return response("200 OK", "text/html; charset=utf-8", state_->page);
+  if (path.empty()) return http_response("200 OK", "text/html; charset=utf-8", state_->page);
   constexpr std::string_view kGraph = "graph/";
-  if (!path.starts_with(kGraph) || path.size() > kGraph.size() + 6) return refusal("404 Not Found");
+  if (!path.starts_with(kGraph) || path.size() > kGraph.size() + 6) return error_response("404 Not Found");
   size_t number = 0;
   for (char c : path.substr(kGraph.size())) {
-    if (c < '0' || c > '9') return refusal("404 Not Found");
+    if (c < '0' || c > '9') return error_response("404 Not Found");
     number = number * 10 + size_t(c - '0');
   }
-  if (path.size() == kGraph.size() || number >= state_->content.graphs.size()) return refusal("404 Not Found");
-  auto graph = state_->graph(number);
-  if (!graph) return response("500 Internal Server Error", "text/plain", graph.diag().text());
-  return response("200 OK", "application/octet-stream", *graph);
+  if (path.size() == kGraph.size() || number >= state_->content.graphs.size()) return error_response("404 Not Found");
+  auto encoded_graph = state_->encoded_graph(number);
+  if (!encoded_graph) return http_response("500 Internal Server Error", "text/plain", encoded_graph.diag().text());
+  return http_response("200 OK", "application/octet-stream", *encoded_graph);
 }
 
 void ViewServer::handle_connection(int connection) {
@@ -157,7 +159,9 @@ void ViewServer::handle_connection(int connection) {
     if (n <= 0) break;
     head.append(buffer, size_t(n));
   }
-  std::string out = head.empty() ? "" : is_whole_request(head) ? answer_request(head) : refusal("400 Bad Request");
+  std::string out = head.empty()             ? ""
+                    : is_whole_request(head) ? answer_request(head)
+                                             : error_response("400 Bad Request");
   for (std::string_view rest = out; !rest.empty();) {
     if (!ready(POLLOUT)) break;
     ssize_t n = send(connection, rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -177,17 +181,17 @@ void ViewServer::serve_requests(const Session& session) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kTick));
       continue;
     }
-    if (state_->connections++ >= kMostConnections) {
-      state_->connections--;
+    if (state_->num_connections++ >= kMostConnections) {
+      state_->num_connections--;
       close(connection);
       continue;
     }
     std::thread([this, connection] {  // browsers keep idle connections open
       handle_connection(connection);
-      state_->connections--;
+      state_->num_connections--;
     }).detach();
   }
-  while (state_->connections) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  while (state_->num_connections) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 namespace {
@@ -200,14 +204,14 @@ bool is_printable(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
   return out;
 }
 
-std::string_view without_blanks(std::string_view text) {
+std::string_view trim_blanks(std::string_view text) {
   size_t begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
   return begin == text.npos ? std::string_view() : text.substr(begin, end - begin + 1);
 }
@@ -239,8 +243,8 @@ Result<HttpRequest> parse_request(std::string_view head) {
     std::string_view header = line();
     size_t colon = header.find(':');
     if (colon == header.npos || !colon || !is_printable(header.substr(0, colon))) return bad_request();
-    std::string name = lower(header.substr(0, colon));
-    std::string_view value = without_blanks(header.substr(colon + 1));
+    std::string name = to_lower(header.substr(0, colon));
+    std::string_view value = trim_blanks(header.substr(colon + 1));
     if (name == "host" && std::exchange(has_host, true)) return bad_request();
     if (name == "origin" && std::exchange(has_origin, true)) return bad_request();
     if (name == "host") out.host_header = value;

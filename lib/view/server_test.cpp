@@ -30,9 +30,9 @@ struct Served {
     ViewContent content{
         .input_title = "x", .graphs = {{.name = "a", .events_json = "[]", .data_json = "{}"}}, .schedule = {}};
     content.graphs.push_back(
-        {.name = "late", .make_later = [] { return Result<RecordedGraph>(RecordedGraph{.data_json = "{1}"}); }});
+        {.name = "late", .compile_later = [] { return Result<RecordedGraph>(RecordedGraph{.data_json = "{1}"}); }});
     content.graphs.push_back(
-        {.name = "bad", .make_later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
+        {.name = "bad", .compile_later = [] { return Result<RecordedGraph>(Diag{"no such kernel"}); }});
     auto made = ViewServer::start_server(0, "<p>" + std::string(kDataPlaceholder) + "</p>", std::move(content));
     REQUIRE(made);
     server = std::move(*made);

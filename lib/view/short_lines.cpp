@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxLiteral = 200;
 constexpr size_t kShortLiteral = 40;
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ size_t name_end(std::string_view text, size_t i) {
   size_t end = i + 1;
   while (end < text.size() && end - i < 9 && std::isdigit(static_cast<unsigned char>(text[end]))) end++;
   bool is_name = text[i] == 'c' && end > i + 1 && (text[i + 1] != '0' || end == i + 2);
-  is_name &= (i == 0 || !is_word(text[i - 1])) && (end == text.size() || !is_word(text[end]));
+  is_name &= (i == 0 || !is_word_char(text[i - 1])) && (end == text.size() || !is_word_char(text[end]));
   return is_name ? end : 0;
 }
 
@@ -33,9 +33,9 @@ std::string RelativeNames::line(std::string_view text) {
     }
     const size_t number = std::stoul(std::string(text.substr(i + 1, end - i - 1)));
     const bool is_own = i == 0 && text.substr(end).starts_with(" = ");
-    const size_t from = is_own ? next_number_ : own_number_;
+    const size_t from = is_own ? next_number_ : defined_number_;
     out += "c" + std::to_string(number <= from ? from - number : number);
-    if (is_own) own_number_ = number, next_number_ = number + 1;
+    if (is_own) defined_number_ = number, next_number_ = number + 1;
     i = end;
   }
   return out;

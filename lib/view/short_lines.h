@@ -17,7 +17,7 @@ class RelativeNames {
   std::string line(std::string_view text);
 
  private:
-  size_t own_number_ = 0, next_number_ = 0;
+  size_t defined_number_ = 0, next_number_ = 0;
 };
 
 // Shortens long literals of strings and bytes to their beginning and a part of their hash, so that different ones

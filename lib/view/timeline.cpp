@@ -17,34 +17,37 @@ constexpr double kGain = 0.5;       // maximum number of slices, relative to the
 constexpr int kAmounts = 15;        // amounts are stored as 0 to 15, which stands for TimelineRow::max_amount
 constexpr size_t kKinds = 32;
 
-bool in_order(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
+bool is_before(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }
 
-class Bin {
+class SliceBin {
  public:
-  Bin(int64_t size, std::vector<TimeSlice>& out) : size_(size), out_(out) {}
+  SliceBin(int64_t size, std::vector<TimeSlice>& out) : bin_cycles_(size), merged_slices_(out) {}
   void add(const TimeSlice& s, int64_t begin, int64_t end) {
-    int64_t at = begin / size_ - (begin % size_ < 0);
-    if (row_ != s.row || at_ != at) flush();
-    row_ = s.row, at_ = at, is_open_ = true;
-    cycles_[s.kind % kKinds] += end - begin;
-    sum_ += s.amount * double(end - begin);
+    int64_t at = begin / bin_cycles_ - (begin % bin_cycles_ < 0);
+    if (slice_row_ != s.row || bin_number_ != at) flush();
+    slice_row_ = s.row, bin_number_ = at, is_open_ = true;
+    cycles_by_kind_[s.kind % kKinds] += end - begin;
+    amount_sum_ += s.amount * double(end - begin);
   }
   void flush() {
     if (is_open_) {
-      auto kind = std::ranges::max_element(cycles_) - cycles_.begin();
-      out_.push_back({.row = row_, .kind = uint8_t(kind), .begin = at_ * size_, .end = (at_ + 1) * size_,
-                      .amount = sum_ / double(size_)});
+      auto kind = std::ranges::max_element(cycles_by_kind_) - cycles_by_kind_.begin();
+      merged_slices_.push_back({.row = slice_row_,
+                                .kind = uint8_t(kind),
+                                .begin = bin_number_ * bin_cycles_,
+                                .end = (bin_number_ + 1) * bin_cycles_,
+                                .amount = amount_sum_ / double(bin_cycles_)});
     }
-    cycles_.fill(0), sum_ = 0, is_open_ = false;
+    cycles_by_kind_.fill(0), amount_sum_ = 0, is_open_ = false;
   }
 
  private:
-  int64_t size_;
-  std::vector<TimeSlice>& out_;
-  std::array<int64_t, kKinds> cycles_{};
-  double sum_ = 0;
-  uint32_t row_ = 0;
-  int64_t at_ = 0;
+  int64_t bin_cycles_;
+  std::vector<TimeSlice>& merged_slices_;
+  std::array<int64_t, kKinds> cycles_by_kind_{};
+  double amount_sum_ = 0;
+  uint32_t slice_row_ = 0;
+  int64_t bin_number_ = 0;
   bool is_open_ = false;
 };
 
@@ -56,7 +59,7 @@ void cut_overlaps(std::vector<TimeSlice>& slices) {
 
 std::string chunk_json(const std::vector<TimelineRow>& rows, std::vector<TimeSlice>& slices, int64_t begin,
                        int64_t bin) {
-  std::ranges::stable_sort(slices, in_order);
+  std::ranges::stable_sort(slices, is_before);
   std::vector<int64_t> counts, begins, lengths, kinds, amounts, items;
   bool has_items = false;
   int64_t last = 0;
@@ -109,7 +112,7 @@ TimelineLevel make_level(const std::vector<TimelineRow>& rows, std::vector<TimeS
 
 std::vector<TimeSlice> merge_slices(const std::vector<TimeSlice>& slices, int64_t bin) {
   std::vector<TimeSlice> out;
-  Bin open(bin, out);
+  SliceBin open(bin, out);
   for (const TimeSlice& s : slices) {
     auto floor = [&](int64_t t) { return t - ((t % bin) + bin) % bin; };
     int64_t from = s.begin == floor(s.begin) ? s.begin : floor(s.begin) + bin, to = floor(s.end);
@@ -148,7 +151,7 @@ std::vector<TimeSlice> count_active_slices(std::vector<TimeSlice> slices) {
 std::vector<TimelineLevel> make_levels(const std::vector<TimelineRow>& rows, std::vector<TimeSlice> finest,
                                        std::vector<TimeSlice> merged_from) {
   std::vector<TimelineLevel> out;
-  std::ranges::stable_sort(finest, in_order);
+  std::ranges::stable_sort(finest, is_before);
   if (merged_from.empty()) {
     merged_from = finest;
     cut_overlaps(merged_from);

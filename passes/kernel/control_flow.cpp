@@ -16,118 +16,121 @@ using namespace pat;
 namespace {
 
 // The RANGEs and ENDs that a node depends on, in the order of tinygrad's dict of dependencies.
-using Deps = std::vector<UOp>;
+using LoopDependencies = std::vector<UOp>;
 
-bool contains(const Deps& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
+bool contains(const LoopDependencies& deps, UOp u) { return std::find(deps.begin(), deps.end(), u) != deps.end(); }
 
-// Most nodes have the same Deps as one of their sources, so each node has the number of a list that several nodes may
-// share.
-class DepsOfNodes {
+// Most nodes have the same LoopDependencies as one of their sources, so each node has the number of a list that several
+// nodes may share.
+class LoopDependencyTable {
  public:
-  explicit DepsOfNodes(UOp sink) : of_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), lists_(1) {}
+  explicit LoopDependencyTable(UOp sink)
+      : list_of_node_(std::make_unique_for_overwrite<uint32_t[]>(sink.id() + 1)), dependency_lists_(1) {}
 
-  const Deps& of(UOp u) const { return lists_[of_[u.id()]]; }
+  const LoopDependencies& dependencies_of(UOp u) const { return dependency_lists_[list_of_node_[u.id()]]; }
 
-  void compute(UOp u) {
+  void compute_dependencies(UOp u) {
     if (u.num_src() > kFewSources) {
-      of_[u.id()] = united(u.src());
+      list_of_node_[u.id()] = unite_lists(u.src());
       return;
     }
-    uint32_t list = kEmpty;
+    uint32_t list = kEmptyList;
     for (UOp s : u.src())
-      if (uint32_t other = of_[s.id()]; other != list && other != kEmpty)
-        list = list == kEmpty ? other : united(list, other);
-    of_[u.id()] = list;
+      if (uint32_t other = list_of_node_[s.id()]; other != list && other != kEmptyList)
+        list = list == kEmptyList ? other : unite_lists(list, other);
+    list_of_node_[u.id()] = list;
   }
-  void add_itself(UOp u) {
-    Deps deps = of(u);
+  void add_self_dependency(UOp u) {
+    LoopDependencies deps = dependencies_of(u);
     deps.push_back(u);
-    of_[u.id()] = own(std::move(deps));
+    list_of_node_[u.id()] = add_list(std::move(deps));
   }
 
  private:
-  static constexpr uint32_t kEmpty = 0;
+  static constexpr uint32_t kEmptyList = 0;
   static constexpr size_t kFewSources = 8;  // for nodes with more sources, uniting lists two by two is quadratic
 
-  uint32_t united(std::span<const UOp> sources) {
+  uint32_t unite_lists(std::span<const UOp> sources) {
     UOpSet seen(sources[0].graph());
-    Deps all;
-    uint32_t first = kEmpty, last = kEmpty;
+    LoopDependencies all;
+    uint32_t first = kEmptyList, last = kEmptyList;
     for (UOp s : sources) {
-      const uint32_t list = of_[s.id()];
-      if (list == last || list == kEmpty) continue;
-      if (first == kEmpty) first = list;
+      const uint32_t list = list_of_node_[s.id()];
+      if (list == last || list == kEmptyList) continue;
+      if (first == kEmptyList) first = list;
       last = list;
-      for (UOp x : lists_[list])
+      for (UOp x : dependency_lists_[list])
         if (seen.insert(x)) all.push_back(x);
     }
-    return all.size() == lists_[first].size() ? first : own(std::move(all));
+    return all.size() == dependency_lists_[first].size() ? first : add_list(std::move(all));
   }
 
-  uint32_t united(uint32_t a, uint32_t b) {
-    auto [known, is_new] = united_.try_emplace(uint64_t(a) << 32 | b, a);
+  uint32_t unite_lists(uint32_t a, uint32_t b) {
+    auto [known, is_new] = united_list_cache_.try_emplace(uint64_t(a) << 32 | b, a);
     if (!is_new) return known->second;
-    UOpSet seen(lists_[a].front().graph());
-    for (UOp x : lists_[a]) seen.insert(x);
-    Deps both = lists_[a];
-    for (UOp x : lists_[b])
+    UOpSet seen(dependency_lists_[a].front().graph());
+    for (UOp x : dependency_lists_[a]) seen.insert(x);
+    LoopDependencies both = dependency_lists_[a];
+    for (UOp x : dependency_lists_[b])
       if (seen.insert(x)) both.push_back(x);
-    if (both.size() > lists_[a].size()) known->second = own(std::move(both));
+    if (both.size() > dependency_lists_[a].size()) known->second = add_list(std::move(both));
     return known->second;
   }
 
-  uint32_t own(Deps deps) {
-    lists_.push_back(std::move(deps));
-    return uint32_t(lists_.size() - 1);
+  uint32_t add_list(LoopDependencies deps) {
+    dependency_lists_.push_back(std::move(deps));
+    return uint32_t(dependency_lists_.size() - 1);
   }
 
-  std::unique_ptr<uint32_t[]> of_;
-  std::vector<Deps> lists_;
-  std::unordered_map<uint64_t, uint32_t> united_;
+  std::unique_ptr<uint32_t[]> list_of_node_;
+  std::vector<LoopDependencies> dependency_lists_;
+  std::unordered_map<uint64_t, uint32_t> united_list_cache_;
 };
 
-UOp range_of(UOp end) {
+UOp ended_range(UOp end) {
   if (end.num_src() < 2) throw Failure("an END has no range:\n" + describe(end, 2));
   return end.src(1);
 }
 
 // The ENDs of the loops directly inside `parent`, an END or the SINK.
-struct Siblings {
+struct SiblingEnds {
   UOp parent;
   std::vector<UOp> ends;
 };
 
 // Finds the nesting of loops. An END x nests in the END u if u depends on x and x depends on the RANGE of u. An END
 // that nests in no other END nests in the SINK.
-std::vector<Siblings> find_nesting(UOp sink, DepsOfNodes& deps) {
-  std::vector<Siblings> out;
+std::vector<SiblingEnds> find_nesting(UOp sink, LoopDependencyTable& deps) {
+  std::vector<SiblingEnds> out;
   UOpSet nested(sink.graph());
   for (UOp u : last_toposort(sink)) {
-    deps.compute(u);
+    deps.compute_dependencies(u);
     if (u.in({Op::END, Op::SINK})) {
-      Siblings here{u, {}};
-      for (UOp x : deps.of(u))
-        if (x.is(Op::END) && !nested.contains(x) && (u.is(Op::SINK) || contains(deps.of(x), range_of(u))))
+      SiblingEnds here{u, {}};
+      for (UOp x : deps.dependencies_of(u))
+        if (x.is(Op::END) && !nested.contains(x) &&
+            (u.is(Op::SINK) || contains(deps.dependencies_of(x), ended_range(u))))
           here.ends.push_back(x);
       for (UOp x : here.ends) nested.insert(x);
       if (!here.ends.empty()) out.push_back(std::move(here));
     }
-    if (u.in({Op::RANGE, Op::END})) deps.add_itself(u);
+    if (u.in({Op::RANGE, Op::END})) deps.add_self_dependency(u);
   }
   return out;
 }
 
-using Ordered = std::vector<std::pair<size_t, UOp>>;
+using OrderedEnds = std::vector<std::pair<size_t, UOp>>;
 
 // Throws Failure if two sibling ENDs end the same RANGE, which would then have to come after itself.
-void refuse_ended_twice(const Ordered& ends) {
+void throw_if_ended_twice(const OrderedEnds& ends) {
   if (ends.size() < 2) return;
   UOpSet ended(ends[0].second.graph());
   for (const auto& [_, end] : ends) {
-    if (ended.insert(range_of(end))) continue;
-    auto first = std::find_if(ends.begin(), ends.end(), [&](auto& e) { return range_of(e.second) == range_of(end); });
+    if (ended.insert(ended_range(end))) continue;
+    auto first =
+        std::find_if(ends.begin(), ends.end(), [&](auto& e) { return ended_range(e.second) == ended_range(end); });
     throw Failure("two ENDs end the same loop, which would have to run both before and after itself:\n" +
-                  describe(range_of(end), 2) + "\n" + describe(first->second, 2) + "\n" + describe(end, 2));
+                  describe(ended_range(end), 2) + "\n" + describe(first->second, 2) + "\n" + describe(end, 2));
   }
 }
 
@@ -140,21 +143,22 @@ UOp CfgContext::predecessor_of(UOp range) const {
 
 CfgContext::CfgContext(UOp sink) {
   if (!sink.graph().ops().contains(Op::END)) return;
-  DepsOfNodes deps(sink);
-  for (Siblings& s : find_nesting(sink, deps)) {
+  LoopDependencyTable deps(sink);
+  for (SiblingEnds& s : find_nesting(sink, deps)) {
     // sort the siblings by the number of siblings that they depend on
-    Ordered order;
+    OrderedEnds order;
     UOpSet siblings(sink.graph());
     for (UOp x : s.ends) siblings.insert(x);
     for (UOp x : s.ends)
-      order.emplace_back(std::ranges::count_if(deps.of(x), [&](UOp other) { return siblings.contains(other); }), x);
+      order.emplace_back(
+          std::ranges::count_if(deps.dependencies_of(x), [&](UOp other) { return siblings.contains(other); }), x);
     std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.first < b.first; });
 
-    refuse_ended_twice(order);
-    UOp before = s.parent.is(Op::SINK) ? UOp() : range_of(s.parent);
+    throw_if_ended_twice(order);
+    UOp before = s.parent.is(Op::SINK) ? UOp() : ended_range(s.parent);
     for (auto& [count, end] : order) {
       if (before) {
-        UOp range = range_of(end);
+        UOp range = ended_range(end);
         if (in_backward_slice_with_self(before, range))
           throw Failure("a loop would have to run both before and after another:\n" + describe(range, 2) + "\n" +
                         describe(before, 2));
@@ -167,7 +171,7 @@ CfgContext::CfgContext(UOp sink) {
 }
 
 namespace {
-UOp waiting(UOp range, UOp before) {
+UOp with_predecessor(UOp range, UOp before) {
   std::vector<UOp> src(range.src().begin(), range.src().end());
   src.push_back(before);
   return range.with_src(src);
@@ -178,7 +182,7 @@ const RuleSet& add_control_flow_rules() {
   static const RuleSet set("add control flow", {
       rule("range-waits", node(Op::RANGE).as(x), with_ctx<const CfgContext>(x, [](const CfgContext& ctx, UOp x) {
              UOp before = ctx.predecessor_of(x);
-             return before ? waiting(x, before) : UOp();
+             return before ? with_predecessor(x, before) : UOp();
            })),
   });
   return set;
@@ -194,7 +198,7 @@ const Shortcut kControlFlow("control-flow-in-one-walk",
 std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
   struct Frame {
     UOp node;
-    uint32_t next;
+    uint32_t next_source;
   };
   Graph& graph = sink.graph();
   const size_t num_below = sink.id() + 1;  // at least the number of nodes, because sources have smaller ids
@@ -235,7 +239,7 @@ std::optional<UOp> add_control_flow_directly(UOp sink, const CfgContext& ctx) {
     stack.pop_back();
   }
   UOp out = result[sink.id()];
-  if (all_new) keep_toposort(out, std::move(order));
+  if (all_new) cache_toposort(out, std::move(order));
   return out;
 }
 

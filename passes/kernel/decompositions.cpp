@@ -33,7 +33,7 @@ bool one_value_between(UOp c1, UOp c2) {
 FoldingResult fast_idiv_by_const(const Target& target, UOp x, UOp c) { return fast_idiv(target, x, c.arg().as_int()); }
 
 template <UOp (*expansion)(UOp)>
-const RuleSet& transcendental(Op op, std::string_view own, std::string_view others) {
+const RuleSet& transcendental_rules(Op op, std::string_view own, std::string_view others) {
   static const RuleSet set(own, {
       rule(own, node(op, d).of(kTranscendental), with<expansion>(d)),
       rule(others, node(op, d).of(kOtherFloats).as(x), cast(alu(op, cast(d, dtypes::float32)), dtype_of(x))),
@@ -41,43 +41,43 @@ const RuleSet& transcendental(Op op, std::string_view own, std::string_view othe
   return set;
 }
 
-std::vector<Rule> late_threefry() {
+std::vector<Rule> late_threefry_rules() {
   return {
       rule("threefry", node(Op::THREEFRY, x, y).of(kUInt64), with<threefry2x32>(x, y)),
   };
 }
 
-std::vector<Rule> late_max() {
+std::vector<Rule> late_max_rules() {
   return {
       rule("max-to-where", node(Op::MAX, x, y), where(x < y, y, x)),
   };
 }
 
-std::vector<Rule> late_sqrt() {
+std::vector<Rule> late_sqrt_rules() {
   return {
       rule("sqrt-to-pow", each(Op::SQRT, d), with<xpow>(d, const_like(d, 0.5))),
   };
 }
 
-std::vector<Rule> late_and() {
+std::vector<Rule> late_and_rules() {
   return {
       rule("mod-to-and", x.of(dtypes::ints) % c, x & fold(c - 1), when<is_power_of_two>(c)),
   };
 }
 
-std::vector<Rule> late_or() {
+std::vector<Rule> late_or_rules() {
   return {
       rule("not-and-not", logical_not(x.of(kBool)) & logical_not(y.of(kBool)), logical_not(x | y)),
   };
 }
 
-std::vector<Rule> late_shl() {
+std::vector<Rule> late_shl_rules() {
   return {
       rule("mul-to-shl", x.of(dtypes::ints) * c, x << fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
   };
 }
 
-std::vector<Rule> late_shr() {
+std::vector<Rule> late_shr_rules() {
   auto shift = fold<log2_exact>(c);
   return {
       rule("unsigned-idiv-to-shr", x.of(dtypes::uints) / c, x >> fold<log2_exact>(c), when<is_power_of_two_above_one>(c)),
@@ -89,7 +89,7 @@ std::vector<Rule> late_shr() {
   };
 }
 
-std::vector<Rule> late_fast_idiv() {
+std::vector<Rule> late_fast_idiv_rules() {
   return {
       rule("fast-idiv", x.of(dtypes::ints) / c.scalar(),
            with<fast_idiv_by_const>(x, c).branches({"multiply", "twos-first", "wider"})),
@@ -97,19 +97,19 @@ std::vector<Rule> late_fast_idiv() {
   };
 }
 
-std::vector<Rule> late_neg() {
+std::vector<Rule> late_neg_rules() {
   return {
       rule("mul-to-neg", x * -1, alu(Op::NEG, x)),
   };
 }
 
-std::vector<Rule> late_sub() {
+std::vector<Rule> late_sub_rules() {
   return {
       rule("add-neg-to-sub", x + node(Op::NEG, y), alu(Op::SUB, x, y)),
   };
 }
 
-std::vector<Rule> late_cmplt() {
+std::vector<Rule> late_cmplt_rules() {
   return {
       rule("not-lt-const", logical_not(x.of(dtypes::sints) < c.of(dtypes::sints)), c - 1 < x),
       rule("not-const-lt", logical_not(c.of(dtypes::sints) < x.of(dtypes::sints)), x < c + 1),
@@ -120,19 +120,19 @@ std::vector<Rule> late_cmplt() {
   };
 }
 
-std::vector<Rule> late_cmpeq() {
+std::vector<Rule> late_cmpeq_rules() {
   return {
       rule("not-ne-to-eq", logical_not(x != y), alu(Op::CMPEQ, x, y)),
   };
 }
 
-std::vector<Rule> late_mulacc() {
+std::vector<Rule> late_mulacc_rules() {
   return {
       rule("mul-add-to-mulacc", a * b + d, alu(Op::MULACC, a, b, d)),
   };
 }
 
-std::vector<Rule> late_fdiv() {
+std::vector<Rule> late_fdiv_rules() {
   return {
       rule("reciprocal-to-fdiv", reciprocal(x), alu(Op::FDIV, 1, x)),
       rule("mul-fdiv-one", a.of(dtypes::floats) * alu(Op::FDIV, constant(1).of(dtypes::floats), b), alu(Op::FDIV, a, b)),
@@ -140,35 +140,35 @@ std::vector<Rule> late_fdiv() {
 }
 
 template <std::vector<Rule> (*rules)()>
-const RuleSet& late_rules(std::string_view name) {
+const RuleSet& late_rule_set(std::string_view name) {
   static const RuleSet set(name, rules());
   return set;
 }
 
-std::vector<const RuleSet*> late_parts(const LateRuleOptions& choice) {
+std::vector<const RuleSet*> late_rule_sets(const LateRuleOptions& choice) {
   auto has = [&](Op op) { return choice.target_ops.contains(op); };
   auto expand = [&](Op op) { return choice.is_transcendental_forced || !has(op); };
   std::vector<const RuleSet*> parts;
   auto add = [&](bool applies, std::string_view name, const RuleSet& (*set)(std::string_view)) {
     if (applies) parts.push_back(&set(name));
   };
-  if (expand(Op::EXP2)) parts.push_back(&transcendental<xexp2>(Op::EXP2, "exp2", "exp2-through-float"));
-  if (expand(Op::LOG2)) parts.push_back(&transcendental<xlog2>(Op::LOG2, "log2", "log2-through-float"));
-  if (expand(Op::SIN)) parts.push_back(&transcendental<xsin>(Op::SIN, "sin", "sin-through-float"));
-  add(!has(Op::THREEFRY), "late threefry", late_rules<late_threefry>);
-  add(!has(Op::MAX) && has(Op::CMPLT), "late max", late_rules<late_max>);
-  add(!has(Op::SQRT), "late sqrt", late_rules<late_sqrt>);
-  add(has(Op::AND), "late and", late_rules<late_and>);
-  add(has(Op::OR), "late or", late_rules<late_or>);
-  add(has(Op::SHL), "late shl", late_rules<late_shl>);
-  add(has(Op::SHR), "late shr", late_rules<late_shr>);
-  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late_rules<late_fast_idiv>);
-  add(has(Op::NEG), "late neg", late_rules<late_neg>);
-  add(has(Op::NEG) && has(Op::SUB), "late sub", late_rules<late_sub>);
-  add(has(Op::CMPLT), "late cmplt", late_rules<late_cmplt>);
-  add(has(Op::CMPEQ), "late cmpeq", late_rules<late_cmpeq>);
-  add(has(Op::MULACC), "late mulacc", late_rules<late_mulacc>);
-  add(has(Op::FDIV), "late fdiv", late_rules<late_fdiv>);
+  if (expand(Op::EXP2)) parts.push_back(&transcendental_rules<xexp2>(Op::EXP2, "exp2", "exp2-through-float"));
+  if (expand(Op::LOG2)) parts.push_back(&transcendental_rules<xlog2>(Op::LOG2, "log2", "log2-through-float"));
+  if (expand(Op::SIN)) parts.push_back(&transcendental_rules<xsin>(Op::SIN, "sin", "sin-through-float"));
+  add(!has(Op::THREEFRY), "late threefry", late_rule_set<late_threefry_rules>);
+  add(!has(Op::MAX) && has(Op::CMPLT), "late max", late_rule_set<late_max_rules>);
+  add(!has(Op::SQRT), "late sqrt", late_rule_set<late_sqrt_rules>);
+  add(has(Op::AND), "late and", late_rule_set<late_and_rules>);
+  add(has(Op::OR), "late or", late_rule_set<late_or_rules>);
+  add(has(Op::SHL), "late shl", late_rule_set<late_shl_rules>);
+  add(has(Op::SHR), "late shr", late_rule_set<late_shr_rules>);
+  add(has(Op::SHR) && choice.fast_idiv, "late fast idiv", late_rule_set<late_fast_idiv_rules>);
+  add(has(Op::NEG), "late neg", late_rule_set<late_neg_rules>);
+  add(has(Op::NEG) && has(Op::SUB), "late sub", late_rule_set<late_sub_rules>);
+  add(has(Op::CMPLT), "late cmplt", late_rule_set<late_cmplt_rules>);
+  add(has(Op::CMPEQ), "late cmpeq", late_rule_set<late_cmpeq_rules>);
+  add(has(Op::MULACC), "late mulacc", late_rule_set<late_mulacc_rules>);
+  add(has(Op::FDIV), "late fdiv", late_rule_set<late_fdiv_rules>);
   return parts;
 }
 
@@ -190,7 +190,7 @@ class RuleSetCache {
   std::vector<std::pair<Key, std::unique_ptr<const RuleSet>>> sets_;
 };
 
-LateRuleOptions choice_of(const KernelJob& job) {
+LateRuleOptions late_rule_options_of(const KernelJob& job) {
   const Settings& settings = job.settings();
   return {job.target.code_for_op, settings.TRANSCENDENTAL >= 2, settings.DISABLE_FAST_IDIV == 0};
 }
@@ -200,12 +200,12 @@ LateRuleOptions choice_of(const KernelJob& job) {
 const RuleSet& late_rewrite_patterns(const LateRuleOptions& choice) {
   static RuleSetCache<LateRuleOptions> cache;
   return cache.get(choice,
-                   [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_parts(choice)); });
+                   [&] { return std::make_unique<const RuleSet>("late rewrite patterns", late_rule_sets(choice)); });
 }
 
 const RuleSet* decompositions_stage(const KernelJob& job) {
   static RuleSetCache<LateRuleOptions> cache;
-  LateRuleOptions choice = choice_of(job);
+  LateRuleOptions choice = late_rule_options_of(job);
   return &cache.get(choice, [&] {
     return std::make_unique<const RuleSet>("decompositions",
                                            std::vector{&symbolic_simple(), &late_rewrite_patterns(choice)});
@@ -214,12 +214,12 @@ const RuleSet* decompositions_stage(const KernelJob& job) {
 
 const RuleSet* final_rewrite_stage(const KernelJob& job) {
   struct Key {
-    LateRuleOptions choice;
+    LateRuleOptions late_options;
     const RuleSet* extra;
     bool operator==(const Key&) const = default;
   };
   static RuleSetCache<Key> cache;
-  Key key{choice_of(job), &extra_matcher(job.target)};
+  Key key{late_rule_options_of(job), &extra_matcher(job.target)};
   return &cache.get(key, [&] {
     return std::make_unique<const RuleSet>(
         "final rewrite", std::vector{decompositions_stage(job), &pm_render(), key.extra, &pm_split_ends()});
@@ -235,15 +235,15 @@ Int py_abs_max(Const vmin, Const vmax) {
   return greatest < least ? least : greatest;
 }
 
-struct Range {
+struct IntegerBounds {
   Int min, max;
 };
 
-Range range_of(UOp u) {
+IntegerBounds integer_bounds_of(UOp u) {
   return {py_max(u.vmin(), dtypes::min(u.dtype())).to_int(), py_min(u.vmax(), dtypes::max(u.dtype())).to_int()};
 }
 
-bool fits(Range r, Int factor, DType dtype) {
+bool product_fits(IntegerBounds r, Int factor, DType dtype) {
   return factor * r.min >= dtypes::min(dtype).to_int() && factor * r.max <= dtypes::max(dtype).to_int();
 }
 
@@ -267,11 +267,11 @@ FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   if (d <= 0) throw Failure("the divisor must be positive, not " + d.str());
   DType dtype = x.dtype();
   bool never_negative = !py_less(x.vmin(), 0) || (dtype.count() == 1 && dtypes::is_unsigned(dtype));
-  Range range = range_of(x);
+  IntegerBounds range = integer_bounds_of(x);
   auto [m, s] = magicgu(py_abs_max(range.min, range.max), d);
   auto sign = [&] { return x.lt(0).where(x.const_like(1), 0); };  // add 1 if x < 0, because the shift rounds down
 
-  if (fits(range, m, dtype)) {
+  if (product_fits(range, m, dtype)) {
     UOp quotient = (x * m) >> Const(s);
     return {never_negative ? quotient : quotient + sign(), "multiply"};
   }
@@ -282,7 +282,7 @@ FoldingResult fast_idiv(const Target& target, UOp x, Int d, bool dont_cast) {
   if (dont_cast) return {};
   auto wider = promoted_dtypes(dtype.scalar());
   if (wider.empty() || !dtypes::is_int(wider.back()) || !is_dtype_supported(wider.back(), target) ||
-      !fits(range, m, wider.back()))
+      !product_fits(range, m, wider.back()))
     return {};
   UOp quotient = ((x.cast(wider.back()) * m) >> Const(s)).cast(dtype);
   return {never_negative ? quotient : quotient + sign(), "wider"};

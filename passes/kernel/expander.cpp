@@ -13,14 +13,14 @@ using namespace pat;
 namespace {
 
 // One axis of an UNROLL or CONTRACT. The arg of such a node is a tuple of (id, size) pairs.
-struct Axis {
+struct UnrollAxis {
   int64_t id, size;
-  friend auto operator<=>(const Axis&, const Axis&) = default;
+  friend auto operator<=>(const UnrollAxis&, const UnrollAxis&) = default;
 };
-using Axes = std::vector<Axis>;
+using UnrollAxes = std::vector<UnrollAxis>;
 
-Axes axes_of(Arg arg) {
-  Axes out;
+UnrollAxes axes_of(Arg arg) {
+  UnrollAxes out;
   if (!arg.is_tuple()) throw Failure("the axes of an UNROLL or CONTRACT are " + arg.repr());
   out.reserve(arg.items().size());
   for (Arg pair : arg.items()) {
@@ -31,26 +31,26 @@ Axes axes_of(Arg arg) {
   return out;
 }
 
-Arg to_arg(Graph& graph, const Axes& axes) {
+Arg axes_to_arg(Graph& graph, const UnrollAxes& axes) {
   std::vector<Arg> pairs;
   for (auto [id, size] : axes) pairs.push_back(graph.tuple({id, size}));
   return graph.tuple(pairs);
 }
 
-int64_t num_elements(const Axes& axes) {
+int64_t num_elements(const UnrollAxes& axes) {
   int64_t n = 1;
-  for (Axis a : axes) n = checked_product(Limit::Nodes, n, a.size);
+  for (UnrollAxis a : axes) n = checked_product(Limit::Nodes, n, a.size);
   return n;
 }
 
 // Maps a vector over the axes `from` to a vector over the axes `to` (the last axis varies fastest): returns, for each
 // element of the result, the index of its element in the source. Axes of `from` that are in `zeroed` have index 0.
-std::vector<int64_t> swizzle(const Axes& to, const Axes& from, std::span<const int64_t> zeroed = {}) {
+std::vector<int64_t> swizzle(const UnrollAxes& to, const UnrollAxes& from, std::span<const int64_t> zeroed = {}) {
   std::vector<int64_t> strides(to.size(), 0);  // for each axis of `to`, the stride of that axis in `from`
   int64_t stride = 1;
   for (size_t k = from.size(); k-- > 0; stride = checked_product(Limit::Nodes, stride, from[k].size)) {
     if (std::find(zeroed.begin(), zeroed.end(), from[k].id) != zeroed.end()) continue;
-    auto at = std::find_if(to.rbegin(), to.rend(), [&](Axis a) { return a.id == from[k].id; });
+    auto at = std::find_if(to.rbegin(), to.rend(), [&](UnrollAxis a) { return a.id == from[k].id; });
     if (at == to.rend())
       throw Failure("axis " + std::to_string(from[k].id) + " of an UNROLL is not among the axes it expands to");
     strides[size_t(to.rend() - at) - 1] += stride;
@@ -88,11 +88,11 @@ Arg shared_axes(UOp root) {
   return out;
 }
 
-Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
-  Axes out;
+UnrollAxes union_of_axes(UOp root, std::span<const int64_t> excluded) {
+  UnrollAxes out;
   for (UOp s : root.src()) {
     if (!s.is(Op::UNROLL)) continue;
-    for (Axis a : axes_of(s.arg()))
+    for (UnrollAxis a : axes_of(s.arg()))
       if (std::find(excluded.begin(), excluded.end(), a.id) == excluded.end()) out.push_back(a);
   }
   std::sort(out.begin(), out.end());
@@ -102,7 +102,7 @@ Axes union_of_axes(UOp root, std::span<const int64_t> excluded) {
 
 // Returns source `i`, which has no expanded axis, repeated `count` times. Ranges, and the indices of an INDEX that is
 // no pointer, stay unchanged.
-UOp repeated(UOp root, size_t i, int64_t count) {
+UOp repeat_source(UOp root, size_t i, int64_t count) {
   UOp s = root.src(i);
   bool is_range = range_start(root.op()) >= 0 && int(i) >= range_start(root.op());
   if (is_range || (root.is(Op::INDEX) && i >= 1 && !root.dtype().is_ptr())) return s;
@@ -112,8 +112,8 @@ UOp repeated(UOp root, size_t i, int64_t count) {
 }
 
 // Returns the source of `unroll`, a vector, with its elements reordered from the UNROLL's axes to `axes`.
-UOp swizzled(UOp unroll, const Axes& axes, std::span<const int64_t> zeroed) {
-  Axes own = axes_of(unroll.arg());
+UOp swizzle_source(UOp unroll, const UnrollAxes& axes, std::span<const int64_t> zeroed) {
+  UnrollAxes own = axes_of(unroll.arg());
   if (own == axes) return unroll.src(0);
   auto order = swizzle(axes, own, zeroed);
   if (int64_t n = unroll.dtype().count(); n > 1) {  // each element is a vector of n values, which must move together
@@ -130,15 +130,15 @@ UOp do_expand(UOp root) {
   Graph& graph = root.graph();
   auto excluded = root.is(Op::WMMA) ? wmma_axes(root) : std::vector<int64_t>();
   Arg shared = excluded.empty() ? shared_axes(root) : Arg();
-  Axes axes = shared.is_none() ? union_of_axes(root, excluded) : axes_of(shared);
+  UnrollAxes axes = shared.is_none() ? union_of_axes(root, excluded) : axes_of(shared);
   int64_t count = num_elements(axes);
 
   std::vector<UOp> src;
   src.reserve(root.num_src());
   for (size_t i = 0; i < root.num_src(); i++) {
     UOp s = root.src(i);
-    src.push_back(!s.is(Op::UNROLL)  ? repeated(root, i, count)
-                  : shared.is_none() ? swizzled(s, axes, excluded)
+    src.push_back(!s.is(Op::UNROLL)  ? repeat_source(root, i, count)
+                  : shared.is_none() ? swizzle_source(s, axes, excluded)
                                      : s.src(0));
   }
   Arg arg = root.arg();
@@ -151,7 +151,7 @@ UOp do_expand(UOp root) {
     arg = graph.ints(picks);
   }
   UOp wide = graph.node(root.op(), root.dtype().scalar().vec(root.dtype().count() * count), src, arg);
-  return graph.node(Op::UNROLL, root.dtype(), wide, shared.is_none() ? to_arg(graph, axes) : shared);
+  return graph.node(Op::UNROLL, root.dtype(), wide, shared.is_none() ? axes_to_arg(graph, axes) : shared);
 }
 
 FoldingResult do_contract(UOp con) {
@@ -161,15 +161,16 @@ FoldingResult do_contract(UOp con) {
     std::vector<UOp> copies(size_t(con.dtype().count()), ex);
     return {graph.node(Op::VECTORIZE, con.dtype(), copies), "repeat"};
   }
-  Axes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
+  UnrollAxes taken = axes_of(con.arg()), own = axes_of(ex.arg()), kept;
   if (con.dtype() != dtypes::void_ && con.dtype().count() != num_elements(taken))
     throw Failure("a CONTRACT of " + std::to_string(num_elements(taken)) + " elements has the dtype " +
                   std::string(con.dtype().repr()));
-  for (Axis a : own)
+  for (UnrollAxis a : own)
     if (std::find(taken.begin(), taken.end(), a) == taken.end()) kept.push_back(a);
-  Axes order = kept;
+  UnrollAxes order = kept;
   order.insert(order.end(), taken.begin(), taken.end());
-  return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), to_arg(graph, kept)), "take-out"};
+  return {graph.node(Op::UNROLL, con.dtype(), ex.src(0).gep(swizzle(order, own)), axes_to_arg(graph, kept)),
+          "take-out"};
 }
 
 template <class Predicate>
@@ -181,7 +182,7 @@ std::pair<std::vector<UOp>, std::vector<UOp>> split_sources(UOp u, size_t first,
 
 bool is_unroll(UOp u) { return u.is(Op::UNROLL); }
 
-Arg all_axes(Graph& graph, const std::vector<UOp>& unrolls) {
+Arg concatenate_axes(Graph& graph, const std::vector<UOp>& unrolls) {
   std::vector<Arg> pairs;
   for (UOp u : unrolls) pairs.insert(pairs.end(), u.arg().items().begin(), u.arg().items().end());
   return graph.tuple(pairs);
@@ -190,7 +191,8 @@ Arg all_axes(Graph& graph, const std::vector<UOp>& unrolls) {
 UOp end_unrolls(UOp u) {
   auto [unrolls, rest] = split_sources(u, 1, is_unroll);
   if (unrolls.empty()) return {};
-  rest.insert(rest.begin(), u.graph().node(Op::CONTRACT, dtypes::void_, u.src(0), all_axes(u.graph(), unrolls)));
+  rest.insert(rest.begin(),
+              u.graph().node(Op::CONTRACT, dtypes::void_, u.src(0), concatenate_axes(u.graph(), unrolls)));
   return u.with_src(rest);
 }
 
@@ -201,7 +203,7 @@ UOp fix_reduce_unroll(UOp x) {
   if (!std::all_of(expands.begin(), expands.end(), is_unroll))
     throw Failure("a REDUCE over a source that is not a RANGE, UNROLL or constant");
   UOp value = x.src(0);
-  Arg axes = all_axes(x.graph(), expands);
+  Arg axes = concatenate_axes(x.graph(), expands);
   if (!axes.items().empty())
     value = x.graph().node(Op::CONTRACT, x.dtype().vec(num_elements(axes_of(axes))), value, axes, 1);
   ranges.insert(ranges.begin(), value);
@@ -212,7 +214,7 @@ UOp fix_store_unroll(UOp x) {
   auto [unrolls, ranges] = split_sources(x, 2, is_unroll);
   if (unrolls.empty()) return {};
   ranges.insert(ranges.begin(), {x.src(0), x.src(1)});
-  return x.graph().node(Op::CONTRACT, dtypes::void_, x.with_src(ranges), all_axes(x.graph(), unrolls), 1);
+  return x.graph().node(Op::CONTRACT, dtypes::void_, x.with_src(ranges), concatenate_axes(x.graph(), unrolls), 1);
 }
 
 bool has_axis_type(UOp u, AxisType type) { return u.is(Op::RANGE) && u.arg()[1] == Arg(type); }
@@ -260,7 +262,7 @@ UOp contract_bufferize(UOp x) {
 }
 
 UOp merge_unrolls(UOp outer, UOp inner) {
-  return outer.graph().node(Op::UNROLL, outer.dtype(), inner.src(0), all_axes(outer.graph(), {inner, outer}));
+  return outer.graph().node(Op::UNROLL, outer.dtype(), inner.src(0), concatenate_axes(outer.graph(), {inner, outer}));
 }
 
 constexpr OpSet kExpanded = ops::ALU | OpSet{Op::CAST,  Op::BITCAST,   Op::GEP,       Op::WMMA,   Op::LOAD, Op::STORE,

@@ -14,35 +14,35 @@ using namespace pat;
 
 namespace {
 
-using Dims = std::vector<Sint>;
-using Limits = std::array<int64_t, 3>;
+using LaunchDims = std::vector<Sint>;
+using LaunchLimits = std::array<int64_t, 3>;
 
 // Returns true if `size` is at most `limit`. Throws Failure if that depends on the values of variables, as bool(a <= b)
 // does in tinygrad.
-bool fits(Sint size, int64_t limit) {
+bool fits_limit(Sint size, int64_t limit) {
   bool yes = resolve_le(size, limit, true);
   if (yes != resolve_le(size, limit, false))
     throw Failure("cannot tell whether the symbolic launch dimension " + size.str() + " fits " + std::to_string(limit));
   return yes;
 }
 
-bool all_fit(const Dims& dims, const Limits& limits) {
+bool do_dims_fit(const LaunchDims& dims, const LaunchLimits& limits) {
   for (size_t i = 0; i < std::min(dims.size(), limits.size()); i++)
-    if (!fits(dims[i], limits[i])) return false;
+    if (!fits_limit(dims[i], limits[i])) return false;
   return true;
 }
 
-[[noreturn]] void cannot_limit(const Dims& dims, const Limits& limits) {
+[[noreturn]] void throw_cannot_limit(const LaunchDims& dims, const LaunchLimits& limits) {
   throw Failure("cannot limit the launch dimensions " + str(Shape(dims)) + " to (" + std::to_string(limits[0]) + ", " +
                 std::to_string(limits[1]) + ", " + std::to_string(limits[2]) + ")");
 }
 
 // Multiplies neighbouring dims until there are at most three and all fit: (a, b, c, d) -> (ab, c, d). Returns the
 // original dims if this is impossible or if one of them is symbolic.
-Dims group_dims(const Dims& original, const Limits& limits) {
+LaunchDims group_dims(const LaunchDims& original, const LaunchLimits& limits) {
   if (std::any_of(original.begin(), original.end(), [](Sint d) { return d.is_uop(); })) return original;
-  Dims dims = original;
-  while (dims.size() > limits.size() || !all_fit(dims, limits)) {
+  LaunchDims dims = original;
+  while (dims.size() > limits.size() || !do_dims_fit(dims, limits)) {
     size_t i = 0;
     while (i < limits.size() && !(i + 1 < dims.size() && dims[i].as_int() * dims[i + 1].as_int() <= Int(limits[i])))
       i++;
@@ -66,15 +66,15 @@ Int small_divisor(Int n) {
 
 // Moves factors from each dim that does not fit to the next; the first dim follows the third. Throws Failure if
 // such a dim is symbolic or has no factor to move.
-Dims split_dims(const Dims& original, const Limits& limits) {
-  if (all_fit(original, limits)) return original;
-  Dims dims = original;
+LaunchDims split_dims(const LaunchDims& original, const LaunchLimits& limits) {
+  if (do_dims_fit(original, limits)) return original;
+  LaunchDims dims = original;
   dims.resize(std::max<size_t>(3, dims.size()), 1);
   for (size_t i = 0; i < dims.size(); i++)
-    while (!fits(dims[i], limits[i])) {
+    while (!fits_limit(dims[i], limits[i])) {
       if (dims[i].is_uop()) throw Failure("cannot split the symbolic launch dimension " + dims[i].str());
       Int factor = small_divisor(dims[i].as_int());
-      if (factor == Int(1)) cannot_limit(original, limits);
+      if (factor == Int(1)) throw_cannot_limit(original, limits);
       Sint& next = dims[(i + 1) % dims.size()];
       dims[i] = floor_div(dims[i].as_int(), factor);
       next = next * Sint(factor);
@@ -85,7 +85,7 @@ Dims split_dims(const Dims& original, const Limits& limits) {
 
 // For each dim of `to`, returns the dims [begin, end) of `from` whose product is that dim (helpers.py:get_contraction).
 // Throws Failure if there are no such dims.
-std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims& to) {
+std::vector<std::pair<size_t, size_t>> get_contraction(const LaunchDims& from, const LaunchDims& to) {
   std::vector<Sint> products;
   for (Sint d : from) products.push_back(products.empty() ? d : products.back() * d);
   std::vector<size_t> split{0};
@@ -107,40 +107,40 @@ std::vector<std::pair<size_t, size_t>> contraction(const Dims& from, const Dims&
   return out;
 }
 
-UOp times(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop(); }
-UOp quotient(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
-UOp remainder(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
+UOp multiply(UOp a, Sint b) { return b.is_int() ? a * Const(b.as_int()) : a * b.uop(); }
+UOp divide(UOp a, Sint b) { return b.is_int() ? a / Const(b.as_int()) : a / b.uop(); }
+UOp modulo(UOp a, Sint b) { return b.is_int() ? a % Const(b.as_int()) : a % b.uop(); }
 
 // Splits each SPECIAL that combines several of `dims` into indices of these dims. The first dim varies fastest.
-std::vector<UOp> ungroup_dims(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+std::vector<UOp> ungroup_dims(const std::vector<UOp>& raw, const LaunchDims& dims, const LaunchDims& limited) {
   std::vector<UOp> out;
-  auto groups = contraction(dims, limited);
+  auto groups = get_contraction(dims, limited);
   for (size_t i = 0; i < raw.size(); i++) {
     UOp idx = raw[i];
     auto [begin, end] = groups[i];
     for (size_t c = begin; c + 1 < end; c++) {
-      out.push_back(remainder(idx, dims[c]));
-      idx = quotient(idx, dims[c]);
+      out.push_back(modulo(idx, dims[c]));
+      idx = divide(idx, dims[c]);
     }
     out.push_back(idx);
   }
   return out;
 }
 
-std::vector<UOp> unsplit_dims(const std::vector<UOp>& raw, size_t num_dims, const Dims& limited) {
-  if (raw.size() == 2) return {times(raw[0], limited[1]) + raw[1]};
-  if (num_dims == 1) return {times(times(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
-  return {times(raw[0], limited[1]) + raw[1], raw[2]};
+std::vector<UOp> unsplit_dims(const std::vector<UOp>& raw, size_t num_dims, const LaunchDims& limited) {
+  if (raw.size() == 2) return {multiply(raw[0], limited[1]) + raw[1]};
+  if (num_dims == 1) return {multiply(multiply(raw[0], limited[1]) + raw[1], limited[2]) + raw[2]};
+  return {multiply(raw[0], limited[1]) + raw[1], raw[2]};
 }
 
 // Combines the SPECIALs into one flat index and splits this index by `dims`.
-std::vector<UOp> reshape_dims(const std::vector<UOp>& raw, const Dims& dims, const Dims& limited) {
+std::vector<UOp> reshape_dims(const std::vector<UOp>& raw, const LaunchDims& dims, const LaunchDims& limited) {
   if (dims.size() == 2) {
-    UOp flat = times(raw[0], limited[1]) + raw[1];
-    return {quotient(flat, dims[1]), remainder(flat, dims[1])};
+    UOp flat = multiply(raw[0], limited[1]) + raw[1];
+    return {divide(flat, dims[1]), modulo(flat, dims[1])};
   }
-  UOp flat = times(raw[0], limited[1] * limited[2]) + times(raw[1], limited[2]) + raw[2];
-  return {quotient(flat, dims[2] * dims[1]), remainder(quotient(flat, dims[2]), dims[1]), remainder(flat, dims[2])};
+  UOp flat = multiply(raw[0], limited[1] * limited[2]) + multiply(raw[1], limited[2]) + raw[2];
+  return {divide(flat, dims[2] * dims[1]), modulo(divide(flat, dims[2]), dims[1]), modulo(flat, dims[2])};
 }
 
 }  // namespace
@@ -153,10 +153,10 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
     std::reverse(out.begin(), out.end());
     return out;
   }
-  Dims limited = dims;
+  LaunchDims limited = dims;
   if (limits) {
     limited = group_dims(dims, *limits);
-    if (limited.size() > limits->size()) cannot_limit(dims, *limits);
+    if (limited.size() > limits->size()) throw_cannot_limit(dims, *limits);
     if (is_same_shape(limited, dims)) limited = split_dims(dims, *limits);
   }
   std::vector<UOp> raw;
@@ -187,10 +187,10 @@ std::vector<Int> ids_of(UOp range) {
 }
 AxisType type_of(UOp range) { return range.arg().items().back().axis_type(); }
 
-struct Grid {
+struct LaunchGrid {
   std::vector<GridAxis> global, local;  // both sorted by the ids of the axis
 
-  explicit Grid(const std::vector<UOp>& nodes) {
+  explicit LaunchGrid(const std::vector<UOp>& nodes) {
     std::map<std::vector<Int>, UOp> last;
     for (UOp u : nodes)
       if (u.is(Op::RANGE)) last[ids_of(u)] = u;
@@ -201,8 +201,8 @@ struct Grid {
   }
 };
 
-Dims sizes(const std::vector<GridAxis>& axes) {
-  Dims out;
+LaunchDims axis_sizes(const std::vector<GridAxis>& axes) {
+  LaunchDims out;
   for (auto& a : axes) out.push_back(Sint(a.range.src(0).ssimplify()));
   return out;
 }
@@ -227,15 +227,15 @@ UOp grid_to_specials(const Target& target, UOp sink) {
   if (sink.arg().is_none()) return {};
   auto nodes = toposort(sink);
   if (std::any_of(nodes.begin(), nodes.end(), [](UOp u) { return u.is(Op::SPECIAL); })) return {};
-  Grid grid(nodes);
+  LaunchGrid grid(nodes);
   if (grid.global.empty() && grid.local.empty()) return {};
 
   Graph& g = sink.graph();
   bool dont_use_locals = sink.arg().is(RecordClass::KernelInfo) && sink.arg()[2].as_bool();
   if (dont_use_locals && !grid.local.empty()) throw Failure("the kernel has local axes and may not use them");
-  auto idxs = get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", sizes(grid.global), target.global_max, true);
+  auto idxs = get_grouped_dims(g, dont_use_locals ? "idx" : "gidx", axis_sizes(grid.global), target.global_max, true);
   if (!dont_use_locals) {
-    auto local = get_grouped_dims(g, "lidx", sizes(grid.local), target.local_max);
+    auto local = get_grouped_dims(g, "lidx", axis_sizes(grid.local), target.local_max);
     idxs.insert(idxs.end(), local.begin(), local.end());
   }
 

@@ -60,39 +60,44 @@ struct NodeList {
 };
 
 // Groups the nodes of a list by kind. Two nodes are of one kind if they have the same op, arg and dtype.
-class Kinds {
+class NodeKinds {
  public:
-  std::vector<uint32_t> numbers;
+  std::vector<uint32_t> kind_numbers;
 
-  explicit Kinds(const NodeList& list) {
+  explicit NodeKinds(const NodeList& list) {
     std::vector<uint32_t> table(std::bit_ceil(2 * list.size()), kNone);
-    numbers.reserve(list.size());
+    kind_numbers.reserve(list.size());
     for (UOp u : list.nodes) {
       size_t slot =
           (u.arg().hash() + size_t(u.op()) * 0x9E3779B1u + std::hash<DType>()(u.dtype())) & (table.size() - 1);
-      while (table[slot] != kNone && !same_kind(first_of_[table[slot]], u)) slot = (slot + 1) & (table.size() - 1);
+      while (table[slot] != kNone && !same_kind(first_node_of_kind_[table[slot]], u))
+        slot = (slot + 1) & (table.size() - 1);
       if (table[slot] == kNone) {
-        table[slot] = uint32_t(first_of_.size());
-        first_of_.push_back(u);
+        table[slot] = uint32_t(first_node_of_kind_.size());
+        first_node_of_kind_.push_back(u);
         has_nan_ |= is_nan(u);
       }
-      numbers.push_back(table[slot]);
+      kind_numbers.push_back(table[slot]);
     }
-    rank_.resize(size());
+    rank_of_kind_.resize(size());
     set_ranks();
   }
 
-  size_t size() const { return first_of_.size(); }
+  size_t size() const { return first_node_of_kind_.size(); }
 
   Order compare(uint32_t a, uint32_t b) const {
-    UOp x = first_of_[a], y = first_of_[b];
-    if (!ranked_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_without_sources(x, y);
-    return rank_[a] < rank_[b] ? Order::Less : rank_[a] > rank_[b] ? Order::Greater : Order::Unordered;
+    UOp x = first_node_of_kind_[a], y = first_node_of_kind_[b];
+    if (!has_ranks_ || (has_nan_ && (is_nan(x) || is_nan(y)))) [[unlikely]] return compare_without_sources(x, y);
+    return rank_of_kind_[a] < rank_of_kind_[b]   ? Order::Less
+           : rank_of_kind_[a] > rank_of_kind_[b] ? Order::Greater
+                                                 : Order::Unordered;
   }
 
   // Returns a number that orders the kinds of nodes of one priority like compare() does. Kinds with equal numbers must
   // be compared with compare().
-  uint32_t coarse_rank(uint32_t kind) const { return has_nan_ && first_of_[kind].is_const() ? 0 : rank_[kind]; }
+  uint32_t coarse_rank(uint32_t kind) const {
+    return has_nan_ && first_node_of_kind_[kind].is_const() ? 0 : rank_of_kind_[kind];
+  }
 
  private:
   static bool same_kind(UOp a, UOp b) { return a.op() == b.op() && a.dtype() == b.dtype() && a.arg() == b.arg(); }
@@ -102,7 +107,7 @@ class Kinds {
     std::vector<uint32_t> order(size());
     std::iota(order.begin(), order.end(), 0);
     auto less = [&](uint32_t a, uint32_t b) {
-      UOp x = first_of_[a], y = first_of_[b];
+      UOp x = first_node_of_kind_[a], y = first_node_of_kind_[b];
       // less() may order a NaN anywhere, because compare() does not use the rank of a NaN
       if (has_nan_ && x.op() == y.op() && is_nan(x) != is_nan(y)) return is_nan(y);
       return compare_without_sources(x, y) == Order::Less;
@@ -112,15 +117,16 @@ class Kinds {
       // read out of bounds
       std::stable_sort(order.begin(), order.end(), less);
     } catch (const Failure&) {  // some args have no order in Python; later, compare() throws if it compares them
-      ranked_ = false;
+      has_ranks_ = false;
       return;
     }
-    for (size_t i = 1; i < order.size(); i++) rank_[order[i]] = rank_[order[i - 1]] + less(order[i - 1], order[i]);
+    for (size_t i = 1; i < order.size(); i++)
+      rank_of_kind_[order[i]] = rank_of_kind_[order[i - 1]] + less(order[i - 1], order[i]);
   }
 
-  std::vector<UOp> first_of_;   // a representative node of each kind
-  std::vector<uint32_t> rank_;  // for each kind, its sort position; different kinds of equal rank are unordered
-  bool ranked_ = true;          // false if no ranks could be computed: all ranks are 0, and compare() compares nodes
+  std::vector<UOp> first_node_of_kind_;   // a representative node of each kind
+  std::vector<uint32_t> rank_of_kind_;  // for each kind, its sort position; different kinds of equal rank are unordered
+  bool has_ranks_ = true;          // false if no ranks could be computed: all ranks are 0, and compare() compares nodes
   bool has_nan_ = false;
 };
 
@@ -128,23 +134,23 @@ class Kinds {
 // results, because sorting compares the same pairs of sources repeatedly.
 class TuplizeOrder {
  public:
-  TuplizeOrder(const NodeList& list, const Kinds& kinds)
+  TuplizeOrder(const NodeList& list, const NodeKinds& kinds)
       : list_(list),
         kinds_(kinds),
-        memo_(std::bit_ceil(2 * list.size())),
-        memo_shift_(64 - std::countr_zero(memo_.size())) {
-    heads_.reserve(list.size());
+        cache_entries_(std::bit_ceil(2 * list.size())),
+        cache_shift_(64 - std::countr_zero(cache_entries_.size())) {
+    tuple_heads_.reserve(list.size());
     for (uint32_t i = 0; i < list.size(); i++) {
       auto src = list.sources(i);
-      heads_.push_back(
-          {kinds.numbers[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone, src.size() > 1 ? src[1] : kNone});
+      tuple_heads_.push_back({kinds.kind_numbers[i], uint32_t(src.size()), src.size() > 0 ? src[0] : kNone,
+                              src.size() > 1 ? src[1] : kNone});
     }
   }
 
   static constexpr uint32_t kStepsPerCheck = 1 << 14;  // steps between two checks of the deadline
 
   Order compare(uint32_t a, uint32_t b) {
-    const Head* const heads = heads_.data();
+    const TupleHead* const heads = tuple_heads_.data();
     uint32_t x = a, y = b;
     uint64_t* path[kLongestPath];
     size_t length = 0;
@@ -155,8 +161,8 @@ class TuplizeOrder {
         order = kinds_.compare(heads[x].kind, heads[y].kind);
         break;
       }
-      uint64_t pair = pair_of(x, y);
-      uint64_t& memo = memo_of(pair);
+      uint64_t pair = cache_key_of(x, y);
+      uint64_t& memo = cache_entry_of(pair);
       if ((memo & ~kOrderBits) == pair) {
         order = Order(int(memo & kOrderBits) - 1);
         break;
@@ -165,7 +171,7 @@ class TuplizeOrder {
         memo = pair;
         path[length++] = &memo;
       }
-      if (!first_difference(x, y)) {
+      if (!descend_to_difference(x, y)) {
         if (heads[x].num_src == heads[y].num_src) {  // only tags differ, so compare in full and clear the cache entries
           for (size_t i = 0; i < length; i++) *path[i] = 0;
           return compare_tuplize(list_.nodes[a], list_.nodes[b]);
@@ -181,20 +187,20 @@ class TuplizeOrder {
  private:
   static constexpr size_t kLongestPath = 16;
   uint32_t steps_ = 0;
-  struct Head {
+  struct TupleHead {
     uint32_t kind, num_src, src0, src1;  // src0, src1: the first two sources, or kNone
   };
 
   // A cache entry is a pair of positions, with the comparison result in its low two bits. 0 is an empty entry, because
   // no node is compared with itself.
   static constexpr uint64_t kOrderBits = 3;
-  static uint64_t pair_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
-  uint64_t& memo_of(uint64_t pair) { return memo_[pair * 0x9E3779B97F4A7C15u >> memo_shift_]; }
+  static uint64_t cache_key_of(uint32_t x, uint32_t y) { return uint64_t(x) << 33 | uint64_t(y) << 2; }
+  uint64_t& cache_entry_of(uint64_t pair) { return cache_entries_[pair * 0x9E3779B97F4A7C15u >> cache_shift_]; }
 
   // Replaces `a` and `b` by their first sources that differ. Returns false if one list of sources is a prefix of the
   // other.
-  bool first_difference(uint32_t& a, uint32_t& b) const {
-    const Head &x = heads_[a], &y = heads_[b];
+  bool descend_to_difference(uint32_t& a, uint32_t& b) const {
+    const TupleHead &x = tuple_heads_[a], &y = tuple_heads_[b];
     if (x.src0 != y.src0 && x.src0 != kNone && y.src0 != kNone) return a = x.src0, b = y.src0, true;
     if (x.src1 != y.src1 && x.src1 != kNone && y.src1 != kNone) return a = x.src1, b = y.src1, true;
     size_t common = std::min(x.num_src, y.num_src);
@@ -206,10 +212,10 @@ class TuplizeOrder {
   }
 
   const NodeList& list_;
-  const Kinds& kinds_;
-  std::vector<Head> heads_;
-  std::vector<uint64_t> memo_;
-  int memo_shift_;
+  const NodeKinds& kinds_;
+  std::vector<TupleHead> tuple_heads_;
+  std::vector<uint64_t> cache_entries_;
+  int cache_shift_;
 };
 
 // Returns how often a node runs: the product of the sizes of its ranges.
@@ -219,11 +225,11 @@ Int run_count_of(UOp u) {
   return count;
 }
 
-// A sort key. `head` packs the node's run count (32 bits), its priority (8 bits) and the coarse rank of its kind (24
-// bits). The kind is compared before the sources, because tuplize begins with op, arg and dtype. (tinygrad compares the
-// arg of a parameter before its op; the order is the same, because parameters of one priority have the same op.)
-struct Key {
-  uint64_t head;
+// A sort key. `packed_key` packs the node's run count (32 bits), its priority (8 bits) and the coarse rank of its kind
+// (24 bits). The kind is compared before the sources, because tuplize begins with op, arg and dtype. (tinygrad compares
+// the arg of a parameter before its op; the order is the same, because parameters of one priority have the same op.)
+struct SortKey {
+  uint64_t packed_key;
   uint32_t node;
 };
 // The run count in a key if the actual run count is negative or at least this number. If a list has such a key, its
@@ -231,17 +237,17 @@ struct Key {
 constexpr uint64_t kManyRuns = (uint64_t(1) << 32) - 1;
 constexpr uint32_t kManyKinds = 1 << 24;                 // if a list has this many kinds or more, keys contain no rank
 
-class KeyOrder {
+class SortKeyOrder {
  public:
-  KeyOrder(const NodeList& list, bool by_tuplize)
-      : list_(list), kinds_(list), tuplize_(list, kinds_), by_tuplize_(by_tuplize) {}
+  SortKeyOrder(const NodeList& list, bool by_tuplize)
+      : list_(list), kinds_(list), tuplize_(list, kinds_), compares_tuplize_(by_tuplize) {}
 
-  std::vector<Key> keys() {
-    std::vector<Key> keys;
+  std::vector<SortKey> keys() {
+    std::vector<SortKey> keys;
     keys.reserve(list_.size());
     std::span<const UOp> last_ranges;
     uint64_t runs = 1;
-    bool with_rank = by_tuplize_ && kinds_.size() < kManyKinds;
+    bool with_rank = compares_tuplize_ && kinds_.size() < kManyKinds;
     for (uint32_t i = 0; i < list_.size(); i++) {
       UOp u = list_.nodes[i];
       auto ranges = ranges_of(u);
@@ -250,37 +256,37 @@ class KeyOrder {
         last_ranges = ranges;
         Int count = run_count_of(u);
         runs = count.sign() >= 0 && count < Int(int64_t(kManyRuns)) ? uint64_t(count.small_value()) : kManyRuns;
-        many_runs_ |= runs == kManyRuns;
+        has_many_runs_ |= runs == kManyRuns;
       }
-      uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.numbers[i]) : 0;
+      uint64_t rank = with_rank ? kinds_.coarse_rank(kinds_.kind_numbers[i]) : 0;
       keys.push_back({runs << 32 | uint64_t(priority_of(u.op()) + 128) << 24 | rank, i});
     }
     return keys;
   }
 
   // Compares like Python's < of (run_count, priority, extra), where extra is the arg of a parameter, + tuplize if used.
-  bool less(const Key& a, const Key& b) {
-    if (many_runs_ || !by_tuplize_) [[unlikely]] return less_in_full(a, b);
-    return a.head != b.head ? a.head < b.head : tuplize_.compare(a.node, b.node) == Order::Less;
+  bool less(const SortKey& a, const SortKey& b) {
+    if (has_many_runs_ || !compares_tuplize_) [[unlikely]] return is_less_in_full(a, b);
+    return a.packed_key != b.packed_key ? a.packed_key < b.packed_key : tuplize_.compare(a.node, b.node) == Order::Less;
   }
 
  private:
-  [[gnu::noinline]] bool less_in_full(const Key& a, const Key& b) {
-    if (many_runs_) {
+  [[gnu::noinline]] bool is_less_in_full(const SortKey& a, const SortKey& b) {
+    if (has_many_runs_) {
       Int x = run_count_of(list_.nodes[a.node]), y = run_count_of(list_.nodes[b.node]);
       if (x != y) return x < y;
     }
-    if (a.head != b.head) return a.head < b.head;
-    if (by_tuplize_) return tuplize_.compare(a.node, b.node) == Order::Less;
+    if (a.packed_key != b.packed_key) return a.packed_key < b.packed_key;
+    if (compares_tuplize_) return tuplize_.compare(a.node, b.node) == Order::Less;
     UOp x = list_.nodes[a.node], y = list_.nodes[b.node];
     return x.in({Op::DEFINE_GLOBAL, Op::DEFINE_VAR}) && py_compare(x.arg(), y.arg()) == Order::Less;
   }
 
   const NodeList& list_;
-  Kinds kinds_;
+  NodeKinds kinds_;
   TuplizeOrder tuplize_;
-  bool by_tuplize_;
-  bool many_runs_ = false;
+  bool compares_tuplize_;
+  bool has_many_runs_ = false;
 };
 
 // A set of numbers below n as a hierarchical bit set: a bit of an upper level is set if the 64-bit word below this bit
@@ -318,9 +324,9 @@ class RankSet {
 
 std::vector<UOp> linearize(UOp sink) {
   NodeList list(sink);
-  KeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
-  std::vector<Key> keys = order.keys();
-  py_sort(keys, [&](const Key& a, const Key& b) { return order.less(a, b); });
+  SortKeyOrder order(list, sink.graph().settings().TUPLE_ORDER != 0);
+  std::vector<SortKey> keys = order.keys();
+  py_sort(keys, [&](const SortKey& a, const SortKey& b) { return order.less(a, b); });
   std::vector<uint32_t> rank(list.size());
   for (uint32_t i = 0; i < keys.size(); i++) rank[keys[i].node] = i;
   std::vector<uint32_t> users(list.size());  // for each node, the number of users that are not emitted yet

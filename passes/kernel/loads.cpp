@@ -79,7 +79,7 @@ UOp split_load_store(const Target& target, UOp ls, UOp idx) {
 }
 
 // Returns the access `ls` as an access of the whole pixel, which is indexed by its coordinates (x, y).
-UOp pixel_access(UOp ls, UOp idx, DType result) {
+UOp access_whole_pixel(UOp ls, UOp idx, DType result) {
   UOp x = idx.src(1).get_idx(), valid = idx.src(1).get_valid();
   int64_t width = idx.dtype().image_shape()[1];
   UOp coordinates =
@@ -90,9 +90,9 @@ UOp pixel_access(UOp ls, UOp idx, DType result) {
 }
 
 // Loads the whole pixel and selects element x % 4, where x is the flat index.
-UOp channel_load(UOp ls, UOp idx) {
+UOp load_channel(UOp ls, UOp idx) {
   if (!ls.is(Op::LOAD)) throw Failure("a store to an image must write all four channels of a pixel");
-  UOp pixel = pixel_access(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
+  UOp pixel = access_whole_pixel(ls, idx, ls.dtype().vec(4)), channel = idx.src(1).get_idx() % Const(4);
   int64_t first = 0, last = 3;
   UOp value = ls.const_like(std::numeric_limits<double>::quiet_NaN());
   if (!py_less(channel.vmin(), 0)) {  // x % 4 is never negative here, so its first value needs no test
@@ -108,10 +108,10 @@ UOp image_fixup(UOp ls) {
   UOp pointer = ls.src(0);
   if (pointer.is(Op::CAST) && pointer.src(0).dtype().is_image()) {
     if (pointer.dtype().count() != 4) throw Failure("an image is accessed by " + std::string(pointer.dtype().repr()));
-    return pixel_access(ls, pointer.src(0), ls.dtype());
+    return access_whole_pixel(ls, pointer.src(0), ls.dtype());
   }
   if (pointer.dtype().is_image() && pointer.src(1).get_idx().dtype() != dtypes::index.vec(2))
-    return channel_load(ls, pointer);
+    return load_channel(ls, pointer);
   return {};
 }
 
@@ -145,27 +145,27 @@ UOp expand_index(UOp buf, UOp vec) {
 // An index as base + offset, under the gate `valid`. The base of a constant index is the empty UOp.
 struct SplitIndex {
   UOp valid, base;
-  bool invalid;
+  bool is_invalid;
   Int offset;
 };
 
-Int integer(UOp constant) {
+Int integer_offset(UOp constant) {
   if (!constant.arg().is_integral()) throw Failure("an index has the non-integer offset " + constant.arg().repr());
   return constant.arg().as_int();
 }
 
 SplitIndex split_index(UOp gated) {
   UOp idx = gated.get_idx(), valid = gated.get_valid();
-  if (idx.is(Op::ADD) && idx.src(1).is_const()) return {valid, idx.src(0), false, integer(idx.src(1))};
-  if (idx.is(Op::ADD) && idx.src(0).is_const()) return {valid, idx.src(1), false, integer(idx.src(0))};
+  if (idx.is(Op::ADD) && idx.src(1).is_const()) return {valid, idx.src(0), false, integer_offset(idx.src(1))};
+  if (idx.is(Op::ADD) && idx.src(0).is_const()) return {valid, idx.src(1), false, integer_offset(idx.src(0))};
   if (idx.is_const() && idx.is_invalid()) return {valid, {}, true, 0};
-  if (idx.is_const()) return {valid, {}, false, integer(idx)};
+  if (idx.is_const()) return {valid, {}, false, integer_offset(idx)};
   return {valid, idx, false, 0};
 }
 
 struct Lane {
   Int offset;
-  size_t number;
+  size_t lane_number;
 };
 
 // Groups the lanes (elements) of a vector index that share gate and base, in the order of their first lanes. The lanes
@@ -175,7 +175,7 @@ std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   std::unordered_map<uint64_t, size_t> group_of;
   for (size_t i = 0; i < midx.num_src(); i++) {
     SplitIndex split = split_index(midx.src(i).src(1));
-    uint64_t base = split.base ? uint64_t(split.base.id()) + 2 : split.invalid;
+    uint64_t base = split.base ? uint64_t(split.base.id()) + 2 : split.is_invalid;
     auto [at, is_new] = group_of.try_emplace(uint64_t(split.valid.id()) << 32 | base, groups.size());
     if (is_new) groups.emplace_back();
     groups[at->second].push_back({split.offset, i});
@@ -185,7 +185,7 @@ std::vector<std::vector<Lane>> group_lanes(UOp midx) {
   return groups;
 }
 
-UOp widened(UOp pointer, UOp buf, int64_t count) {
+UOp widen_pointer(UOp pointer, UOp buf, int64_t count) {
   DType p = buf.dtype();
   return pointer.cast(p.base().vec(count).ptr(p.size(), p.addrspace()));
 }
@@ -207,10 +207,10 @@ UOp fold_expanded_index(UOp midx) {
         Int beyond = lanes[end].offset - lanes[begin].offset;
         if (beyond > length) break;
         if (beyond == length) length++;
-        position[lanes[end].number] = total + length - 1;
+        position[lanes[end].lane_number] = total + length - 1;
       }
-      UOp first = midx.src(lanes[begin].number);
-      pointers.push_back(length > 1 ? widened(first, buf, length) : first);
+      UOp first = midx.src(lanes[begin].lane_number);
+      pointers.push_back(length > 1 ? widen_pointer(first, buf, length) : first);
       total += length;
       begin = end;
     }

@@ -52,7 +52,7 @@ AxisType axis_type(UOp range) {
 // Returns `u` with the loops r0 and r1 merged. tinygrad substitutes and rewrites in one pass, tgc in two. The
 // result is the same: in one pass, too, the rules get nodes whose loops are replaced already. The rules do not change
 // other nodes, since an earlier pass has applied them.
-UOp merged(UOp u, UOp r0, UOp r1) {
+UOp merge_loops(UOp u, UOp r0, UOp r1) {
   UOp s1 = r1.src(0), both = r0.with_src(r0.src(0) * s1);
   return graph_rewrite(substitute(u, {{r0, both / s1}, {r1, both % s1}}), check_merge());
 }
@@ -72,7 +72,7 @@ bool needs_division_if_merged(UOp index, UOp r0, UOp r1) {
   return c0 != c1 * r1.src(0).arg().as_int();
 }
 
-bool in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
+bool are_in_same_reduces(UOp r0, UOp r1, const std::vector<UOp>& reduces) {
   return std::all_of(reduces.begin(), reduces.end(),
                      [&](UOp r) { return is_inside_range(r, r0) == is_inside_range(r, r1); });
 }
@@ -98,7 +98,7 @@ UOp simplify_merge_adjacent(UOp u) {
            std::ranges::any_of(indexes, [&](UOp x) { return needs_division_if_merged(x, r0, r1); });
   };
   auto merged_if_better = [&](UOp r0, UOp r1) {
-    UOp candidate = merged(out, r0, r1);
+    UOp candidate = merge_loops(out, r0, r1);
     size_t count = count_divmod(candidate);
     if (count > best) return out;
     best = count;
@@ -107,7 +107,7 @@ UOp simplify_merge_adjacent(UOp u) {
   for (size_t i = 0; i < ended.size(); i++)
     for (size_t k = 0; k < ended.size(); k++) {
       if (!may_pair(i, k) || axis_type(ended[i]) != axis_type(ended[k]) ||
-          !in_same_reduces(ended[i], ended[k], reduces))
+          !are_in_same_reduces(ended[i], ended[k], reduces))
         continue;
       out = run_shortcut(
           kMergeInVain, u.graph(), [&] { return in_vain(ended[i], ended[k]) ? std::optional(out) : std::nullopt; },
@@ -154,7 +154,7 @@ UOp keep_ranges_of_image(SplitRangesContext& ctx, UOp x) {
 
 // Returns 0, the constants that `r` is compared with in `store`, and the end of `r`, sorted; nothing without such
 // comparisons.
-std::vector<Int> cuts_of(UOp store, UOp r) {
+std::vector<Int> cut_points_of(UOp store, UOp r) {
   std::vector<Int> cuts;
   for (UOp u : toposort(store))
     if (u.is(Op::CMPLT) && u.src(0) == r && u.src(1).is_const()) cuts.push_back(u.src(1).arg().as_int());
@@ -169,7 +169,7 @@ std::vector<Int> cuts_of(UOp store, UOp r) {
 UOp cut_store_range(const Target& target, UOp store, UOp r) {
   if (!r.src(0).is_const() || target.device != "CPU") return {};
   if (!in_backward_slice_with_self(store, r)) throw Failure("a store ends a range that it does not depend on");
-  auto cuts = cuts_of(store, r);
+  auto cuts = cut_points_of(store, r);
   if (cuts.empty()) return {};
   std::vector<UOp> stores;
   for (size_t i = 0; i + 1 < cuts.size(); i++) {

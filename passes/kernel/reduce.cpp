@@ -128,12 +128,14 @@ UOp lift_mul(UOp x, UOp y, UOp c) {
 }
 
 // Returns `val` times `count`, where `count` is first clamped to the interval from 0 to the size of `r`.
-UOp times(UOp count, UOp r, UOp val) { return count.maximum(0).minimum(r.src(0)).cast(val.dtype()) * val; }
+UOp multiply_by_count(UOp count, UOp r, UOp val) { return count.maximum(0).minimum(r.src(0)).cast(val.dtype()) * val; }
 
-UOp fold_from_below(UOp r, UOp cut, UOp val) { return no_range(val) ? times(r.src(0) - cut, r, val) : UOp(); }
-UOp fold_from_above(UOp r, UOp cut, UOp val) { return no_range(val) ? times(cut, r, val) : UOp(); }
+UOp fold_from_below(UOp r, UOp cut, UOp val) {
+  return no_range(val) ? multiply_by_count(r.src(0) - cut, r, val) : UOp();
+}
+UOp fold_from_above(UOp r, UOp cut, UOp val) { return no_range(val) ? multiply_by_count(cut, r, val) : UOp(); }
 UOp fold_between(UOp r, UOp lower, UOp upper, UOp val) {
-  return no_range(val) ? times(upper.minimum(r.src(0)) - lower.maximum(0), r, val) : UOp();
+  return no_range(val) ? multiply_by_count(upper.minimum(r.src(0)) - lower.maximum(0), r, val) : UOp();
 }
 
 UOp reduce_of_sum(UOp x, UOp y, UOp r) {
@@ -151,7 +153,7 @@ UOp pick_element(UOp r, UOp idx, UOp expr) {
   return is_in_range.where(substitute(expr, {{r, i.valid(is_in_range)}}), 0);
 }
 
-UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
+UOp collapse_range(UOp u, UOp r, const RuleSet& rules) {
   constexpr OpSet kFree{Op::CONST, Op::VCONST, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL, Op::DEFINE_VAR};
   Graph& graph = u.graph();
   auto loop_nodes = toposort(u, [&](UOp x) { return is_inside_range(x, r); });
@@ -175,7 +177,7 @@ UOp collapse_one(UOp u, UOp r, const RuleSet& rules) {
 
 UOp reduce_collapse(UOp reduce, UOp u, const RuleSet& rules) {
   for (UOp r : ranges_of_reduce(reduce)) {
-    u = collapse_one(u, r, rules);
+    u = collapse_range(u, r, rules);
     if (!u) return {};
   }
   return u;

@@ -15,7 +15,7 @@ using namespace pat;
 
 namespace {
 
-Int value(UOp c) { return int_of_const(c); }
+Int int_value(UOp c) { return int_of_const(c); }
 
 FoldingResult fold_divmod_general(UOp d);
 
@@ -45,13 +45,13 @@ class DivMod {
   explicit DivMod(UOp d) : d_(d), x_(d.src(0)), y_(d.src(1)), is_mod_(d.is(Op::MOD)) {}
 
   FoldingResult fold() {
-    if (UOp out = cancel()) return {out, "cancel"};
+    if (UOp out = cancel_divmod()) return {out, "cancel"};
     auto [peeled, constant] = pop_const(x_);
-    peeled_ = peeled;
+    x_without_constant_ = peeled;
     constant_ = constant.to_int();
-    uops_ = split_uop(peeled_, Op::ADD);
-    if (y_.is_const() && value(y_) > 0) {
-      c_ = value(y_);
+    uops_ = split_uop(x_without_constant_, Op::ADD);
+    if (y_.is_const() && int_value(y_) > 0) {
+      c_ = int_value(y_);
       if (UOp out = remove_nested_mod()) return {out, "nested-mod"};
       summands_.reserve(uops_.size());
       for (UOp u : uops_) summands_.emplace_back(u);
@@ -67,11 +67,11 @@ class DivMod {
 
  private:
   bool x_may_be_negative() const { return int_vmin(x_) < 0; }
-  UOp apply(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
+  UOp apply_op(UOp numerator, UOp denominator) const { return numerator.alu(d_.op(), denominator); }
 
   // If y cannot be 0 and x / y has the same value q at all corners of the bounds of x and y, folds x / y to q and x % y
   // to x - q * y.
-  UOp cancel() const {
+  UOp cancel_divmod() const {
     Int x0 = int_vmin(x_), x1 = int_vmax(x_), y0 = int_vmin(y_), y1 = int_vmax(y_);
     if (y0 == 0 && y1 == 0) throw Failure(std::string(is_mod_ ? "remainder" : "division") + " by zero");
     if (y0.sign() * y1.sign() <= 0) return {};
@@ -135,7 +135,7 @@ class DivMod {
   UOp common_divisor() const {
     auto plainly_one = [&]() -> std::optional<UOp> {
       if (!y_.is_const()) return std::nullopt;
-      Int g = value(y_);
+      Int g = int_value(y_);
       for (size_t i = 0; i < uops_.size() && g != 1; i++) g = gcd(g, const_factor(uops_[i]));
       return g == 1 ? std::optional(y_.const_like(1)) : std::nullopt;
     };
@@ -150,11 +150,11 @@ class DivMod {
   UOp gcd_with_remainder() const {
     if (x_may_be_negative()) return {};
     UOp g = common_divisor();
-    if (!g.is_const() || value(g) <= 1) return {};
-    Int f = value(g);
-    UOp x = exact_quotient(peeled_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
+    if (!g.is_const() || int_value(g) <= 1) return {};
+    Int f = int_value(g);
+    UOp x = exact_quotient(x_without_constant_, g).simplify() + floor_div(floor_mod(constant_, c_), f);
     if (int_vmin(x) < 0) return {};
-    UOp out = apply(x, x_.const_like(floor_div(c_, f)));
+    UOp out = apply_op(x, x_.const_like(floor_div(c_, f)));
     return is_mod_ ? out * g + floor_mod(constant_, f) : out + floor_div(constant_, c_);
   }
 
@@ -174,8 +174,8 @@ class DivMod {
   // x / y -> (x / g) / (y / g) and x % y -> (x / g) % (y / g) * g, for the common divisor g
   UOp divide_by_gcd() const {
     UOp g = common_divisor();
-    if (g.is_const() && value(g) == 1) return {};
-    UOp out = apply(exact_quotient(x_, g), exact_quotient(y_, g));
+    if (g.is_const() && int_value(g) == 1) return {};
+    UOp out = apply_op(exact_quotient(x_, g), exact_quotient(y_, g));
     return is_mod_ ? out * g : out;
   }
 
@@ -189,7 +189,7 @@ class DivMod {
         continue;
       }
       if (is_mod_ && y_.is_const()) {
-        Int f = const_factor(u), r = floor_mod(f, value(y_));
+        Int f = const_factor(u), r = floor_mod(f, int_value(y_));
         if (r != f) {
           rests.push_back(divides(u, f) * r);
           quotients.push_back(u.const_like(0));
@@ -213,25 +213,26 @@ class DivMod {
 
   UOp d_, x_, y_;
   bool is_mod_;
-  UOp peeled_;             // x without its constant summand
+  UOp x_without_constant_;             // x without its constant summand
   Int constant_;
   Int c_;                  // the denominator, if it is a positive constant
-  std::vector<UOp> uops_;  // the summands of peeled_; later foldings also add constant_
-  std::vector<Summand> summands_;  // the summands of peeled_; empty if the denominator is no positive constant
+  std::vector<UOp> uops_;  // the summands of x_without_constant_; later foldings also add constant_
+  std::vector<Summand>
+      summands_;  // the summands of x_without_constant_; empty if the denominator is no positive constant
 };
 
-struct DivModOnce {
+struct DivModMemo {
   static inline const Shortcut kShortcut{"divmod-once", "folding a division or remainder again that was folded before"};
 };
 
 FoldingResult fold_divmod_general(UOp d) {
-  return memoize<DivModOnce>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
+  return memoize<DivModMemo>(d.graph(), d.id(), [&] { return DivMod(d).fold(); });
 }
 
 bool same_sign(UOp x, UOp a) {
   return (never_negative(x) && never_negative(a)) || (never_positive(x) && never_positive(a));
 }
-bool not_reduced(UOp c, UOp d) { return floor_mod(value(c), value(d)) != value(c); }
+bool not_reduced(UOp c, UOp d) { return floor_mod(int_value(c), int_value(d)) != int_value(c); }
 
 }  // namespace
 

@@ -9,7 +9,7 @@ using namespace pat;
 
 namespace {
 
-std::vector<int64_t> elements(UOp gep) {
+std::vector<int64_t> gep_indices(UOp gep) {
   std::vector<int64_t> out;
   out.reserve(gep.arg().items().size());
   for (Arg i : gep.arg().items()) out.push_back(i.small_int());
@@ -46,7 +46,7 @@ UOp gep_of_vectorize(UOp gep, UOp vec) {
 
 UOp gep_of_vconst(UOp gep, UOp c) {
   std::vector<Const> picked;
-  for (int64_t i : elements(gep)) picked.push_back(element_of(c.arg(), i).to_const());
+  for (int64_t i : gep_indices(gep)) picked.push_back(element_of(c.arg(), i).to_const());
   return gep.const_like(picked);
 }
 
@@ -99,7 +99,7 @@ UOp gep_through_wmma(UOp gep, UOp wmma) {
   constexpr size_t kUpcastAxes = 6;
   auto axes = wmma.arg()[kUpcastAxes].items();
   int64_t out_size = num_elements(axes.back());
-  auto indices = elements(gep);
+  auto indices = gep_indices(gep);
   auto n = int64_t(indices.size());
   std::vector<int64_t> starts;
   for (int64_t k = 0; k < n; k += out_size) starts.push_back(indices[size_t(k)]);

@@ -20,7 +20,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr DTypeSet kDiscrete = dtypes::index_like | DTypeSet{Scalar::Bool};
 constexpr DTypeSet kBool{Scalar::Bool}, kUInt32{Scalar::UInt32}, kUInt64{Scalar::UInt64};
 
-Const value(UOp c) { return value_of_const(c); }
+Const const_value(UOp c) { return value_of_const(c); }
 
 UOp fold_alu(UOp a) {
   Arg operands[3];
@@ -28,8 +28,8 @@ UOp fold_alu(UOp a) {
   return const_like_arg(a, exec_alu(a.graph(), a.op(), a.dtype(), {operands, a.num_src()}, false));
 }
 
-// Packs a constant into its bytes, by the format character of Python's struct module; unpack() is the inverse.
-uint64_t pack(Const v, char fmt) {
+// Packs a constant into its bytes, by the format character of Python's struct module; unpack_constant() is the inverse.
+uint64_t pack_constant(Const v, char fmt) {
   auto bits = [](auto x) {
     uint64_t out = 0;
     std::memcpy(&out, &x, sizeof x);
@@ -44,7 +44,7 @@ uint64_t pack(Const v, char fmt) {
   }
 }
 
-Const unpack(uint64_t bytes, char fmt) {
+Const unpack_constant(uint64_t bytes, char fmt) {
   switch (fmt) {
     case '?': return bytes != 0;
     case 'b': return int64_t(int8_t(bytes));
@@ -64,7 +64,7 @@ Const unpack(uint64_t bytes, char fmt) {
 UOp fold_bitcast(UOp root, UOp c) {
   char from = c.dtype().scalar().fmt(), to = root.dtype().scalar().fmt();
   if (!from || !to || c.dtype().itemsize() != root.dtype().itemsize()) return {};
-  auto convert = [&](Arg v) { return unpack(pack(v.to_const(), from), to); };
+  auto convert = [&](Arg v) { return unpack_constant(pack_constant(v.to_const(), from), to); };
   if (root.dtype().count() == 1) return root.const_like(convert(c.arg()));
   std::vector<Const> values;
   if (c.arg().is_tuple()) for (Arg v : c.arg().items()) values.push_back(convert(v));
@@ -72,15 +72,17 @@ UOp fold_bitcast(UOp root, UOp c) {
   return root.const_like(values);
 }
 
-bool products_match(UOp a, UOp b, UOp product) { return py_equal(py_mul(value(a), value(b)), value(product)); }
-bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(value(x).as_float()); }
-bool below_zero(UOp c) { return value(c).to_double() < 0; }
-bool above_zero(UOp c) { return value(c).to_double() > 0; }
-bool is_zero(UOp c) { return value(c).to_double() == 0; }
-bool is_one(UOp c) { return value(c).to_double() == 1; }
-bool is_whole(UOp c) { return std::trunc(value(c).to_double()) == value(c).to_double(); }
-bool is_odd(UOp c) { return is_whole(c) && std::fmod(value(c).to_double(), 2) == 1; }
-bool ends_in_half(UOp c) { return std::trunc(value(c).to_double() - 0.5) + 0.5 == value(c).to_double(); }
+bool products_match(UOp a, UOp b, UOp product) {
+  return py_equal(py_mul(const_value(a), const_value(b)), const_value(product));
+}
+bool not_finite(UOp x) { return x.is_const() && x.arg().is_float() && !std::isfinite(const_value(x).as_float()); }
+bool below_zero(UOp c) { return const_value(c).to_double() < 0; }
+bool above_zero(UOp c) { return const_value(c).to_double() > 0; }
+bool is_zero(UOp c) { return const_value(c).to_double() == 0; }
+bool is_one(UOp c) { return const_value(c).to_double() == 1; }
+bool is_whole(UOp c) { return std::trunc(const_value(c).to_double()) == const_value(c).to_double(); }
+bool is_odd(UOp c) { return is_whole(c) && std::fmod(const_value(c).to_double(), 2) == 1; }
+bool ends_in_half(UOp c) { return std::trunc(const_value(c).to_double() - 0.5) + 0.5 == const_value(c).to_double(); }
 
 }  // namespace
 

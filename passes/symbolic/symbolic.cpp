@@ -16,7 +16,7 @@ namespace {
 
 constexpr DTypeSet kIndexLike = dtypes::index_like, kBool{Scalar::Bool};
 
-Const value(UOp c) { return value_of_const(c); }
+Const const_value(UOp c) { return value_of_const(c); }
 
 bool differ(UOp x, UOp y) { return !(x == y); }
 bool is_invalid(UOp x) { return x.is_invalid(); }
@@ -55,7 +55,7 @@ UOp canonicalize_simplex(UOp x) {
   std::vector<UOp> terms;
   bool changed = false;
   for (UOp u : split_uop(x, Op::ADD)) {
-    if (u.is(Op::MUL) && u.src(1).is_const() && py_less(0, value(u.src(1)))) {
+    if (u.is(Op::MUL) && u.src(1).is_const() && py_less(0, const_value(u.src(1)))) {
       changed = true;
       u = u.src(0);
     }
@@ -77,7 +77,7 @@ UOp after_effects(UOp x) {
 
 UOp vector_of_consts(UOp vec) {
   std::vector<Const> values;
-  for (UOp x : vec.src()) values.push_back(value(x));
+  for (UOp x : vec.src()) values.push_back(const_value(x));
   return values.empty() ? UOp() : vec.graph().constant(vec.dtype(), values);
 }
 

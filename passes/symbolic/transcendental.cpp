@@ -90,7 +90,7 @@ constexpr double kPi = std::numbers::pi;
 
 // A reduced argument: the remainder modulo pi (Cody-Waite) or pi/2 (Payne-Hanek) and the int32 quotient.
 struct ReducedAngle {
-  UOp rest, quotient;
+  UOp remainder, quotient;
 };
 
 // ---- Payne-Hanek, for large arguments: multiplies by those bits of 2/pi that affect the result modulo 2 * pi
@@ -99,14 +99,14 @@ constexpr int64_t kTwoOverPi[] = {0x00000000, 0x28be60db, 0x9391054a, 0x7f09d5f4
 constexpr int kNumTwoOverPi = std::size(kTwoOverPi);
 
 // Selects kTwoOverPi[i + offset] by comparing i with 0, 1, ...
-UOp two_over_pi(UOp zero, UOp i, int offset) {
+UOp select_two_over_pi(UOp zero, UOp i, int offset) {
   UOp value = zero;
   for (int k = kNumTwoOverPi - 2 - offset; k >= 0; k--)
     value = i.ne(k).where(value, zero.const_like(kTwoOverPi[k + offset]));
   return value;
 }
 
-ReducedAngle payne_hanek(UOp d) {
+ReducedAngle reduce_payne_hanek(UOp d) {
   DType wide = d.dtype().is(Scalar::Float16) ? dtypes::float32.vec(d.dtype().count()) : d.dtype();
   auto [f, exponent] = mantissa_and_exponent(d);
   UOp ia = (f.cast(wide) * Const(4.294967296e9)).cast(dtypes::uint64);
@@ -118,7 +118,7 @@ ReducedAngle payne_hanek(UOp d) {
   auto shifted_up = [&](UOp x, UOp y) { return (x.cast(dtypes::uint64) * power(y)).cast(dtypes::uint32); };
   auto shifted_down = [&](UOp x, UOp y) { return (x.cast(dtypes::uint64) / power(y)).cast(dtypes::uint32); };
   UOp a[4], zero = d.graph().constant(dtypes::uint32.vec(d.dtype().count()), 0);
-  for (int k = 0; k < 4; k++) a[k] = two_over_pi(zero, i, k);
+  for (int k = 0; k < 4; k++) a[k] = select_two_over_pi(zero, i, k);
   UOp hi = shifted_up(a[0], e) | shifted_down(a[1], rest);
   UOp mi = shifted_up(a[1], e) | shifted_down(a[2], rest);
   UOp lo = shifted_up(a[2], e) | shifted_down(a[3], rest);
@@ -160,7 +160,7 @@ UOp subtract_pi(UOp x, UOp q, UOp qdh) {
   }
 }
 
-ReducedAngle cody_waite(UOp d) {
+ReducedAngle reduce_cody_waite(UOp d) {
   constexpr double kOneOverPi = 0.318309886183790671537767526745028724, kTwo24 = 1 << 24;
   UOp quotient = d * Const(kOneOverPi), qdh;
   if (d.dtype().is(Scalar::Float64)) {
@@ -186,18 +186,18 @@ UOp sin_polynomial(UOp d) {
   return d * (d.dtype().is(Scalar::Float64) ? polynomial(square, kSinDouble) : polynomial(square, kSin));
 }
 
-UOp has_bit(UOp q, int bit) { return (q & Const(bit)).ne(0); }
+UOp test_bit(UOp q, int bit) { return (q & Const(bit)).ne(0); }
 UOp minus_one_if(UOp cond, UOp like) { return cond.where(like.const_like(-1), like.const_like(1)); }
 
 UOp sin_of_half_turns(ReducedAngle x) {
-  UOp r = sin_polynomial(x.rest);
-  return r * minus_one_if(has_bit(x.quotient, 1), r);
+  UOp r = sin_polynomial(x.remainder);
+  return r * minus_one_if(test_bit(x.quotient, 1), r);
 }
 
 UOp sin_of_quadrants(ReducedAngle x) {
-  UOp d = x.rest;
-  UOp r = sin_polynomial(d + has_bit(x.quotient, 1).where(d.const_like(kPi / 2), d.const_like(0)));
-  return r * minus_one_if(has_bit(x.quotient, 2), r);
+  UOp d = x.remainder;
+  UOp r = sin_polynomial(d + test_bit(x.quotient, 1).where(d.const_like(kPi / 2), d.const_like(0)));
+  return r * minus_one_if(test_bit(x.quotient, 2), r);
 }
 
 }  // namespace
@@ -209,8 +209,9 @@ UOp xsin(UOp d) {
   UOp x = map_non_finite(d, zero, zero, zero, d);
   UOp sign = x.ne(0).where(x.lt(0).where(x.const_like(-1), x.const_like(1)), x.const_like(0));
   UOp magnitude = x * sign;
-  UOp result = magnitude.lt(kSwitchOver)
-                   .where(sin_of_half_turns(cody_waite(magnitude)), sin_of_quadrants(payne_hanek(magnitude)));
+  UOp result =
+      magnitude.lt(kSwitchOver)
+          .where(sin_of_half_turns(reduce_cody_waite(magnitude)), sin_of_quadrants(reduce_payne_hanek(magnitude)));
   return map_non_finite(d, nan, nan, nan, result * sign);
 }
 

@@ -52,7 +52,7 @@ bool all_same(const std::vector<UOp>& uops) {
   return std::all_of(uops.begin(), uops.end(), [&](UOp u) { return u == uops[0]; });
 }
 
-Substitution inverse(const Substitution& s) {
+Substitution invert_substitution(const Substitution& s) {
   Substitution out;
   for (auto [from, to] : s) out.emplace_back(to, from);
   return out;
@@ -69,7 +69,7 @@ UOp simplify_by_cases(UOp u, const Substitution& candidate) {
     results.push_back(replaced);
   }
   for (size_t i = 0; i < results.size(); i++)
-    results[i] = substitute(results[i].simplify(), inverse({candidate[i]})).simplify();
+    results[i] = substitute(results[i].simplify(), invert_substitution({candidate[i]})).simplify();
   if (all_same(results)) return results[0];
   if (!u.is(Op::VECTORIZE) || u.num_src() != 2) return u;
   for (size_t half : {size_t(0), size_t(1)}) {
@@ -104,14 +104,14 @@ UOp simplify_given_valid(UOp valid, UOp u, bool try_simplex) {
     i++;
   }
   UOp replaced = substitute(u, all);
-  return replaced == u ? u : substitute(replaced.simplify(), inverse(all)).simplify();
+  return replaced == u ? u : substitute(replaced.simplify(), invert_substitution(all)).simplify();
 }
 
-struct GivenValid {
+struct GivenValidMemo {
   static inline const Shortcut kShortcut{"given-valid-once",
                                          "simplifying an expression again under a condition seen before"};
 };
-struct GivenValidByCases {
+struct GivenValidByCasesMemo {
   static inline const Shortcut kShortcut{"given-valid-by-cases-once", "the same, clause by clause"};
 };
 
@@ -120,8 +120,8 @@ struct GivenValidByCases {
 UOp uop_given_valid(UOp valid, UOp u, bool try_simplex) {
   auto simplify = [&] { return simplify_given_valid(valid, u, try_simplex); };  // memoized: stages repeat such calls
   uint64_t key = uint64_t(valid.id()) << 32 | u.id();
-  return try_simplex ? memoize<GivenValidByCases>(u.graph(), key, simplify)
-                     : memoize<GivenValid>(u.graph(), key, simplify);
+  return try_simplex ? memoize<GivenValidByCasesMemo>(u.graph(), key, simplify)
+                     : memoize<GivenValidMemo>(u.graph(), key, simplify);
 }
 
 namespace {
@@ -172,7 +172,7 @@ bool all_ranges_in(UOp clause, UOp x) {
   return std::all_of(ranges.begin(), ranges.end(), [&](UOp r) { return is_inside_range(x, r); });
 }
 
-UOp true_and(Graph& graph, const std::vector<UOp>& clauses) {
+UOp and_of_clauses(Graph& graph, const std::vector<UOp>& clauses) {
   return prod(prepend(graph.constant(dtypes::bool_, true), clauses));
 }
 
@@ -181,7 +181,7 @@ UOp drop_and_clauses(UOp cond, UOp x, UOp inv) {
   std::vector<UOp> keep;
   for (UOp c : clauses)
     if (any_range_in(c, x)) keep.push_back(c);
-  return keep.size() == clauses.size() ? UOp() : true_and(x.graph(), keep).where(x, inv);
+  return keep.size() == clauses.size() ? UOp() : and_of_clauses(x.graph(), keep).where(x, inv);
 }
 
 bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
@@ -190,16 +190,16 @@ bool contains(const std::vector<UOp>& list, UOp u) { return std::find(list.begin
 // and loads that x depends on too.
 class MovableClauses {
  public:
-  MovableClauses(UOp cond, UOp x) : x_(x), other_loads_(x.graph()) {
+  MovableClauses(UOp cond, UOp x) : load_index_(x), other_loads_(x.graph()) {
     for (UOp u : toposort(cond)) {
       bool above = std::ranges::any_of(u.src(), [&](UOp s) { return other_loads_.contains(s); });
       if (above || (u.is(Op::INDEX) && !in_backward_slice_with_self(x, u))) other_loads_.insert(u);
     }
   }
-  bool operator()(UOp clause) const { return all_ranges_in(clause, x_) && !other_loads_.contains(clause); }
+  bool operator()(UOp clause) const { return all_ranges_in(clause, load_index_) && !other_loads_.contains(clause); }
 
  private:
-  UOp x_;
+  UOp load_index_;
   UOpSet other_loads_;  // loads that x does not depend on, and all users of them
 };
 
@@ -220,11 +220,11 @@ FoldingResult where_on_load(UOp cond, UOp buf, UOp x) {
     removed = true;
   }
   if (!removed) return {};
-  return {true_and(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0),
+  return {and_of_clauses(x.graph(), remaining).where(buf.index(x.get_idx().valid(moved)), 0),
           brought ? "moved-clauses" : "known-clauses"};
 }
 
-auto gated() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(inv)); }
+auto gated_index() { return where(cond, x, node(Op::CONST).arg(Const::invalid()).as(inv)); }
 
 }  // namespace
 
@@ -235,7 +235,7 @@ const RuleSet& pm_simplify_valid() {
           rule("valid-given-earlier-clauses", node(Op::AND).as(v),
                with<simplify_valid>(v).branches({"given-earlier-clauses", "repeated-clause"})),
           // cond ? x : invalid -> cond ? y : invalid, where y is x simplified under the assumption cond
-          rule("index-given-valid", gated(), with<gated_given_valid>(cond, x, inv)),
+          rule("index-given-valid", gated_index(), with<gated_given_valid>(cond, x, inv)),
       });
   return set;
 }
@@ -243,7 +243,7 @@ const RuleSet& pm_simplify_valid() {
 const RuleSet& pm_drop_and_clauses() {
   static const RuleSet set("pm_drop_and_clauses", {
       // a & b ? x : invalid -> a ? x : invalid, when b shares no range with x
-      rule("valid-drops-clauses", gated(), with<drop_and_clauses>(cond, x, inv)),
+      rule("valid-drops-clauses", gated_index(), with<drop_and_clauses>(cond, x, inv)),
   });
   return set;
 }

@@ -16,15 +16,15 @@ namespace {
 // tinygrad's rule declines if all devices are in one group, which tgc assumes.
 UOp handle_allreduce_multirank(UOp, UOp) { return {}; }
 
-enum class Algorithm { Naive, Ring, AllToAll };
+enum class AllreduceAlgorithm { Naive, Ring, AllToAll };
 
-Algorithm choose(const Settings& settings, size_t devices, Int numel) {
+AllreduceAlgorithm choose_algorithm(const Settings& settings, size_t devices, Int numel) {
   bool large = devices > 2 && numel > Int(settings.RING_ALLREDUCE_THRESHOLD);
-  if (settings.ALL2ALL >= 2 || (large && settings.ALL2ALL >= 1)) return Algorithm::AllToAll;
-  return settings.RING >= 2 || (large && settings.RING >= 1) ? Algorithm::Ring : Algorithm::Naive;
+  if (settings.ALL2ALL >= 2 || (large && settings.ALL2ALL >= 1)) return AllreduceAlgorithm::AllToAll;
+  return settings.RING >= 2 || (large && settings.RING >= 1) ? AllreduceAlgorithm::Ring : AllreduceAlgorithm::Naive;
 }
 
-UOp combine(const std::vector<UOp>& values, Op op) {
+UOp reduce_values(const std::vector<UOp>& values, Op op) {
   UOp out = values[0];
   for (size_t i = 1; i < values.size(); i++) out = out.alu(op, values[i]);
   return out;
@@ -35,24 +35,25 @@ UOp combine(const std::vector<UOp>& values, Op op) {
 class ChunkedAllreduce {
  public:
   ChunkedAllreduce(UOp buf, Op op, bool all_to_all)
-      : buf_(buf), op_(op), all_to_all_(all_to_all), n_(int64_t(device_of(buf).items().size())) {
+      : buf_(buf), op_(op), is_all_to_all_(all_to_all), num_devices_(int64_t(device_of(buf).items().size())) {
     numel_ = prod(shape_of(buf)).as_int().int64_or_throw("the size of an allreduce");
   }
 
   UOp run() {
     std::vector<UOp> parts;
-    auto chunks = divide();
-    for (int64_t i = 0; i < n_; i++) {
-      UOp reduced = all_to_all_ ? reduce_all_to_all(i, chunks[size_t(i)]) : reduce_around(i, chunks[size_t(i)]);
-      reduced_.push_back(reduced);
+    auto chunks = divide_into_chunks();
+    for (int64_t i = 0; i < num_devices_; i++) {
+      UOp reduced = is_all_to_all_ ? reduce_all_to_all(i, chunks[size_t(i)]) : reduce_around_ring(i, chunks[size_t(i)]);
+      reduced_chunks_.push_back(reduced);
     }
-    for (int64_t i = 0; i < n_; i++) {
+    for (int64_t i = 0; i < num_devices_; i++) {
       auto [begin, end] = chunks[size_t(i)];
-      UOp everywhere = all_to_all_ ? spread(reduced_[size_t(i)]) : pass_around(i, reduced_[size_t(i)]);
+      UOp everywhere = is_all_to_all_ ? copy_to_all_devices(reduced_chunks_[size_t(i)])
+                                      : pass_around_ring(i, reduced_chunks_[size_t(i)]);
       std::pair<Sint, Sint> amounts[] = {{begin, numel_ - end}};
       parts.push_back(pad(everywhere, amounts));
     }
-    return reshape(combine(parts, Op::ADD), shape_of(buf_));
+    return reshape(reduce_values(parts, Op::ADD), shape_of(buf_));
   }
 
  private:
@@ -60,13 +61,13 @@ class ChunkedAllreduce {
 
   // Divides the elements into n chunks [begin, end). Chunk sizes are multiples of the largest power of two up to 32
   // that divides the number of elements.
-  std::vector<Chunk> divide() const {
+  std::vector<Chunk> divide_into_chunks() const {
     int64_t factor = 1;
     for (int64_t f : {32, 16, 8, 4, 2})
       if (factor == 1 && numel_ % f == 0) factor = f;
-    int64_t base = numel_ / factor / n_, left = numel_ / factor % n_, at = 0;
+    int64_t base = numel_ / factor / num_devices_, left = numel_ / factor % num_devices_, at = 0;
     std::vector<Chunk> out;
-    for (int64_t i = 0; i < n_; i++) {
+    for (int64_t i = 0; i < num_devices_; i++) {
       int64_t size = (i < left ? base + 1 : base) * factor;
       out.emplace_back(at, at + size);
       at += size;
@@ -75,38 +76,39 @@ class ChunkedAllreduce {
   }
 
   Arg device(int64_t i) const { return device_of(buf_)[size_t(i)]; }
-  UOp chunk_of(UOp u, Chunk chunk) const {
+  UOp shrink_to_chunk(UOp u, Chunk chunk) const {
     std::pair<Sint, Sint> bounds[] = {{chunk.first, chunk.second}};
     return shrink(reshape(u, ShapeVec{numel_}), bounds);
   }
 
   UOp reduce_all_to_all(int64_t i, Chunk chunk) const {
     std::vector<UOp> copies;
-    for (int64_t j = 0; j < n_; j++) copies.push_back(copy_to_device(chunk_of(mselect(buf_, j), chunk), device(i)));
-    return combine(copies, op_);
+    for (int64_t j = 0; j < num_devices_; j++)
+      copies.push_back(copy_to_device(shrink_to_chunk(mselect(buf_, j), chunk), device(i)));
+    return reduce_values(copies, op_);
   }
-  UOp spread(UOp reduced) const {
+  UOp copy_to_all_devices(UOp reduced) const {
     std::vector<UOp> copies;
-    for (int64_t j = 0; j < n_; j++) copies.push_back(copy_to_device(reduced, device(j)));
+    for (int64_t j = 0; j < num_devices_; j++) copies.push_back(copy_to_device(reduced, device(j)));
     return mstack(buf_, copies);
   }
 
-  UOp reduce_around(int64_t i, Chunk bounds) const {
-    UOp chunk = chunk_of(buf_, bounds), reduced = chunk;
-    for (int64_t step = 0; step < n_ - 1; step++) {
-      int64_t from = (i + step) % n_, to = (i + step + 1) % n_;
+  UOp reduce_around_ring(int64_t i, Chunk bounds) const {
+    UOp chunk = shrink_to_chunk(buf_, bounds), reduced = chunk;
+    for (int64_t step = 0; step < num_devices_ - 1; step++) {
+      int64_t from = (i + step) % num_devices_, to = (i + step + 1) % num_devices_;
       UOp passed = device_of(reduced).is_tuple() ? copy_to_device(reduced, device(to), from)
                                                  : copy_to_device(reduced, device(to));
       reduced = passed.alu(op_, copy_to_device(chunk, device(to), to));
     }
     return reduced;
   }
-  UOp pass_around(int64_t i, UOp reduced) const {
+  UOp pass_around_ring(int64_t i, UOp reduced) const {
     std::vector<UOp> copies;
-    copies.resize(size_t(n_));
-    copies[size_t((i + n_ - 1) % n_)] = reduced;
-    for (int64_t step = 0; step < n_ - 1; step++) {
-      int64_t to = (i + step) % n_;
+    copies.resize(size_t(num_devices_));
+    copies[size_t((i + num_devices_ - 1) % num_devices_)] = reduced;
+    for (int64_t step = 0; step < num_devices_ - 1; step++) {
+      int64_t to = (i + step) % num_devices_;
       copies[size_t(to)] = reduced = copy_to_device(reduced, device(to));
     }
     return mstack(buf_, copies);
@@ -114,9 +116,9 @@ class ChunkedAllreduce {
 
   UOp buf_;
   Op op_;
-  bool all_to_all_;
-  int64_t n_, numel_;
-  std::vector<UOp> reduced_;
+  bool is_all_to_all_;
+  int64_t num_devices_, numel_;
+  std::vector<UOp> reduced_chunks_;
 };
 
 FoldingResult handle_allreduce(UOp buf, UOp red) {
@@ -126,22 +128,24 @@ FoldingResult handle_allreduce(UOp buf, UOp red) {
   if (!std::all_of(shape.begin(), shape.end(), [](Sint s) { return s.is_int(); }))
     throw Failure("cannot allreduce the symbolic shape " + str(shape));
   size_t n = devices.items().size();
-  Algorithm algorithm = choose(buf.graph().settings(), n, prod(shape).as_int());
+  AllreduceAlgorithm algorithm = choose_algorithm(buf.graph().settings(), n, prod(shape).as_int());
   if (has_debug_level(buf.graph(), 2)) {
-    const char* name = algorithm == Algorithm::Naive ? "NAIVE" : algorithm == Algorithm::Ring ? "RING" : "ALL2ALL";
+    const char* name = algorithm == AllreduceAlgorithm::Naive  ? "NAIVE"
+                       : algorithm == AllreduceAlgorithm::Ring ? "RING"
+                                                               : "ALL2ALL";
     print_debug_line(std::string(name) + " ALLREDUCE " + std::to_string(n) + "x" + prod(shape).str() + " | " +
                      std::string(buf.dtype().repr()));
   }
   buf = contiguous(buf);
   Op op = red.arg().op();
-  if (algorithm != Algorithm::Naive) {
-    bool all_to_all = algorithm == Algorithm::AllToAll;
+  if (algorithm != AllreduceAlgorithm::Naive) {
+    bool all_to_all = algorithm == AllreduceAlgorithm::AllToAll;
     return {ChunkedAllreduce(buf, op, all_to_all).run(), all_to_all ? "all-to-all" : "ring"};
   }
   std::vector<UOp> copies;
   for (size_t i = 0; i < n; i++)
     copies.push_back(buf.graph().node(Op::COPY, buf.dtype(), {mselect(buf, int64_t(i)), red.src(1)}));
-  return {combine(copies, op), "naive"};
+  return {reduce_values(copies, op), "naive"};
 }
 
 UOp shrink_for_device(UOp u, UOp shrink_op, int64_t device) {

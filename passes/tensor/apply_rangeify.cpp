@@ -18,7 +18,8 @@ NodeRanges ranges_or_throw(const Ctx& ctx, UOp x) {
 }
 
 // Returns the `ranges` of the realized axes. If not all axes are realized, `some` owns the result.
-std::span<const UOp> pick(std::span<const UOp> ranges, const Ctx::RealizedAxes& realized, std::vector<UOp>& some) {
+std::span<const UOp> ranges_of_realized_axes(std::span<const UOp> ranges, const Ctx::RealizedAxes& realized,
+                                             std::vector<UOp>& some) {
   size_t first_out = 0;
   while (first_out < ranges.size() && realized.has_axis(first_out)) first_out++;
   if (first_out == ranges.size()) return ranges;
@@ -39,7 +40,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   if (!realized->has_axes) throw Failure("Ops." + std::string(name_of(s.op())) + " is realized but has no ranges");
   auto out = ranges_or_throw(ctx, s).output;
   std::vector<UOp> some;
-  auto closed = pick(out, *realized, some);
+  auto closed = ranges_of_realized_axes(out, *realized, some);
   if (s.is(Op::STORE)) {
     std::vector<UOp> loops(closed.begin(), closed.end());
     std::erase_if(loops, [](UOp r) { return !r.is(Op::RANGE); });
@@ -51,7 +52,7 @@ UOp read_source(Ctx& ctx, UOp x, UOp s) {
   if (whole) opts.device = device_or_throw(s);
   else opts.addrspace = AddrSpace::LOCAL;
   UOp buffer = bufferize(s, closed, opts, whole ? s.tag() : Arg());
-  return own ? buffer.index(pick(own->input, *realized, some), buffer.dtype().base()) : buffer;
+  return own ? buffer.index(ranges_of_realized_axes(own->input, *realized, some), buffer.dtype().base()) : buffer;
 }
 
 UOp read_sources(Ctx& ctx, UOp x) {

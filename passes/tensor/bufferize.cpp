@@ -29,7 +29,7 @@ UOp bufferize(UOp value, std::span<const UOp> ranges, const BufferizeOpts& opts,
 
 namespace {
 
-UOp store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes::void_, {to, value}, {}, tag); }
+UOp make_store(UOp to, UOp value, Arg tag) { return to.graph().node(Op::STORE, dtypes::void_, {to, value}, {}, tag); }
 
 // `size` is in elements.
 UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
@@ -38,14 +38,14 @@ UOp new_buffer(LocalAddBufferContext& ctx, UOp x, Int size, Arg device) {
   return graph.node(Op::BUFFER, x.dtype(), {number, graph.node(Op::DEVICE, dtypes::void_, {}, device)}, size);
 }
 
-std::vector<UOp> ordered_ranges(UOp index) {
+std::vector<UOp> sorted_ranges(UOp index) {
   auto ranges = ranges_of(index);
   std::vector<UOp> out(ranges.begin(), ranges.end());
   std::stable_sort(out.begin(), out.end(), [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
   return out;
 }
 
-UOp same_movements(UOp from, UOp to) {
+UOp apply_same_movements(UOp from, UOp to) {
   std::vector<UOp> movements;
   for (UOp base = base_of(from); !(from == base); from = from.src(0)) movements.push_back(from);
   for (size_t i = movements.size(); i-- > 0;) {
@@ -66,8 +66,8 @@ UOp assign_to_store(UOp x, DType pointer, const std::vector<UOp>& ranges) {
   UOp target = assign.src(0);
   if (!target.is(Op::INDEX))
     throw Failure("an ASSIGN to Ops." + std::string(name_of(target.op())) + ", expected INDEX");
-  UOp done = store(target.with_dtype(pointer), assign.src(1), x.tag()).end(ranges);
-  return same_movements(assign.src(2), target.src(0).after(done));
+  UOp done = make_store(target.with_dtype(pointer), assign.src(1), x.tag()).end(ranges);
+  return apply_same_movements(assign.src(2), target.src(0).after(done));
 }
 
 bool is_outer(UOp range) { return range.is(Op::RANGE) && range.arg().items().back() == Arg(AxisType::OUTER); }
@@ -87,14 +87,14 @@ UOp outer_reduce_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, Int size, 
   UOp element = buffer.index(zero_range);
   UOp zeroed = buffer.after(element.store(graph.constant(element.dtype(), 0)).end(zero_range));
   UOp target = zeroed.index(idx, pointer);
-  UOp done = store(target, target.load() + reduce.src(0), x.tag()).end(ranges).end(outer);
+  UOp done = make_store(target, target.load() + reduce.src(0), x.tag()).end(ranges).end(outer);
   return zeroed.after(done);
 }
 
 UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_locals) {
   BufferizeOpts opts = BufferizeOpts::of(x);
   Int size = prod(shape_of(x)).as_int();
-  auto ranges = ordered_ranges(idx);
+  auto ranges = sorted_ranges(idx);
   if (size <= 0) throw Failure("a BUFFERIZE has the size " + size.str() + ", expected at least 1");
   DType pointer = x.dtype().ptr(size.int64_or_throw("the size of a buffer"), opts.addrspace);
   if (x.src(0).is(Op::ASSIGN)) return assign_to_store(x, pointer, ranges);
@@ -102,7 +102,7 @@ UOp bufferize_to_store(LocalAddBufferContext& ctx, UOp x, UOp idx, bool allow_lo
     return outer_reduce_to_store(ctx, x, idx, size, pointer, ranges);
   if (pointer.addrspace() == AddrSpace::GLOBAL) {
     UOp buffer = new_buffer(ctx, x, size, opts.device);
-    return buffer.after(store(buffer.index(idx, pointer), x.src(0), x.tag()).end(ranges));
+    return buffer.after(make_store(buffer.index(idx, pointer), x.src(0), x.tag()).end(ranges));
   }
   if (!allow_locals) return {};
   UOp buffer = x.graph().node(Op::DEFINE_LOCAL, pointer, {}, ctx.next_buffer_number++);
@@ -125,7 +125,7 @@ UOp flatten_bufferize(UOp x) {
   return out.rtag(x.tag());
 }
 
-bool on_file(Arg device) {
+bool is_on_file(Arg device) {
   return device.is_str() && (device.text().starts_with("DISK") || device.text().starts_with("TINYFS"));
 }
 
@@ -135,7 +135,7 @@ bool has_index(UOp u) {
 
 // Replaces a CONTIGUOUS or BITCAST `t` of file data by a BUFFER_VIEW. Returns `b` unchanged for other devices.
 UOp late_buffer_view(UOp t, UOp b) {
-  if (!on_file(device_or_throw(b))) return b;
+  if (!is_on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);
   UOp x = t;
   while (!has_index(x)) {

@@ -23,33 +23,34 @@ UOp contiguous(UOp u) {
 
 namespace {
 
-using Numbered = std::vector<UOp>;
+using NumberedNodes = std::vector<UOp>;
 
 // Ops that the rule "number" skips.
 constexpr OpSet kUntagged = OpSet{Op::BUFFER, Op::CONST,  Op::DEVICE, Op::UNIQUE, Op::LUNIQUE, Op::DEFINE_VAR,
                                   Op::BIND,   Op::KERNEL, Op::END,    Op::MSTACK, Op::MSELECT, Op::RANGE} |
                             ops::Movement;
 
-bool all_buffers(UOp u) {
+bool has_only_buffers(UOp u) {
   return std::all_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::BUFFER); });
 }
 
 bool has_number(UOp x) { return !x.tag().is_none() || x.dtype().scalar() == dtypes::index; }
-Arg next_number(Numbered& numbered, UOp x) {
+Arg next_number(NumberedNodes& numbered, UOp x) {
   numbered.push_back(x);
   return x.graph().tuple({int64_t(numbered.size()) - 1});
 }
-UOp tag_uop(Numbered& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
+UOp tag_uop(NumberedNodes& numbered, UOp x) { return has_number(x) ? UOp() : x.rtag(next_number(numbered, x)); }
 
 // Computes the result of add_tags(), but builds each node only once: the rules inspect only a node and its sources, so
 // the numbers can be assigned before a node is built.
-class Numbering {
+class NodeNumbering {
  public:
-  Numbering(UOp sink, Numbered& numbered) : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
-    number(sink);
+  NodeNumbering(UOp sink, NumberedNodes& numbered)
+      : graph_(sink.graph()), numbered_(numbered), tags_(graph_), results_(graph_) {
+    number_nodes(sink);
   }
 
-  UOp build(UOp sink) {
+  UOp build_tagged_graph(UOp sink) {
     std::vector<UOp> src;
     for (UOp u : last_toposort(sink)) {
       src.assign(u.src().begin(), u.src().end());
@@ -61,13 +62,13 @@ class Numbering {
   }
 
  private:
-  void number(UOp sink) {
+  void number_nodes(UOp sink) {
     std::vector<UOp> stack{sink};
     tags_[sink] = sink.tag();
     while (!stack.empty()) {
       UOp u = stack.back();
       stack.pop_back();
-      if (gets_number(u)) tags_[u] = next_number(numbered_, u);
+      if (needs_number(u)) tags_[u] = next_number(numbered_, u);
       for (size_t i = u.num_src(); i-- > 0;) {
         UOp s = u.src(i);
         if (tags_.contains(s)) continue;
@@ -76,13 +77,13 @@ class Numbering {
       }
     }
   }
-  static bool gets_number(UOp u) {
+  static bool needs_number(UOp u) {
     if (has_number(u)) return false;
-    return !u.in(kUntagged) || (u.in({Op::MSTACK, Op::MSELECT}) && !all_buffers(u));
+    return !u.in(kUntagged) || (u.in({Op::MSTACK, Op::MSELECT}) && !has_only_buffers(u));
   }
 
   Graph& graph_;
-  Numbered& numbered_;
+  NumberedNodes& numbered_;
   UOpMap<Arg> tags_;
   UOpMap<UOp> results_;
 };
@@ -122,12 +123,12 @@ std::vector<bool> expanded_axes(UOp x, Shape shape) {
   return expanded;
 }
 
-struct Split {
+struct ReduceSplit {
   int64_t axis, divisor;
 };
 
 // Returns the first reduced axis that can be split, and the largest allowed divisor of its size.
-std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
+std::optional<ReduceSplit> find_split(UOp reduce, UOp x, Shape shape, Int output_size) {
   const Settings& settings = x.graph().settings();
   auto expanded = expanded_axes(x, shape);
   // limit the outputs of the first kernel to 2**REDUCEOP_SPLIT_SIZE, and the number of parts, which is the work per
@@ -138,7 +139,7 @@ std::optional<Split> find_split(UOp reduce, UOp x, Shape shape, Int output_size)
     auto i = size_t(axis.small_int());
     if (expanded[i]) continue;
     for (int64_t d = parts; d >= 8; d--)
-      if (floor_mod(shape[i].as_int(), Int(d)) == Int(0)) return Split{int64_t(i), d};
+      if (floor_mod(shape[i].as_int(), Int(d)) == Int(0)) return ReduceSplit{int64_t(i), d};
   }
   return std::nullopt;
 }
@@ -176,19 +177,19 @@ bool is_empty(UOp u) {
   return shape && std::any_of(shape->begin(), shape->end(), [](Sint s) { return s.vmax() == Int(0); });
 }
 
-bool on_disk(UOp u) {
+bool is_on_disk(UOp u) {
   Arg device = device_or_throw(u);
   return device.is_str() && device.text().starts_with("DISK");
 }
 
 UOp copy_below_movement(UOp x, UOp copy) {
-  if (!on_disk(x)) return {};
+  if (!is_on_disk(x)) return {};
   return with_first_source(x, with_first_source(copy, x.src(0)).rtag({})).rtag(copy.tag());
 }
 
 UOp assign_to_no_buffer(UOp x, UOp target, UOp assign) {
   UOp base = base_of(target);
-  if (base.is(Op::BUFFER) || (base.is(Op::MSTACK) && all_buffers(base))) return {};
+  if (base.is(Op::BUFFER) || (base.is(Op::MSTACK) && has_only_buffers(base))) return {};
   return x.graph().node(Op::CONTIGUOUS, x.dtype(), x, {}, assign.tag());
 }
 
@@ -225,8 +226,8 @@ const RuleSet& add_tags() {
   static const RuleSet set("add_tags", {
       rule("number", node(OpSet::all() - kUntagged).as(x), with<tag_uop>(x)),
       rule("number-choice", node({Op::MSTACK, Op::MSELECT}).as(x),
-           with_ctx<Numbered>(x, [](Numbered& numbered, UOp x) {
-             return all_buffers(x) ? UOp() : tag_uop(numbered, x);
+           with_ctx<NumberedNodes>(x, [](NumberedNodes& numbered, UOp x) {
+             return has_only_buffers(x) ? UOp() : tag_uop(numbered, x);
            })),
   });
   return set;
@@ -269,7 +270,7 @@ const RuleSet& earliest_rewrites() {
                with(x, [](UOp x) { return is_empty(x) ? x.const_like(0).rtag(x.tag()) : UOp(); })),
           // copy(contiguous(swizzle(file))) -> copy(swizzle(file))
           rule("disk-copy-drops-contiguous", any_len(Op::COPY, node(Op::CONTIGUOUS, node(kSwizzles).as(x))).as(y),
-               with(x, y, [](UOp x, UOp copy) { return on_disk(x) ? with_first_source(copy, x) : UOp(); })),
+               with(x, y, [](UOp x, UOp copy) { return is_on_disk(x) ? with_first_source(copy, x) : UOp(); })),
           // copy(swizzle(file)) -> swizzle(copy(file))
           rule("disk-copy-first", any_len(Op::COPY, node(kSwizzles).as(x)).as(y), with<copy_below_movement>(x, y)),
           rule("copy-of-const", node(Op::COPY, s, anything()).as(x),
@@ -320,7 +321,7 @@ const Shortcut kNumberInOneWalk("number-in-one-walk",
 
 UOp number_uops(UOp sink, std::vector<UOp>& numbered) {
   return run_shortcut(
-      kNumberInOneWalk, sink.graph(), [&] { return Numbering(sink, numbered).build(sink); },
+      kNumberInOneWalk, sink.graph(), [&] { return NodeNumbering(sink, numbered).build_tagged_graph(sink); },
       [&] { return graph_rewrite(sink, add_tags(), {.ctx = numbered, .bottom_up = true, .name = "number the uops"}); });
 }
 

@@ -87,7 +87,7 @@ class Consumers {
       for (size_t n = nodes[i].num_src(); n > 0; n--, s++)
         if (uint32_t& end = end_[*s]; end == begin_[*s] || users_[end - 1] != i) users_[end++] = i;
   }
-  std::span<const uint32_t> of(size_t node) const {
+  std::span<const uint32_t> users_of(size_t node) const {
     return std::span(users_).subspan(begin_[node], end_[node] - begin_[node]);
   }
 
@@ -109,30 +109,30 @@ class RangeAssigner {
         prints_ranges_(ctx.graph.settings().DEBUG_RANGEIFY),
         nodes_(nodes),
         consumers_(nodes),
-        ending_(nodes.size()) {}
+        ending_ranges_(nodes.size()) {}
 
-  void run() {
+  void assign_all_ranges() {
     if (prints_ranges_) std::fprintf(stderr, "**************************\n");
-    for (size_t i = nodes_.size(); i-- > 0;) visit(i);
+    for (size_t i = nodes_.size(); i-- > 0;) assign_ranges(i);
   }
 
  private:
   using Indices = std::vector<UOp>;
 
-  void visit(size_t number) {
+  void assign_ranges(size_t number) {
     UOp x = nodes_[number];
     if (x.in({Op::DEVICE, Op::UNIQUE, Op::KERNEL}) || x.dtype().scalar() == dtypes::index) return;
-    auto users = consumers_.of(number);
-    std::span<const UOp>& ending = ending_[number] = ending_of(users);
+    auto users = consumers_.users_of(number);
+    std::span<const UOp>& ending = ending_ranges_[number] = ending_ranges_of(users);
     auto out = output_ranges(x, users, ending);
     if (!out) return;
     if (!ending.empty() && x.in(ops::Elementwise | Op::REDUCE_AXIS)) end_ranges(x, ending, *out);
     auto in = input_ranges(x, *out, ending);
-    if (prints_ranges_) print(x, users.size(), in, *out, ending.size());
+    if (prints_ranges_) print_ranges(x, users.size(), in, *out, ending.size());
     ctx_.range_map[x] = {in, *out};
   }
 
-  void print(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
+  void print_ranges(UOp x, size_t users, std::span<const UOp> in, std::span<const UOp> out, size_t ending) const {
     auto text = [](std::span<const UOp> a, const std::span<const UOp>* b) {
       std::string all;
       for (size_t i = 0; i < a.size(); i++) {
@@ -151,24 +151,24 @@ class RangeAssigner {
     shape = known ? shape + (known->size() == 1 ? ",)" : ")") : "None";
     std::fprintf(stderr, "%s %2zu %-20s %-35s %2zu %s\n", ctx_.realize_map.contains(x) ? "***" : "   ", users,
                  ("Ops." + std::string(name_of(x.op()))).c_str(), shape.c_str(), ending,
-                 visible(apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
+                 visible_text(apart ? text(in, nullptr) + " -> " + text(out, nullptr) : text(in, &out)).c_str());
   }
 
   // `users` are indices into `nodes_`.
-  std::span<const UOp> ending_of(std::span<const uint32_t> users) {
+  std::span<const UOp> ending_ranges_of(std::span<const uint32_t> users) {
     std::span<const UOp> all;
-    for (uint32_t user : users) all = joined(all, ending_[user]);
+    for (uint32_t user : users) all = join_ranges(all, ending_ranges_[user]);
     return all;
   }
   // Returns the union of `a` and `b`. With DEBUG_RANGEIFY, keeps duplicates, because tinygrad prints the number of
   // entries of its list.
-  std::span<const UOp> joined(std::span<const UOp> a, std::span<const UOp> b) {
-    if (!prints_ranges_ || a.empty() || b.empty()) return united(a, b);
+  std::span<const UOp> join_ranges(std::span<const UOp> a, std::span<const UOp> b) {
+    if (!prints_ranges_ || a.empty() || b.empty()) return unite_ranges(a, b);
     Indices all(a.begin(), a.end());
     all.insert(all.end(), b.begin(), b.end());
     return ctx_.copy_indices(std::move(all));
   }
-  std::span<const UOp> united(std::span<const UOp> a, std::span<const UOp> b) {
+  std::span<const UOp> unite_ranges(std::span<const UOp> a, std::span<const UOp> b) {
     auto is_new = [&](UOp r) { return std::find(a.begin(), a.end(), r) == a.end(); };
     if (a.empty() || std::ranges::none_of(b, is_new)) return a.empty() ? b : a;
     Indices all(a.begin(), a.end());
@@ -192,19 +192,19 @@ class RangeAssigner {
       return ctx_.copy_indices(std::move(out));
     }
     if (x.in({Op::MSTACK, Op::MSELECT})) return std::nullopt;
-    auto& used = used_;
+    auto& used = used_ranges_;
     used.clear();
     for (uint32_t user : users)
       if (auto* ranges = ctx_.range_map.find(nodes_[user])) used.push_back(ranges->input);
     if (used.empty()) return std::nullopt;
     if (used.size() == 1) return used[0];
-    return merge(x, used);
+    return merge_user_ranges(x, used);
   }
 
   // Merges the index expressions of several users. If the users index an axis differently, makes a new range for this
   // axis (without PCONTIG, for every axis) and realizes it. For an axis without a new range, the merged index is valid
   // if any user's index is.
-  std::span<const UOp> merge(UOp x, const std::vector<std::span<const UOp>>& used) {
+  std::span<const UOp> merge_user_ranges(UOp x, const std::vector<std::span<const UOp>>& used) {
     size_t axes = used[0].size();
     for (auto u : used) axes = std::min(axes, u.size());
     std::vector<bool> same(axes, true);
@@ -275,19 +275,19 @@ class RangeAssigner {
   std::span<const UOp> input_ranges(UOp x, std::span<const UOp> out, std::span<const UOp>& ending) {
     if (x.in(ops::Movement)) {
       auto in = apply_movement_op(x, out);
-      if (x.is(Op::EXPAND) && !injects_range(x)) ending = joined(ending, ranges_of_changed(in, out));
+      if (x.is(Op::EXPAND) && !injects_range(x)) ending = join_ranges(ending, ranges_of_changed(in, out));
       return ctx_.copy_indices(std::move(in));
     }
     if (x.is(Op::REDUCE_AXIS)) {
       Shape shape = shape_of(x.src(0));
       Indices in(out.begin(), out.begin() + ptrdiff_t(std::min(out.size(), shape.size())));
       for (size_t i = 0; i < in.size(); i++)
-        if (reduces(x, i)) in[i] = ctx_.new_range(shape[i], AxisType::REDUCE);
+        if (reduces_axis(x, i)) in[i] = ctx_.new_range(shape[i], AxisType::REDUCE);
       return ctx_.copy_indices(std::move(in));
     }
     return out;
   }
-  static bool reduces(UOp x, size_t axis) {
+  static bool reduces_axis(UOp x, size_t axis) {
     auto axes = x.arg()[1].items();
     return std::find(axes.begin(), axes.end(), Arg(int64_t(axis))) != axes.end();
   }
@@ -299,7 +299,7 @@ class RangeAssigner {
   std::span<const UOp> ranges_of_changed(const Indices& in, std::span<const UOp> out) {
     std::span<const UOp> all;
     for (size_t i = 0; i < std::min(in.size(), out.size()); i++)
-      if (!(in[i] == out[i])) all = united(all, ranges_of(out[i]));
+      if (!(in[i] == out[i])) all = unite_ranges(all, ranges_of(out[i]));
     return all;
   }
 
@@ -309,8 +309,8 @@ class RangeAssigner {
   const bool prints_ranges_;
   const std::vector<UOp>& nodes_;
   const Consumers consumers_;
-  std::vector<std::span<const UOp>> ending_;
-  std::vector<std::span<const UOp>> used_ = {};
+  std::vector<std::span<const UOp>> ending_ranges_;
+  std::vector<std::span<const UOp>> used_ranges_ = {};
 };
 
 }  // namespace
@@ -333,7 +333,7 @@ const RuleSet& pm_generate_realize_map() {
 UOp run_rangeify(UOp sink, IndexingContext& ctx) {
   auto nodes = toposort(sink);
   try_rules_on_each(nodes, pm_generate_realize_map(), {.ctx = ctx, .name = "get realize"});
-  RangeAssigner(nodes, ctx).run();
+  RangeAssigner(nodes, ctx).assign_all_ranges();
   return graph_rewrite(sink, pm_apply_rangeify(), {.ctx = ctx, .bottom_up = true, .name = "apply rangeify"});
 }
 

@@ -11,7 +11,7 @@ namespace tgc {
 namespace {
 
 constexpr int64_t kPage = 0x1000;
-int64_t round_up(int64_t v) { return (v + kPage - 1) / kPage * kPage; }
+int64_t round_up_to_page(int64_t v) { return (v + kPage - 1) / kPage * kPage; }
 
 // Returns true if the device supports buffers that are parts of other buffers (tinygrad: its allocator has `_offset`).
 bool has_subbuffers(std::string_view device) {
@@ -21,92 +21,95 @@ bool has_subbuffers(std::string_view device) {
   return true;
 }
 
-class Planner {
+class MemoryPlanner {
  public:
-  explicit Planner(const Schedule& schedule)
-      : s_(schedule), first_(schedule.buffers.size(), -1), last_(schedule.buffers.size(), -1) {
-    plan_.buffer_places.resize(s_.buffers.size());
+  explicit MemoryPlanner(const Schedule& schedule)
+      : schedule_(schedule), first_use_(schedule.buffers.size(), -1), last_use_(schedule.buffers.size(), -1) {
+    plan_.buffer_places.resize(schedule_.buffers.size());
   }
 
-  MemoryPlan run() {
-    find_lives();
-    for (size_t b : planned_) total_ += 2 * round_up(s_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
-    for (auto [time, is_begin, b] : events()) place(b, is_begin);
-    for (auto& [device, planner] : devices_) plan_.shared_buffers[planner.number].size_bytes = round_up(planner.peak);
+  MemoryPlan make_plan() {
+    find_lifetimes();
+    for (size_t b : planned_buffers_)
+      address_range_bytes_ +=
+          2 * round_up_to_page(schedule_.buffers[b].nbytes());  // factor 2 leaves room for fragmentation
+    for (auto [time, is_begin, b] : lifetime_events()) place_buffer(b, is_begin);
+    for (auto& [device, planner] : devices_)
+      plan_.shared_buffers[planner.shared_index].size_bytes = round_up_to_page(planner.peak_bytes);
     place_views();
     return std::move(plan_);
   }
 
  private:
-  struct Device {
-    explicit Device(int64_t size) : allocator(size, kPage, 32) {}
+  struct DeviceMemory {
+    explicit DeviceMemory(int64_t size) : allocator(size, kPage, 32) {}
     TlsfAllocator allocator;
-    int64_t peak = 0;
-    size_t number = 0;
+    int64_t peak_bytes = 0;
+    size_t shared_index = 0;
   };
 
-  size_t root(size_t b) const { return s_.buffers[b].view_of.value_or(b); }
+  size_t root_buffer_of(size_t b) const { return schedule_.buffers[b].view_of.value_or(b); }
 
   // Inputs and outputs outlive the schedule. Copies with separate buffers can overlap kernels.
   std::vector<bool> separate_buffers() const {
-    std::vector<bool> is_separate(s_.buffers.size());
+    std::vector<bool> is_separate(schedule_.buffers.size());
     for (size_t b = 0; b < is_separate.size(); b++)
-      if (s_.buffers[b].is_input || s_.buffers[b].is_output) is_separate[root(b)] = true;
-    for (auto& item : s_.items)
+      if (schedule_.buffers[b].is_input || schedule_.buffers[b].is_output) is_separate[root_buffer_of(b)] = true;
+    for (auto& item : schedule_.items)
       if (!item.ast.is(Op::SINK))
-        for (size_t b : item.buffers) is_separate[b] = is_separate[root(b)] = true;
+        for (size_t b : item.buffers) is_separate[b] = is_separate[root_buffer_of(b)] = true;
     return is_separate;
   }
 
-  void find_lives() {
+  void find_lifetimes() {
     const auto is_separate = separate_buffers();
-    for (size_t i = 0; i < s_.items.size(); i++)
-      for (size_t b : s_.items[i].buffers) {
-        b = root(b);
+    for (size_t i = 0; i < schedule_.items.size(); i++)
+      for (size_t b : schedule_.items[i].buffers) {
+        b = root_buffer_of(b);
         if (is_separate[b]) continue;
-        if (first_[b] < 0) first_[b] = int64_t(i), planned_.push_back(b);
-        last_[b] = int64_t(i);
+        if (first_use_[b] < 0) first_use_[b] = int64_t(i), planned_buffers_.push_back(b);
+        last_use_[b] = int64_t(i);
       }
   }
 
   // The begin or end of a buffer's lifetime: (time, is_begin, buffer). Sorted by time; at equal times, ends come first.
-  using Event = std::tuple<int64_t, bool, size_t>;
-  std::vector<Event> events() const {
-    std::vector<Event> out;
-    for (size_t b : planned_) out.emplace_back(first_[b], true, b);
-    for (size_t b : planned_) out.emplace_back(last_[b] + 1, false, b);
-    std::stable_sort(out.begin(), out.end(), [](const Event& x, const Event& y) {
+  using LifetimeEvent = std::tuple<int64_t, bool, size_t>;
+  std::vector<LifetimeEvent> lifetime_events() const {
+    std::vector<LifetimeEvent> out;
+    for (size_t b : planned_buffers_) out.emplace_back(first_use_[b], true, b);
+    for (size_t b : planned_buffers_) out.emplace_back(last_use_[b] + 1, false, b);
+    std::stable_sort(out.begin(), out.end(), [](const LifetimeEvent& x, const LifetimeEvent& y) {
       return std::tie(std::get<0>(x), std::get<1>(x)) < std::tie(std::get<0>(y), std::get<1>(y));
     });
     return out;
   }
 
-  void place(size_t b, bool is_begin) {
-    const ScheduleBuffer& buffer = s_.buffers[b];
+  void place_buffer(size_t b, bool is_begin) {
+    const ScheduleBuffer& buffer = schedule_.buffers[b];
     if (has_subbuffers(buffer.device) && !buffer.dtype.is_image()) place_in_shared(b, is_begin);
-    else reuse_whole(b, is_begin);
+    else reuse_whole_buffer(b, is_begin);
   }
 
   void place_in_shared(size_t b, bool is_begin) {
-    const ScheduleBuffer& buffer = s_.buffers[b];
+    const ScheduleBuffer& buffer = schedule_.buffers[b];
     auto it = devices_.find(buffer.device);
     if (it == devices_.end()) {
-      it = devices_.emplace(buffer.device, Device(total_)).first;
-      it->second.number = plan_.shared_buffers.size();
+      it = devices_.emplace(buffer.device, DeviceMemory(address_range_bytes_)).first;
+      it->second.shared_index = plan_.shared_buffers.size();
       plan_.shared_buffers.push_back({buffer.device});
     }
-    Device& device = it->second;
+    DeviceMemory& device = it->second;
     BufferPlace& at = plan_.buffer_places[b];
-    if (is_begin) at = {device.number, device.allocator.allocate(round_up(buffer.nbytes()))};
+    if (is_begin) at = {device.shared_index, device.allocator.allocate(round_up_to_page(buffer.nbytes()))};
     else device.allocator.free(at.offset_bytes);
-    device.peak = std::max(device.peak, at.offset_bytes + buffer.nbytes());
+    device.peak_bytes = std::max(device.peak_bytes, at.offset_bytes + buffer.nbytes());
   }
 
   // Handles an event of a buffer that cannot be part of a shared buffer: reuses whole buffers of the same device, dtype
   // and size.
-  void reuse_whole(size_t b, bool is_begin) {
-    const ScheduleBuffer& buffer = s_.buffers[b];
-    auto& unused = unused_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
+  void reuse_whole_buffer(size_t b, bool is_begin) {
+    const ScheduleBuffer& buffer = schedule_.buffers[b];
+    auto& unused = unused_buffers_[{buffer.device, std::string(buffer.dtype.repr()), buffer.nbytes()}];
     if (!is_begin) {
       unused.push_back(plan_.buffer_places[b].reused_buffer.value_or(b));
     } else if (!unused.empty()) {
@@ -116,17 +119,18 @@ class Planner {
   }
 
   void place_views() {
-    for (size_t b = 0; b < s_.buffers.size(); b++)
-      if (s_.buffers[b].view_of) plan_.buffer_places[b] = plan_.buffer_places[root(b)];
+    for (size_t b = 0; b < schedule_.buffers.size(); b++)
+      if (schedule_.buffers[b].view_of) plan_.buffer_places[b] = plan_.buffer_places[root_buffer_of(b)];
   }
 
-  const Schedule& s_;
+  const Schedule& schedule_;
   MemoryPlan plan_;
-  std::vector<int64_t> first_, last_;  // for each buffer, the first and last item that use it; -1 if not planned
-  std::vector<size_t> planned_;        // numbers of the planned buffers, in order of first use
-  int64_t total_ = 0;                  // size in bytes of each allocator's address range
-  std::map<std::string, Device> devices_;
-  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_;
+  std::vector<int64_t> first_use_,
+      last_use_;  // for each buffer, the first and last item that use it; -1 if not planned
+  std::vector<size_t> planned_buffers_;        // numbers of the planned buffers, in order of first use
+  int64_t address_range_bytes_ = 0;                  // size in bytes of each allocator's address range
+  std::map<std::string, DeviceMemory> devices_;
+  std::map<std::tuple<std::string, std::string, int64_t>, std::vector<size_t>> unused_buffers_;
 };
 
 void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
@@ -147,7 +151,7 @@ void count_bytes(const Schedule& schedule, MemoryPlan& plan) {
 MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings) {
   MemoryPlan plan;
   if (settings.NO_MEMORY_PLANNER) plan.buffer_places.resize(schedule.buffers.size());
-  else plan = Planner(schedule).run();
+  else plan = MemoryPlanner(schedule).make_plan();
   count_bytes(schedule, plan);
   return plan;
 }

@@ -37,10 +37,10 @@ const Shortcut kPadInGeneral("pad-in-general", "rewriting the gate of a padding 
 // The key of the per-graph cache of reshapes, which recur with other ranges.
 struct ReshapeKey {
   Shape from, to;  // the cache copies their elements to the graph's arena
-  UOp general;     // a SINK of the indices, with placeholders instead of ranges
+  UOp general_sink;     // a SINK of the indices, with placeholders instead of ranges
 
   bool operator==(const ReshapeKey& other) const {
-    return general == other.general && same_arg(from, other.from) && same_arg(to, other.to);
+    return general_sink == other.general_sink && same_arg(from, other.from) && same_arg(to, other.to);
   }
   static bool same_arg(Shape a, Shape b) {
     return std::ranges::equal(a, b, [](Sint x, Sint y) { return Arg::is_identical(x.arg(), y.arg()); });
@@ -48,17 +48,17 @@ struct ReshapeKey {
 };
 struct ReshapeKeyHash {
   size_t operator()(const ReshapeKey& key) const {
-    size_t h = std::hash<const Node*>()(key.general.node());
+    size_t h = std::hash<const Node*>()(key.general_sink.node());
     for (Shape shape : {key.from, key.to})
       for (Sint s : shape) h = (h ^ s.arg().hash()) * 0x9E3779B97F4A7C15;
     return h ^ h >> 32;
   }
 };
 struct ReshapeCache {
-  std::unordered_map<ReshapeKey, UOp, ReshapeKeyHash> known;
+  std::unordered_map<ReshapeKey, UOp, ReshapeKeyHash> indices_by_key;
 };
 
-Shape keep(Graph& graph, Shape shape) {
+Shape copy_to_arena(Graph& graph, Shape shape) {
   auto* copy = static_cast<Sint*>(graph.arena().allocate(shape.size_bytes(), alignof(Sint)));
   std::uninitialized_copy(shape.begin(), shape.end(), copy);
   return {copy, shape.size()};
@@ -76,19 +76,19 @@ class RangeReplacer {
       return at == from_.end() ? u : to_[size_t(at - from_.begin())];
     }
     if (ranges_of(u).empty()) return u;
-    for (auto& [before, after] : done_)
+    for (auto& [before, after] : replaced_)
       if (before == u) return after;
-    if (done_.size() == kMaxResults || !u.in(ops::ALU | Op::CAST) || u.num_src() > kSources) return {};
-    UOp src[kSources];
+    if (replaced_.size() == kMaxResults || !u.in(ops::ALU | Op::CAST) || u.num_src() > kMaxSources) return {};
+    UOp src[kMaxSources];
     for (size_t i = 0; i < u.num_src(); i++)
       if (src[i] = (*this)(u.src(i)); !src[i]) return {};
     UOp out = u.with_src(std::span<const UOp>(src, u.num_src()));
-    if (done_.size() == kMaxResults) return {};
-    done_.emplace_back(u, out);
+    if (replaced_.size() == kMaxResults) return {};
+    replaced_.emplace_back(u, out);
     return out;
   }
 
-  bool replace(std::span<const UOp> all, std::vector<UOp>& out) {
+  bool replace_all(std::span<const UOp> all, std::vector<UOp>& out) {
     auto simple_size = [](UOp r) { return r.src(0).is_const(); };
     if (!std::ranges::all_of(from_, simple_size)) return false;
     out.reserve(all.size());
@@ -101,16 +101,16 @@ class RangeReplacer {
   }
 
  private:
-  static constexpr size_t kMaxResults = 64, kSources = 3;
+  static constexpr size_t kMaxResults = 64, kMaxSources = 3;
   std::span<const UOp> from_, to_;
-  std::vector<std::pair<UOp, UOp>> done_;
+  std::vector<std::pair<UOp, UOp>> replaced_;
 };
 
 std::vector<UOp> replace_ranges(Graph& graph, std::span<const UOp> indices, std::span<const UOp> from,
                                 std::span<const UOp> to) {
   auto quick = [&]() -> std::optional<std::vector<UOp>> {
     std::vector<UOp> out;
-    return RangeReplacer(from, to).replace(indices, out) ? std::optional(std::move(out)) : std::nullopt;
+    return RangeReplacer(from, to).replace_all(indices, out) ? std::optional(std::move(out)) : std::nullopt;
   };
   return run_shortcut(kReplaceRanges, graph, quick, [&] {
     Substitution pairs;
@@ -166,7 +166,7 @@ bool is_unchanged_sum(UOp u) {
 
 // Returns true if it is certain that the rules leave the gated index of a padded axis unchanged: x or x - p, where x is
 // a sum of loop ranges, p is the padding in front, and the clauses of the gate bound x to the axis.
-bool gated_stays_unchanged(UOp index, Int size) {
+bool is_gated_index_unchanged(UOp index, Int size) {
   UOp value = index.src(1), x = without_constant(value);
   if (!std::ranges::all_of(split_uop(x, Op::ADD), is_loop) || !is_unchanged_sum(value)) return false;
   Const low = x.vmin(), high = x.vmax();
@@ -183,9 +183,9 @@ bool gated_stays_unchanged(UOp index, Int size) {
 
 // Returns true if it is certain that flattening and splitting the shape again leaves an index into an axis of `size`
 // unchanged, if the other indices share no range with it.
-bool stays_unchanged(UOp index, Sint size) {
+bool is_index_unchanged(UOp index, Sint size) {
   if (size.is_uop() || !(index.dtype() == dtypes::index) || index.is_invalid()) return false;
-  if (index.is(Op::WHERE)) return index.src(2).is_invalid() && gated_stays_unchanged(index, size.as_int());
+  if (index.is(Op::WHERE)) return index.src(2).is_invalid() && is_gated_index_unchanged(index, size.as_int());
   if (py_less(index.vmin(), 0) || !py_less(index.vmax(), size.as_int())) return false;
   return index.is_const() || is_loop(index) || is_unchanged_sum(index);
 }
@@ -199,14 +199,14 @@ bool share_ranges(std::span<const UOp> indices) {
 
 // Returns the indices for a reshape that only adds or drops axes of size 1; nullopt for any other reshape, if an axis
 // has no index, or if the rules might change an index.
-std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
+std::optional<std::vector<UOp>> reshape_unit_axes(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto is_one = [](Sint s) { return s == Sint(1); };
   if (indices.size() != to.size()) return std::nullopt;
   std::vector<UOp> out;
   out.reserve(from.size() + 1);
   size_t next = 0;
   for (size_t i = 0; i < to.size(); i++) {
-    if (!stays_unchanged(indices[i], to[i])) return std::nullopt;
+    if (!is_index_unchanged(indices[i], to[i])) return std::nullopt;
     if (is_one(to[i])) continue;
     for (; next < from.size() && is_one(from[next]); next++) out.push_back(graph.constant(dtypes::index, 0));
     if (next == from.size() || !(from[next] == to[i])) return std::nullopt;
@@ -218,11 +218,11 @@ std::optional<std::vector<UOp>> reshape_of_ones(Graph& graph, Shape from, Shape 
   return out;
 }
 
-UOp times(Sint s, UOp u) { return s.is_int() ? s.as_int() * u : s.uop() * u; }
-UOp mod(UOp u, Sint s) { return s.is_int() ? u % Const(s.as_int()) : u % s.uop(); }
-UOp div(UOp u, Sint s) { return s.is_int() ? u / Const(s.as_int()) : u / s.uop(); }
-UOp plus(UOp u, Sint s) { return s.is_int() ? u + Const(s.as_int()) : u + s.uop(); }
-UOp minus(UOp u, Sint s) { return s.is_int() ? u - Const(s.as_int()) : u - s.uop(); }
+UOp multiply(Sint s, UOp u) { return s.is_int() ? s.as_int() * u : s.uop() * u; }
+UOp modulo(UOp u, Sint s) { return s.is_int() ? u % Const(s.as_int()) : u % s.uop(); }
+UOp divide(UOp u, Sint s) { return s.is_int() ? u / Const(s.as_int()) : u / s.uop(); }
+UOp add(UOp u, Sint s) { return s.is_int() ? u + Const(s.as_int()) : u + s.uop(); }
+UOp subtract(UOp u, Sint s) { return s.is_int() ? u - Const(s.as_int()) : u - s.uop(); }
 
 // Combines the indices into `to` (the sources of `sink`) into one flat index, splits it by the sizes of `from`, and
 // simplifies. Returns a SINK of the new indices.
@@ -232,19 +232,19 @@ UOp reshape_indices(Graph& graph, Shape from, Shape to, UOp sink) {
   std::vector<UOp> terms;
   terms.reserve(to.size());
   for (size_t i = std::min(to.size(), sink.num_src()); i-- > 0;) {
-    terms.push_back(times(stride, sink.src(i)));
+    terms.push_back(multiply(stride, sink.src(i)));
     stride = stride * to[i];
   }
   for (UOp term : terms) flat = flat + term;
   std::vector<UOp> out(from.size());
   for (size_t i = from.size(); i-- > 0;) {
-    out[i] = mod(flat, from[i]);
-    flat = div(flat, from[i]);
+    out[i] = modulo(flat, from[i]);
+    flat = divide(flat, from[i]);
   }
   return graph_rewrite(graph.sink(out), reshape_index_rules(), {.name = "reshape"});
 }
 
-UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
+UOp padding_condition(UOp r, Sint begin, Sint end) {
   UOp above = begin.is_int() ? r.ge(Const(begin.as_int())) : r.ge(begin.uop());
   UOp below = end.is_int() ? r.lt(Const(end.as_int())) : r.lt(end.uop());
   return graph_rewrite(above & below, pad_condition_rules(), {.name = "pad"});
@@ -252,36 +252,36 @@ UOp bounds_of_padding(UOp r, Sint begin, Sint end) {
 
 // Returns the simplified condition begin <= r < end. If possible, simplifies over placeholders, for which rewrite
 // results are cached.
-UOp in_bounds(UOp r, Sint begin, Sint end) {
+UOp make_bounds_condition(UOp r, Sint begin, Sint end) {
   Graph& graph = r.graph();
   auto in_general = [&]() -> std::optional<UOp> {
     std::vector<UOp> ranges(ranges_of(r).begin(), ranges_of(r).end()), index;
     if (ranges.empty()) return std::nullopt;
     std::ranges::sort(ranges, [](UOp a, UOp b) { return py_compare(a.arg(), b.arg()) == Order::Less; });
     auto placeholders = placeholders_for(ranges);
-    if (!RangeReplacer(ranges, placeholders).replace(std::span(&r, 1), index)) return std::nullopt;
-    UOp valid = bounds_of_padding(index[0], begin, end);
+    if (!RangeReplacer(ranges, placeholders).replace_all(std::span(&r, 1), index)) return std::nullopt;
+    UOp valid = padding_condition(index[0], begin, end);
     return replace_ranges(graph, std::span(&valid, 1), placeholders, ranges)[0];
   };
-  return run_shortcut(kPadInGeneral, graph, in_general, [&] { return bounds_of_padding(r, begin, end); });
+  return run_shortcut(kPadInGeneral, graph, in_general, [&] { return padding_condition(r, begin, end); });
 }
 
 // Returns the index into the source for one padded axis, of `size` elements in the source; Invalid in the padding.
 UOp pad_index(UOp r, Sint size, Sint before, Sint after) {
   if (before == Sint(0) && after == Sint(0)) return r;
-  return in_bounds(r, before, size + before).where(minus(r, before), r.graph().invalid());
+  return make_bounds_condition(r, before, size + before).where(subtract(r, before), r.graph().invalid());
 }
 
-std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
+std::vector<UOp> reshape_whole(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto ranges = ranges_of(graph.sink(indices));
   auto placeholders = placeholders_for(ranges);
   UOp general = graph.sink(replace_ranges(graph, indices, ranges, placeholders));
   auto reshape = [&] { return reshape_indices(graph, from, to, general); };
   auto once = [&] {
-    auto& known = graph.extension<ReshapeCache>().known;
-    if (auto found = known.find({from, to, general}); found != known.end()) return found->second;
+    auto& indices_by_key = graph.extension<ReshapeCache>().indices_by_key;
+    if (auto found = indices_by_key.find({from, to, general}); found != indices_by_key.end()) return found->second;
     UOp result = reshape();
-    known.emplace(ReshapeKey{keep(graph, from), keep(graph, to), general}, result);
+    indices_by_key.emplace(ReshapeKey{copy_to_arena(graph, from), copy_to_arena(graph, to), general}, result);
     return result;
   };
   UOp result = run_shortcut(kReshapeOnce, graph, once, reshape);
@@ -290,23 +290,23 @@ std::vector<UOp> reshape_as_a_whole(Graph& graph, Shape from, Shape to, std::spa
 
 // A block of a reshape: the axes [from, from_end) of the source have as many elements as the axes [to, to_end) of the
 // result.
-struct Block {
+struct ReshapeBlock {
   size_t from, from_end, to, to_end;
   bool is_one_axis() const { return from_end - from == 1 && to_end - to == 1; }
 };
 
 // Returns the smallest blocks of a reshape. Axes of size 1 at the edges of blocks belong to none. Returns nullopt if a
 // size is symbolic or 0, or if the numbers of elements differ.
-std::optional<std::vector<Block>> blocks_of(Shape from, Shape to) {
+std::optional<std::vector<ReshapeBlock>> reshape_blocks_of(Shape from, Shape to) {
   auto is_plain = [](Sint s) { return s.is_int() && s.as_int() > 0; };
   if (!std::ranges::all_of(from, is_plain) || !std::ranges::all_of(to, is_plain)) return std::nullopt;
-  std::vector<Block> out;
+  std::vector<ReshapeBlock> out;
   size_t i = 0, j = 0;
   for (;;) {
     while (i < from.size() && from[i] == Sint(1)) i++;
     while (j < to.size() && to[j] == Sint(1)) j++;
     if (i == from.size() || j == to.size()) break;
-    Block block{i, i + 1, j, j + 1};
+    ReshapeBlock block{i, i + 1, j, j + 1};
     Int a = from[i].as_int(), b = to[j].as_int();
     while (a != b) {
       if (a < b ? block.from_end == from.size() : block.to_end == to.size()) return std::nullopt;
@@ -328,14 +328,15 @@ bool is_simple_and_within(UOp index, Sint size) {
 // Reshapes block by block, so that blocks that recur hit the cache. Returns nullopt where this is not possible or does
 // not help.
 std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
-  auto blocks = indices.size() == to.size() ? blocks_of(from, to) : std::nullopt;
+  auto blocks = indices.size() == to.size() ? reshape_blocks_of(from, to) : std::nullopt;
   if (!blocks || (blocks->size() == 1 && blocks->front().to_end - blocks->front().to == to.size())) return std::nullopt;
   std::vector<bool> unchanged(to.size());
-  for (const Block& b : *blocks) unchanged[b.to] = b.is_one_axis() && stays_unchanged(indices[b.to], to[b.to]);
+  for (const ReshapeBlock& b : *blocks)
+    unchanged[b.to] = b.is_one_axis() && is_index_unchanged(indices[b.to], to[b.to]);
   for (size_t i = 0; i < to.size(); i++)
     if (!unchanged[i] && !is_simple_and_within(indices[i], to[i])) return std::nullopt;
   std::vector<UOp> seen, out(from.size(), graph.constant(dtypes::index, 0));
-  for (const Block& b : *blocks) {
+  for (const ReshapeBlock& b : *blocks) {
     size_t before = seen.size();
     for (UOp index : indices.subspan(b.to, b.to_end - b.to))
       for (UOp r : ranges_of(index)) {
@@ -344,14 +345,14 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
         seen.push_back(r);
       }
   }
-  for (const Block& b : *blocks) {
+  for (const ReshapeBlock& b : *blocks) {
     UOp index = indices[b.to];
     if (unchanged[b.to]) {
       out[b.from] = index;
       continue;
     }
-    auto part = reshape_as_a_whole(graph, from.subspan(b.from, b.from_end - b.from), to.subspan(b.to, b.to_end - b.to),
-                                   indices.subspan(b.to, b.to_end - b.to));
+    auto part = reshape_whole(graph, from.subspan(b.from, b.from_end - b.from), to.subspan(b.to, b.to_end - b.to),
+                              indices.subspan(b.to, b.to_end - b.to));
     std::ranges::copy(part, out.begin() + ptrdiff_t(b.from));
   }
   return out;
@@ -362,9 +363,9 @@ std::optional<std::vector<UOp>> reshape_by_blocks(Graph& graph, Shape from, Shap
 std::vector<UOp> apply_reshape(Graph& graph, Shape from, Shape to, std::span<const UOp> indices) {
   auto not_plain = [&] {
     return run_shortcut(kReshapeByBlocks, graph, [&] { return reshape_by_blocks(graph, from, to, indices); },
-                        [&] { return reshape_as_a_whole(graph, from, to, indices); });
+                        [&] { return reshape_whole(graph, from, to, indices); });
   };
-  return run_shortcut(kReshapeOfOnes, graph, [&] { return reshape_of_ones(graph, from, to, indices); }, not_plain);
+  return run_shortcut(kReshapeOfOnes, graph, [&] { return reshape_unit_axes(graph, from, to, indices); }, not_plain);
 }
 
 std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
@@ -377,7 +378,7 @@ std::vector<UOp> apply_movement_op(UOp movement, std::span<const UOp> indices) {
     case Op::SHRINK: {
       auto bounds = marg_pairs(movement);
       for (size_t i = 0; i < n; i++)
-        out.push_back(bounds[i].first == Sint(0) ? indices[i] : plus(indices[i], bounds[i].first));
+        out.push_back(bounds[i].first == Sint(0) ? indices[i] : add(indices[i], bounds[i].first));
       return out;
     }
     case Op::PERMUTE: {

@@ -152,7 +152,7 @@ UOp permute_multi(UOp root, UOp m) {
   return multi(permute(m.src(0), order), axis_or_throw(root));
 }
 
-std::vector<std::pair<Sint, Sint>> bounds_of(UOp m) {
+std::vector<std::pair<Sint, Sint>> part_bounds_of(UOp m) {
   std::vector<std::pair<Sint, Sint>> out;
   Sint at = 0, part = shape_of(m.src(0))[size_t(axis_of_multi(m))];
   for (size_t i = 0; i < num_devices(m); i++) {
@@ -167,7 +167,7 @@ UOp shrink_multi(UOp root, UOp m) {
   auto asked = marg_pairs(root);
   Shape shape = shape_of(m);
   if (asked[axis] != std::pair(Sint(0), shape[axis])) {  // only one device's part remains: copy it to all devices
-    auto parts = bounds_of(m);
+    auto parts = part_bounds_of(m);
     auto at = std::ranges::find(parts, asked[axis]);
     if (at == parts.end()) throw Failure("cannot shrink a sharded axis to bounds that are not one device's part");
     for (size_t i = 0; i < asked.size(); i++)

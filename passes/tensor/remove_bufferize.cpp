@@ -40,7 +40,7 @@ UOp cleanup_dead_axes(UOp b) {
   return expand(reshape(b.replace({.src = src, .tag = Arg()}), kept), shape).rtag(b.tag());
 }
 
-Arg joined_tags(UOp a, UOp b) {
+Arg join_tags(UOp a, UOp b) {
   std::vector<Arg> tags;
   for (Arg tag : {a.tag(), b.tag()})
     if (tag.is_tuple()) tags.insert(tags.end(), tag.items().begin(), tag.items().end());
@@ -50,7 +50,7 @@ Arg joined_tags(UOp a, UOp b) {
 UOp remove_noop_bufferize(UOp idx, UOp b) {
   UOp source = idx.src(0);
   if (!std::ranges::equal(idx.src().subspan(1), b.src().subspan(1)) || source.is(Op::BUFFER_VIEW)) return {};
-  UOp tagged = source.rtag(joined_tags(source, b));
+  UOp tagged = source.rtag(join_tags(source, b));
   Shape shape = shape_of(b);
   if (shape.empty()) return tagged;
   std::vector<std::pair<Sint, Sint>> bounds;
@@ -263,7 +263,7 @@ int64_t max_buffers(UOp u) {
   return device.is_none() ? 0 : max_buffers(device, u.graph().settings());
 }
 
-size_t buffers_read(UOp root) {
+size_t num_buffers_read(UOp root) {
   size_t count = 0;
   UOpSet seen(root.graph());
   toposort(root, [&](UOp u) {
@@ -275,7 +275,7 @@ size_t buffers_read(UOp root) {
 }
 
 // Stores the operand `s` in a new buffer, which a kernel with new LOOP ranges fills.
-UOp through_buffer(IndexingContext& ctx, UOp s) {
+UOp store_in_buffer(IndexingContext& ctx, UOp s) {
   Graph& graph = s.graph();
   auto from = ranges_of(s);
   std::vector<UOp> to;
@@ -290,9 +290,9 @@ UOp through_buffer(IndexingContext& ctx, UOp s) {
 
 UOp limit_bufs(IndexingContext& ctx, UOp root) {
   int64_t limit = max_buffers(root);
-  if (!limit || int64_t(buffers_read(root)) <= limit - 1) return {};  // limit - 1, because one buffer is the output
+  if (!limit || int64_t(num_buffers_read(root)) <= limit - 1) return {};  // limit - 1, because one buffer is the output
   std::vector<UOp> src;
-  for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? through_buffer(ctx, s) : s);
+  for (UOp s : root.src()) src.push_back(s.in(ops::Elementwise) ? store_in_buffer(ctx, s) : s);
   return root.with_src(src);
 }
 

@@ -39,12 +39,12 @@ UOp find_bufs(UOp store) {
   return {};
 }
 
-void note_buffer(Ctx& ctx, UOp buffer, UOp from) {
+void add_kernel_buffer(Ctx& ctx, UOp buffer, UOp from) {
   if (ctx.buffer_indices.try_emplace(buffer, ctx.buffers.size()).second) ctx.buffers.emplace_back(buffer, from);
 }
 
 UOp define_global(Ctx& ctx, UOp buffer) {
-  note_buffer(ctx, buffer, buffer);
+  add_kernel_buffer(ctx, buffer, buffer);
   int64_t size = buffer.arg().as_int().int64_or_throw("the size of a buffer");
   return buffer.graph().node(Op::DEFINE_GLOBAL, buffer.dtype().ptr(size), {}, ctx.next_global_number++);
 }
@@ -54,7 +54,7 @@ UOp buffer_of_after(Ctx& ctx, UOp after) {
   UOp buffer = as_buf(after);
   if (buffer.in({Op::MSTACK, Op::MSELECT})) buffer = buffer.src(0);  // the AST shows only the first source
   if (ctx.buffer_indices.contains(buffer)) throw Failure("a kernel reads a buffer at two points of the schedule");
-  note_buffer(ctx, buffer, after);
+  add_kernel_buffer(ctx, buffer, after);
   return buffer;
 }
 

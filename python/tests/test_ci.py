@@ -51,7 +51,7 @@ def test_texts_of_recordings_are_no_markdown() -> None:
   assert ci.code("a|b") == r"`a\|b`"
   assert ci.cell("a\r\nb\u2028c\x1b]0;t") == ci.cell("a b c ]0;t")
   assert ci.code("a\rb") == "`a b`"
-  assert ci.fenced("a\n````\n![x](https://e)") == ["`````", "a\n````\n![x](https://e)", "`````"]
+  assert ci.fenced_block("a\n````\n![x](https://e)") == ["`````", "a\n````\n![x](https://e)", "`````"]
 
 
 def test_supply_chain_is_pinned() -> None:
@@ -131,7 +131,7 @@ def test_commands() -> None:
 
 def test_summary_without_github(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
   monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-  ci.append("GITHUB_STEP_SUMMARY", "a summary")
+  ci.append_to_github_file("GITHUB_STEP_SUMMARY", "a summary")
   assert "a summary" in capsys.readouterr().out
 
 

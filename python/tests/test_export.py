@@ -421,7 +421,7 @@ def test_atomic_file(tmp_path: pathlib.Path) -> None:
 
 
 def test_cut_off_file(tmp_path: pathlib.Path) -> None:
-  writer = golden.Writer(tmp_path / "run.jsonl.gz")
+  writer = golden.GoldenWriter(tmp_path / "run.jsonl.gz")
   for i in range(3): writer.write("kernel", {}, {"id": f"k.{i}"})
   writer.close()
   data = (tmp_path / "run.jsonl.gz").read_bytes()
@@ -450,7 +450,7 @@ def test_replacements_are_undone() -> None:
   hooks.restore_all()
   assert (Owner.own, Derived.own) == (1, 1)
   assert "own" not in vars(Derived)
-  with hooks.replaced(Owner, "own", 9): assert Owner.own == 9
+  with hooks.replaced_attribute(Owner, "own", 9): assert Owner.own == 9
   assert Owner.own == 1
 
 

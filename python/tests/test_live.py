@@ -31,7 +31,7 @@ def test_a_model_reads_copies_of_files_in_its_folder_only(tmp_path: pathlib.Path
 
 def test_a_question_sets_known_settings_to_numbers_and_words_only() -> None:
   recorder = LiveRecorder(RELEASE)
-  assert "NOOPT" in recorder.about()["settings"]
+  assert "NOOPT" in recorder.release_facts()["settings"]
   assert recorder.values_of({"NOOPT": "1", "SPEC": "5"}) == {"NOOPT": 1, "SPEC": 1}  # a higher SPEC runs texts of graphs as programs
   for wrong in ({"NOOPT": "1; import os"}, {"NOOPT": ""}, {"NOOPT": "\u0661"}, {"PATH": "1"}):
     with pytest.raises(ValueError): recorder.values_of(wrong)

@@ -20,10 +20,10 @@ def test_only_the_changed_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None
   place, function = named_rule()
   before = rule_hashes()
   assert len(before) > 300 and place in before
-  assert RuleChanges(header_entry(before)).among(before, before) == []
+  assert RuleChanges(header_entry(before)).changed_among(before, before) == []
   code = function.__code__
   monkeypatch.setattr(function, "__code__", code.replace(co_consts=(*code.co_consts, "another constant")))
-  changes = RuleChanges(header_entry(before)).among(before, before)
+  changes = RuleChanges(header_entry(before)).changed_among(before, before)
   assert place in changes
   assert len(changes) < 20  # those whose right side is this function, or calls it
 
@@ -45,19 +45,19 @@ def changes(then: dict[str, str], now: dict[str, str]) -> RuleChanges:
 def test_moved_removed_and_new_rules() -> None:
   # a new line 2 moved the rules below it; the rule that was in line 2 has changed
   moved = changes({"a.py:1": "A", "a.py:2": "B", "a.py:3": "C"}, {"a.py:1": "A", "a.py:3": "B2", "a.py:4": "C"})
-  assert moved.among(["a.py:1", "a.py:2", "a.py:3"], ["a.py:1"]) == ["a.py:3"]
-  assert moved.among(["a.py:1", "a.py:3"], []) == []  # the changed rule did not match
+  assert moved.changed_among(["a.py:1", "a.py:2", "a.py:3"], ["a.py:1"]) == ["a.py:3"]
+  assert moved.changed_among(["a.py:1", "a.py:3"], []) == []  # the changed rule did not match
   removed = changes({"a.py:1": "A", "a.py:2": "B"}, {"a.py:1": "A"})
-  assert removed.among(["a.py:2", "a.py:1"], []) == ["a.py:2"]
+  assert removed.changed_among(["a.py:2", "a.py:1"], []) == ["a.py:2"]
   added = changes({"a.py:1": "A"}, {"a.py:1": "A", "a.py:9": "N"})
-  assert added.among(["a.py:1"], ["a.py:9", "a.py:1"]) == ["a.py:9"]
+  assert added.changed_among(["a.py:1"], ["a.py:9", "a.py:1"]) == ["a.py:9"]
 
 
 def test_other_pythons_and_old_goldens_are_not_compared() -> None:
   header = header_entry({"a.py:1": "A"})
   header["rule_hashes"]["python"] = "2.7"
-  assert RuleChanges(header).among(["a.py:1"], ["a.py:1"]) == []
-  assert RuleChanges({}).among(["a.py:1"], ["a.py:1"]) == []
+  assert RuleChanges(header).changed_among(["a.py:1"], ["a.py:1"]) == []
+  assert RuleChanges({}).changed_among(["a.py:1"], ["a.py:1"]) == []
 
 
 def test_comments_do_not_change_a_rule() -> None:

@@ -21,7 +21,7 @@ from tgc.export.matches import rule_location
 from tgc.export.rule_instances import constant_of, is_invalid
 from tgc.export.rule_lines import RuleLines
 from tgc.export.rule_program import answer_program
-from tgc.export.rule_search import Search
+from tgc.export.rule_search import InstanceSearch
 from tgc.export.rules import all_rules, write_rules
 from tinygrad import Tensor
 from tinygrad.dtype import dtypes
@@ -152,21 +152,21 @@ def test_operands_without_a_width_are_beside_others_if_the_rule_needs_them() -> 
 
 def test_odd_operands_are_made_for_rules_that_have_no_other_instances() -> None:
   cast = UPat(Ops.CAST, name="u", src=(UPat.var("x"),))
-  assert Search(cast, lambda u, x: x if u.dtype == x.dtype else None).instances(4)  # to the same dtype
-  loaded = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) + C,
-                  lambda x, c: c + x if any(u.op is Ops.INDEX for u in x.backward_slice) and not any(u.op is Ops.RANGE for u in x.backward_slice) else None)
+  assert InstanceSearch(cast, lambda u, x: x if u.dtype == x.dtype else None).instances(4)  # to the same dtype
+  loaded = InstanceSearch(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) + C,
+                          lambda x, c: c + x if any(u.op is Ops.INDEX for u in x.backward_slice) and not any(u.op is Ops.RANGE for u in x.backward_slice) else None)
   assert loaded.instances(4)  # an index that is loaded
 
 
 def test_constants_and_bounds_at_the_edges_of_a_guard_are_found() -> None:
-  rule = Search(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) % C, lambda x, c: x if -3 <= x.vmin and x.vmax <= c.arg else None)
+  rule = InstanceSearch(UPat.var("x", dtypes.weakint if hasattr(dtypes, "weakint") else dtypes.index) % C, lambda x, c: x if -3 <= x.vmin and x.vmax <= c.arg else None)
   edges = {(x.vmin == -3, x.vmax == c.arg) for (x, c), _ in ((before.src, after) for before, after in rule.instances(96)) if c.op is Ops.CONST}
   assert {True} <= {low for low, _ in edges} & {high for _, high in edges}
 
 
 @pytest.mark.skipif(RELEASE != "0.14.0", reason="UPat.reduce")
 def test_operands_of_a_reduce_differ_in_its_iterations_in_some_instances() -> None:
-  rule = Search(X.reduce(arg=Ops.ADD, name="r", allow_any_len=True), lambda x, r: x)
+  rule = InstanceSearch(X.reduce(arg=Ops.ADD, name="r", allow_any_len=True), lambda x, r: x)
   differs = [before.src[1] in before.src[0].toposort() for before, _ in rule.instances(24)]
   assert True in differs and False in differs
 
@@ -301,6 +301,6 @@ def test_instances_run_the_lines_of_a_rule() -> None:
   quotient_of_sum(constant_of(6), constant_of(3))
   lines.run(lambda: quotient_of_sum(constant_of(6), constant_of(3)))  # in the cache, but run again
   assert unreached() == {"return parts[0] + parts[1]"}
-  search = Search(pattern, lambda x, c: quotient_of_sum(x, c))
+  search = InstanceSearch(pattern, lambda x, c: quotient_of_sum(x, c))
   for before, _ in search.instances(24): lines.run(functools.partial(quotient_of_sum, *before.src))
   assert not lines.text()

@@ -22,14 +22,14 @@ CACHES = [("tinygrad.engine.schedule", "schedule_cache"), ("tinygrad.schedule", 
           ("tinygrad.engine.realize", "method_cache"), ("tinygrad.codegen", "to_program_cache")]
 
 
-def caches() -> list[dict[Any, Any]]:
+def schedule_caches() -> list[dict[Any, Any]]:
   modules = [(sys.modules.get(module), name) for module, name in CACHES]
   return [cache for module, name in modules if isinstance(cache := getattr(module, name, None), dict)]
 
 
 @contextlib.contextmanager
 def empty_caches() -> Iterator[None]:
-  saved = [(cache, dict(cache)) for cache in caches()]
+  saved = [(cache, dict(cache)) for cache in schedule_caches()]
   for cache, _ in saved: cache.clear()
   try: yield
   finally:
@@ -37,7 +37,7 @@ def empty_caches() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def recorder(options: dict[str, Any]) -> Iterator[Any]:
+def recording_block(options: dict[str, Any]) -> Iterator[Any]:
   if start.active_recorder is not None: raise TgcError(["this process is being recorded already"])
   if (version := installed_version()) is None: raise TgcError([NO_TINYGRAD])
   from tinygrad import helpers
@@ -69,8 +69,8 @@ def record(path: Path | None = None, *, rewrites: bool = True, inputs: bool = Fa
   out = Recording(path if path is not None else pathlib.Path(folder.name, "record.jsonl.gz") if folder else "", folder)
   out.open = True
   try:
-    with recorder({"output": os.fspath(out.path), "id": name, "rewrites": rewrites, "save_inputs": inputs,
-                   **({"watch_nan": "nan"} if watch_nan else {})}): yield out
+    with recording_block({"output": os.fspath(out.path), "id": name, "rewrites": rewrites, "save_inputs": inputs,
+                          **({"watch_nan": "nan"} if watch_nan else {})}): yield out
   finally: out.open = False
 
 
@@ -115,5 +115,5 @@ def debug(*tensors: Any) -> Debug:
   from tinygrad.uop.ops import UOp
   folder = tempfile.TemporaryDirectory(prefix="tgc.")
   path = pathlib.Path(folder.name, "debug.jsonl.gz")
-  with recorder({"output": str(path), "id": "debug"}) as made, made.lock: made.record_sink(UOp.sink(*[t.uop for t in tensors]))
+  with recording_block({"output": str(path), "id": "debug"}) as made, made.lock: made.record_sink(UOp.sink(*[t.uop for t in tensors]))
   return Debug(Recording(path, folder))

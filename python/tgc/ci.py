@@ -39,7 +39,7 @@ def git(*words: str) -> str:
   return done.stdout.strip()
 
 
-def append(variable: str, text: str) -> None:
+def append_to_github_file(variable: str, text: str) -> None:
   """Appends to the file that an environment variable of GitHub names; prints the text if it is not set."""
   if path := os.environ.get(variable):
     with open(path, "a") as file: file.write(text + "\n")
@@ -61,7 +61,7 @@ def program_of(command: str) -> list[str]:
   return ["-m", *words] if words[0] == "pytest" else words
 
 
-def record(command: str, output: pathlib.Path, folder: str) -> None:
+def record_command(command: str, output: pathlib.Path, folder: str) -> None:
   """Records a command that runs in a folder, also if it fails. Raises TgcError if nothing was compiled."""
   output.parent.mkdir(parents=True, exist_ok=True)
   path = os.pathsep.join([".", *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -74,7 +74,7 @@ def record(command: str, output: pathlib.Path, folder: str) -> None:
 
 def step_sha(options: argparse.Namespace) -> int:
   sha = base_commit(options)
-  append("GITHUB_OUTPUT", f"sha={sha}")
+  append_to_github_file("GITHUB_OUTPUT", f"sha={sha}")
   print(sha)
   return 0
 
@@ -96,7 +96,7 @@ def step_base(options: argparse.Namespace) -> int:
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
     checkout = os.path.join(folder, "base")
     git("worktree", "add", "--detach", checkout, base_commit(options))
-    try: record(options.command, output, checkout)
+    try: record_command(options.command, output, checkout)
     finally:
       shutil.rmtree(checkout, ignore_errors=True)
       git("worktree", "prune")
@@ -104,7 +104,7 @@ def step_base(options: argparse.Namespace) -> int:
 
 
 def step_head(options: argparse.Namespace) -> int:
-  record(options.command, recording_of(options, "head"), ".")
+  record_command(options.command, recording_of(options, "head"), ".")
   return 0
 
 
@@ -113,7 +113,7 @@ def one_line(x: object) -> str:
   return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(x or ""))
 
 
-def fenced(text: str) -> list[str]:
+def fenced_block(text: str) -> list[str]:
   fence = "`" * max(3, 1 + max((len(row) for row in re.findall("`+", text)), default=0))
   return [fence, text, fence]
 
@@ -129,7 +129,7 @@ def code(x: object) -> str:
   return f"{fence}{text}{fence}" if len(fence) == 1 else f"{fence} {text} {fence}"
 
 
-def table(found: Difference, what: str) -> list[str]:
+def difference_table(found: Difference, what: str) -> list[str]:
   counts = found.kernels
   line = ", ".join(f"{counts[key]} {text}" for key, text in
                    (("same", "the same"), ("different", "different"), ("only_a", "only in the base"), ("only_b", "new")) if counts.get(key))
@@ -142,7 +142,7 @@ def table(found: Difference, what: str) -> list[str]:
       source = "" if "target" not in r.facts else "same" if r.same_source else "differs"
       out.append(f"| {code(r.id)} | {cell(r.name)} | {cell(r.stage)} | {cell(r.rule)} | {source} |")
     if len(found.differing) > ROWS: out += ["", f"and {len(found.differing) - ROWS} more"]
-    out += ["", "<details><summary>the first differences</summary>", "", *fenced(found.text[:20000].rstrip()), "</details>"]
+    out += ["", "<details><summary>the first differences</summary>", "", *fenced_block(found.text[:20000].rstrip()), "</details>"]
   return [*out, ""]
 
 
@@ -157,15 +157,15 @@ def step_compare(options: argparse.Namespace) -> int:
       differs = fails = True
       continue
     found = diff(a, b, show=5)
-    summary += table(found, what)
+    summary += difference_table(found, what)
     differs |= not found.same
     fails |= level == "kernel" and any(r.same_source is False for r in found.differing)
   page = pathlib.Path(options.folder, "page.html")
   if base.exists() and head.exists():
     first = next((pair for pair in changed_pairs(base, head) if pair), None)
     view(*(first or (base, head)), strip_paths=True).save(page)
-  append("GITHUB_STEP_SUMMARY", "\n".join(summary if differs else [*summary, "No kernel and no schedule differs.", ""]))
-  append("GITHUB_OUTPUT", f"differs={str(differs).lower()}\npage={page}")
+  append_to_github_file("GITHUB_STEP_SUMMARY", "\n".join(summary if differs else [*summary, "No kernel and no schedule differs.", ""]))
+  append_to_github_file("GITHUB_OUTPUT", f"differs={str(differs).lower()}\npage={page}")
   return int({"difference": differs, "sources": fails, "never": False}[options.fail_on])
 
 
@@ -180,9 +180,9 @@ def step_conform(options: argparse.Namespace) -> int:
   if options.baseline: words.append(f"--baseline={options.baseline}")
   done = call("conform", *words)
   verdict = "conforms" if done.returncode == 0 else "does not conform"
-  append("GITHUB_STEP_SUMMARY", "\n".join([f"## tgc conform: `{options.command}` {verdict}", "",
-                                             *fenced(done.stdout.rstrip()[:50000]), ""]))
-  append("GITHUB_OUTPUT", f"conforms={str(done.returncode == 0).lower()}")
+  append_to_github_file("GITHUB_STEP_SUMMARY", "\n".join([f"## tgc conform: `{options.command}` {verdict}", "",
+                                             *fenced_block(done.stdout.rstrip()[:50000]), ""]))
+  append_to_github_file("GITHUB_OUTPUT", f"conforms={str(done.returncode == 0).lower()}")
   return done.returncode if options.fail_on != "never" else 0
 
 

@@ -53,7 +53,7 @@ def schedule_kernels(schedules: Iterable[JSON]) -> Counter[bytes]:
   return Counter(digest(numbered_buffers(kernel["ast"])) for record in schedules for kernel in record.get("kernels", ()))
 
 
-class Golden:
+class GoldenRecords:
   """The records of a golden. `made` maps what a record was made of to what was made: a schedule that tinygrad's cache
   knows has fewer stages, so equal graphs may have several records."""
 

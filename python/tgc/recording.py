@@ -184,7 +184,7 @@ class Record:
     return [visible(line) for line in lines]
 
 
-def shown(source: str) -> str:
+def printable_source(source: str) -> str:
   """Returns a source as it may be printed: with escapes as in visible(), and without workflow commands of CI jobs."""
   lines = [visible(line.expandtabs(2)) for line in source.split("\n")]
   return "\n".join(re.sub(r"^(\s*)(::|##)", lambda m: m[1] + " ".join(m[2]), line) for line in lines)
@@ -220,7 +220,7 @@ class Kernel(Record):
   def __str__(self) -> str:
     sizes = [f"{key} {list(size)}" for key in ("global_size", "local_size") if (size := getattr(self.program, key))]
     head = [*self.summary(), ", ".join([f"target {self.target}", *sizes])]
-    return "\n".join([*map(visible, head), *(["", shown(self.source)] if self.source else [])])
+    return "\n".join([*map(visible, head), *(["", printable_source(self.source)] if self.source else [])])
 
 
 class Schedule(Record):
@@ -340,7 +340,7 @@ class Recording:
       source, target = self.file(level), to.path if level == "kernel" else tagged_path(to.path, level)
       if not source.exists(): continue
       packed, wanted = source.suffix == ".gz", target.suffix == ".gz"
-      target.write_bytes(source.read_bytes() if packed == wanted else repacked(source, wanted))
+      target.write_bytes(source.read_bytes() if packed == wanted else repack_lines(source, wanted))
     return to
 
   def __repr__(self) -> str:
@@ -351,7 +351,7 @@ class Recording:
     return "\n".join([repr(self), *(visible(f"  {r.id:<12} {r.name:<24} {r.made_for}") for r in [*self.kernels, *self.schedules])])
 
 
-def repacked(path: pathlib.Path, pack: bool) -> bytes:
+def repack_lines(path: pathlib.Path, pack: bool) -> bytes:
   import gzip
   data = "".join(golden_lines(path)).encode()
   return gzip.compress(data) if pack else data

@@ -92,7 +92,7 @@ class RuleChanges:
     self.then: dict[str, str] = noted.get("rules", {}) if noted.get("python") == python_version() else {}
     self.now: dict[str, str] = {}
 
-  def among(self, matched_then: Iterable[str], matched_now: Iterable[str]) -> list[str]:
+  def changed_among(self, matched_then: Iterable[str], matched_now: Iterable[str]) -> list[str]:
     """Returns the changed rules among those that matched, each once: where they are now or, if they were removed, where
     they were."""
     if not self.then: return []

@@ -31,7 +31,7 @@ from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.hooks import call_on_import, called_by_runtime, set_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.versions import installed_version
-from tgc.golden_of_tests import LEVELS, Golden, digests, schedule_kernels, test_of, with_numbered_buffers
+from tgc.golden_of_tests import LEVELS, GoldenRecords, digests, schedule_kernels, test_of, with_numbered_buffers
 from tgc.process import TgcError, visible
 from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
   if option.tgc_update and not option.tgc_golden: raise pytest.UsageError("--tgc-update needs --tgc-golden=FILE")
   if option.tgc_golden and not option.tgc_update and not os.path.exists(option.tgc_golden):
     raise pytest.UsageError(f"--tgc-golden: there is no file {option.tgc_golden}; --tgc-update makes it")
-  if option.tgc_record or option.tgc_golden or option.tgc_run: config.pluginmanager.register(Plugin(config), "tgc-recorder")
+  if option.tgc_record or option.tgc_golden or option.tgc_run: config.pluginmanager.register(RecordingPlugin(config), "tgc-recorder")
 
 
 class TestRecorder(GraphRecorder):
@@ -71,11 +71,11 @@ class TestRecorder(GraphRecorder):
     set_attribute(UOp, "unique_num", itertools.count(FIRST_BUFFER))
 
   def begin(self, test: str) -> None:
-    from tgc.capture import caches
+    from tgc.capture import schedule_caches
     self.prefix, self.kernel_ids, self.schedules = test, {}, 0
     self.made.clear()
     self.recorded.clear()
-    for cache in caches(): cache.clear()
+    for cache in schedule_caches(): cache.clear()
     tensor = getattr(sys.modules.get("tinygrad.tensor"), "Tensor", None)
     for name in ("_device_seeds", "_device_rng_counters"):  # made when a process first asks for random numbers
       if isinstance(made := getattr(tensor, name, None), dict): made.clear()
@@ -101,7 +101,7 @@ class TestRecorder(GraphRecorder):
 
 
 @dataclass(frozen=True)
-class Problem:
+class RecordProblem:
   """A fault of the kernels or schedules of a test: a report, a line for pytest's summary, and rules (file and line),
   the cause first."""
   text: str
@@ -109,7 +109,7 @@ class Problem:
   rules: tuple[str, ...] = ()
 
 
-class Plugin:
+class RecordingPlugin:
   def __init__(self, config: pytest.Config) -> None:
     option = config.option
     self.config, self.is_worker = config, hasattr(config, "workerinput")
@@ -118,12 +118,12 @@ class Plugin:
     self.output = tagged_path(self.target, "new") if option.tgc_update else self.target
     self.ran: set[str] = set()
     self.passed: set[str] = set()
-    self.golden: Golden | None = None
+    self.golden: GoldenRecords | None = None
     self.seen: set[bytes] = set()
     self.scheduled: set[bytes] = set()
-    self.other_order: set[str] = set()  # the tests of which Golden.differs_by_order() is true
+    self.other_order: set[str] = set()  # the tests of which GoldenRecords.differs_by_order() is true
     self.missing: list[str] = []
-    self.verdicts: dict[tuple[bytes, bytes], Problem | None] = {}  # digests of a kernel: what is wrong with its results
+    self.verdicts: dict[tuple[bytes, bytes], RecordProblem | None] = {}  # digests of a kernel: what is wrong with its results
     self.rules: dict[str, list[str]] = {}
     self.hashes: dict[str, str] = {}
     # With xdist, the workers record, and the controller merges their files.
@@ -169,17 +169,17 @@ class Plugin:
     if problems and not report.skipped and not hasattr(report, "wasxfail"): fail(report, problems)
     return report
 
-  def problems(self, test: str, recorder: TestRecorder) -> list[Problem]:
+  def problems(self, test: str, recorder: TestRecorder) -> list[RecordProblem]:
     option, out = self.config.option, []
     try:
       if option.tgc_golden and not option.tgc_update: out += self.differences(test, recorder)
       if option.tgc_run: out += self.wrong_kernels(test, recorder)
-    except TgcError as e: out.append(Problem(f"tgc: {test} could not be checked: {e}", "tgc could not check this test"))
+    except TgcError as e: out.append(RecordProblem(f"tgc: {test} could not be checked: {e}", "tgc could not check this test"))
     return out
 
-  def differences(self, test: str, recorder: TestRecorder) -> list[Problem]:
+  def differences(self, test: str, recorder: TestRecorder) -> list[RecordProblem]:
     from tgc.reports import diff
-    if self.golden is None: self.golden = Golden(pathlib.Path(self.config.option.tgc_golden))
+    if self.golden is None: self.golden = GoldenRecords(pathlib.Path(self.config.option.tgc_golden))
     texts: list[str] = []
     counts: list[str] = []
     rules: dict[str, None] = {}
@@ -212,7 +212,7 @@ class Plugin:
         own = dict.fromkeys(visible(r.rule) for r in found.differing if r.rule)
         # a rule that the comparison names may only match because another one changed: edited rules, if any, are the
         # cause
-        edited = [visible(r) for r in self.golden.changes.among(matched_rules(before), matched_rules(after))]
+        edited = [visible(r) for r in self.golden.changes.changed_among(matched_rules(before), matched_rules(after))]
         if edited: own = dict.fromkeys(sorted(edited, key=lambda rule: not any(rule in o.split(" -> ") for o in own)))
         rules |= own
         texts.append(f"tgc: a {what} of this test differs from the golden" + (f"; first rule: {', '.join(sorted(own))}" if own else ""))
@@ -220,15 +220,15 @@ class Plugin:
     if not counts: return []
     many = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
     line = f"{' and '.join(counts)} differ{'s' if counts[0][:2] == '1 ' and len(counts) == 1 else ''} from the golden"
-    return [Problem("\n".join(texts), f"{next(iter(rules))}{many}: {line}" if rules else f"tgc: {line}", tuple(rules))]
+    return [RecordProblem("\n".join(texts), f"{next(iter(rules))}{many}: {line}" if rules else f"tgc: {line}", tuple(rules))]
 
-  def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[Problem]:
+  def wrong_kernels(self, test: str, recorder: TestRecorder) -> list[RecordProblem]:
     for number, record in enumerate(r for kind, r in recorder.made if kind == "kernel" and "error" not in r):
       if (key := digests("kernel", record)) not in self.verdicts: self.verdicts[key] = self.wrong_kernel(test, number, record, recorder)
     found = (self.verdicts.get(digests("kernel", r)) for kind, r in recorder.made if kind == "kernel")
     return list(dict.fromkeys(problem for problem in found if problem))
 
-  def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> Problem | None:
+  def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> RecordProblem | None:
     """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong. The end
     of the tests lists kernels that could not be run or compared."""
     from tgc.recording import load
@@ -253,8 +253,8 @@ class Plugin:
       except TgcError as e: cause = f"not found: {e}"
       else: rule, cause = found.facts.get("rule"), visible(f"{found.facts['verdict']} {found.facts.get('rule') or ''}".rstrip())
     line = f"kernel {record['id']} computes a wrong result"
-    return Problem(f"tgc: kernel {result[0]}\n  cause: {cause}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}",
-                   visible(f"{rule}: {line}" if rule else f"tgc: {line}"), (visible(rule),) if rule else ())
+    return RecordProblem(f"tgc: kernel {result[0]}\n  cause: {cause}\n  repeat: {commands[0]}\n  find the cause: {commands[1]}",
+                         visible(f"{rule}: {line}" if rule else f"tgc: {line}"), (visible(rule),) if rule else ())
 
   def repro_folder(self) -> pathlib.Path:
     option = self.config.option
@@ -277,7 +277,7 @@ class Plugin:
     self.hashes |= node.workeroutput.get("tgc_rules", {})
 
   def find_missing(self, session: pytest.Session) -> None:
-    golden = self.golden or Golden(pathlib.Path(self.config.option.tgc_golden))
+    golden = self.golden or GoldenRecords(pathlib.Path(self.config.option.tgc_golden))
     self.missing = [name for test in sorted(self.passed) for name, key in golden.keys.get(test, ()) if key not in self.seen
                     and not (test in self.other_order and golden.sources[key][0] == "tensor")]
     if self.missing: session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -322,10 +322,10 @@ class Plugin:
 
 
 NOT_RUN = pytest.StashKey[list[str]]()
-PROBLEMS = pytest.StashKey[list[Problem]]()
+PROBLEMS = pytest.StashKey[list[RecordProblem]]()
 
 
-def fail(report: pytest.TestReport, problems: list[Problem]) -> None:
+def fail(report: pytest.TestReport, problems: list[RecordProblem]) -> None:
   """Makes a test fail for problems. If the test has failed already, its own failure is shown after the problems."""
   try: pytest.fail("\n".join(p.text for p in problems), pytrace=False)
   except pytest.fail.Exception: shown: Any = pytest.ExceptionInfo.from_current().getrepr(style="value")

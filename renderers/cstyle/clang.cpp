@@ -11,11 +11,11 @@ constexpr ScalarTypeName kTypes[] = {{Scalar::Bool, "_Bool"}, {Scalar::Float16, 
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
 // Throws Failure for ops that ClangRenderer removes from C's table.
-bool refuse(CStyleRenderer& c, UOp u) { c.throw_cannot_render(u); }
+bool throw_unsupported_op(CStyleRenderer& c, UOp u) { c.throw_cannot_render(u); }
 
-std::span<const CRow> clang_rows() {
-  static const CRow rows[] = {
-      {{Op::EXP2, Op::LOG2, Op::SIN, Op::RECIPROCAL}, refuse},
+std::span<const CTextRow> clang_rows() {
+  static const CTextRow rows[] = {
+      {{Op::EXP2, Op::LOG2, Op::SIN, Op::RECIPROCAL}, throw_unsupported_op},
       {Op::SQRT, is_double, "__builtin_sqrt($0)"},
       {Op::SQRT, "__builtin_sqrtf($0)"},
       {Op::TRUNC, is_double, "__builtin_trunc($0)"},
@@ -29,15 +29,15 @@ std::span<const CRow> clang_rows() {
 // bools.
 std::string vector_typedef(CStyleRenderer& c, DType d) {
   uint32_t alignment = dtypes::is_bool(d) ? 1 : std::bit_floor(uint32_t(d.itemsize()));
-  return "typedef " + c.type(d.scalar()) + " " + c.type(d) + " __attribute__((aligned(" + std::to_string(alignment) +
-         "),ext_vector_type(" + std::to_string(d.count()) + ")));";
+  return "typedef " + c.type_name(d.scalar()) + " " + c.type_name(d) + " __attribute__((aligned(" +
+         std::to_string(alignment) + "),ext_vector_type(" + std::to_string(d.count()) + ")));";
 }
 
 // Returns a function that adds the outer product of two vectors to a matrix on Apple's AMX. AMX reads its operands from
 // memory and writes its result to memory (https://github.com/corsix/amx).
 std::string amx_function(CStyleRenderer& c, const WmmaUse& use) {
-  std::string out = c.type(use.input_dtype.vec(use.n * use.n)), a = c.type(use.input_dtype.vec(use.n)),
-              b = c.type(use.input_dtype.vec(use.m));
+  std::string out = c.type_name(use.input_dtype.vec(use.n * use.n)), a = c.type_name(use.input_dtype.vec(use.n)),
+              b = c.type_name(use.input_dtype.vec(use.m));
   return "static " + out + " __" + std::string(use.name) + "(" + a + " data1, " + b + " data2, " + out + R"( data0){
   AMX_SET(0);
   for(int ridx0 = 0; ridx0 < 16; ridx0++){ AMX(4, (int *)(&data0), 0ull<<62 | (ridx0*4ull)<<56 | ridx0*64ull); }
@@ -69,7 +69,7 @@ std::string render_clang(const Target& target, std::span<const UOp> list, std::v
       .extra_parameters = "int core_id",
       .function_suffix = "\n",
       .global_id = "core_id",
-      .vector = "(float4)",
+      .vector_constructor = "(float4)",
       .vector_open = "{",
       .vector_close = "}",
       .largest_named_vector = 0,
@@ -77,7 +77,7 @@ std::string render_clang(const Target& target, std::span<const UOp> list, std::v
       .nan = "__builtin_nanf(\"\")",
       .type_names = kTypes,
       .text_table = &table,
-      .prologue = clang_prologue,
+      .print_prologue = clang_prologue,
   };
   return render_c(target, dialect, list, added);
 }

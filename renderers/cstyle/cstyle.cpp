@@ -11,7 +11,7 @@ namespace tgc {
 
 namespace {
 
-bool to_vector(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
+bool is_vector_cast(UOp u) { return u.dtype().count() > 1 && !u.dtype().is_ptr(); }
 
 bool print_cast_const(CStyleRenderer& c, UOp u, std::string_view value) {
   c.output += '(';
@@ -54,11 +54,11 @@ bool print_const(CStyleRenderer& c, UOp u) {
 
 bool print_vectorize(CStyleRenderer& c, UOp u) {
   const CDialect& d = c.c_dialect();
-  size_t at = d.vector.find("float4");
-  if (at == d.vector.npos) c.throw_cannot_render(u, "the language has no vectors");
-  c.output += d.vector.substr(0, at);
+  size_t at = d.vector_constructor.find("float4");
+  if (at == d.vector_constructor.npos) c.throw_cannot_render(u, "the language has no vectors");
+  c.output += d.vector_constructor.substr(0, at);
   c.append_type(u.dtype());
-  c.output += d.vector.substr(at + 6);
+  c.output += d.vector_constructor.substr(at + 6);
   c.output += d.vector_open;
   for (size_t i = 0; i < u.num_src(); i++) {
     if (i) c.output += ',';
@@ -116,11 +116,11 @@ bool print_custom(CStyleRenderer& c, UOp u) {
 
 }  // namespace
 
-std::span<const CRow> c_rows() {
+std::span<const CTextRow> c_rows() {
   // Placeholders: $t: type of the node; $t0: type of source 0. $e: type that a pointer points to. $z: number of
   // elements of the buffer. $s0: source 0, without its parentheses if it has the node's op. $g: gate (condition) of a
   // load. $w: name of a tensor core. $B: the dialect's barrier. $L: the dialect's prefix of a local buffer.
-  static const CRow rows[] = {
+  static const CTextRow rows[] = {
       {Op::DEFINE_REG, "$e $n[$z];"},
       {Op::DEFINE_LOCAL, "$L$e $n[$z];"},
       {Op::IF, "if ($0) {"},
@@ -132,7 +132,7 @@ std::span<const CRow> c_rows() {
       {Op::CONST, print_const},
       {Op::VECTORIZE, print_vectorize},
       {Op::GEP, print_gep},
-      {Op::CAST, to_vector, "__builtin_convertvector($0, $t)"},
+      {Op::CAST, is_vector_cast, "__builtin_convertvector($0, $t)"},
       {Op::CAST, print_cast},
       {Op::BITCAST, "__builtin_bit_cast($t, ($t0)($0))"},
       {Op::INDEX, "($0+$1)"},
@@ -194,7 +194,7 @@ void CStyleRenderer::print_rare_hole(char letter, int number, UOp u) {
 }
 
 void CStyleRenderer::append_type(DType d, bool written) {
-  if (c_dialect_.type) return c_dialect_.type(*this, d);
+  if (c_dialect_.print_type) return c_dialect_.print_type(*this, d);
   if (d.is_image()) {
     output += written ? "write_only image2d_t" : "read_only image2d_t";
   } else if (d.is_ptr()) {
@@ -216,7 +216,7 @@ void CStyleRenderer::append_type(DType d, bool written) {
 }
 
 void CStyleRenderer::append_cast(DType d, std::string_view value) {
-  if (c_dialect_.cast) return c_dialect_.cast(*this, d, value);
+  if (c_dialect_.print_cast) return c_dialect_.print_cast(*this, d, value);
   output += '(';
   append_type(d);
   output.append(")(").append(value) += ')';
@@ -230,7 +230,7 @@ std::string CStyleRenderer::render() {
     else if (!accept_unprinted_node(u, function_name)) print_node(u);
     end_node(body_text);
   }
-  return c_dialect_.assemble ? c_dialect_.assemble(*this, function_name) : assemble_c(function_name);
+  return c_dialect_.assemble_source ? c_dialect_.assemble_source(*this, function_name) : assemble_c(function_name);
 }
 
 void CStyleRenderer::add_parameter(UOp u) {
@@ -247,7 +247,7 @@ void CStyleRenderer::add_parameter(UOp u) {
 }
 
 // Marks as written every buffer on which the address of `store` depends. Only the types of images need this.
-void CStyleRenderer::mark_written(UOp store) {
+void CStyleRenderer::mark_written_buffers(UOp store) {
   if (!has_images_) return;
   for (UOp u : toposort(store.src(0)))
     for (KernelParameter& p : kernel_parameters_) p.is_written |= p.node == u && u.is(Op::DEFINE_GLOBAL);
@@ -310,7 +310,7 @@ void CStyleRenderer::print_node(UOp u) {
     keep_text(u);
     return;
   }
-  if (u.is(Op::STORE)) mark_written(u);
+  if (u.is(Op::STORE)) mark_written_buffers(u);
   set_node_name(u);
   if (u.in({Op::ENDIF, Op::END})) indent_depth_--;
   bool variable = !u.in({Op::RANGE, Op::DEFINE_LOCAL, Op::STORE, Op::DEFINE_REG}) && u.dtype() != dtypes::void_;
@@ -333,7 +333,7 @@ void CStyleRenderer::print_node(UOp u) {
 
 std::string CStyleRenderer::assemble_c(std::string_view function_name) {
   std::string result;
-  if (c_dialect_.prologue) c_dialect_.prologue(*this, result);
+  if (c_dialect_.print_prologue) c_dialect_.print_prologue(*this, result);
   for (std::string_view rest = c_dialect_.function_prefix; !rest.empty();) {
     size_t hole = rest.find("{}");
     result += rest.substr(0, hole);

@@ -8,7 +8,7 @@
 namespace tgc {
 
 class CStyleRenderer;
-using CRow = NodeTextRow<CStyleRenderer>;
+using CTextRow = NodeTextRow<CStyleRenderer>;
 
 struct KernelParameter {
   UOp node;
@@ -37,25 +37,26 @@ struct CDialect {
   std::string_view barrier = "";
   // expressions that print the SPECIALs gidx, lidx and idx; $d is the number of the dimension, $l its letter x, y or z
   std::string_view global_id = "", local_id = "", global_thread_id = "";
-  // a vector is printed as `vector`, in which its type replaces "float4", vector_open, the elements and vector_close
-  std::string_view vector = "", vector_open = "(", vector_close = ")";
+  // a vector is printed as vector_constructor, in which its type replaces "float4", vector_open, the elements and
+  // vector_close
+  std::string_view vector_constructor = "", vector_open = "(", vector_close = ")";
   int largest_named_vector = 4;  // in vectors up to this size, elements are named .x, .y, ...; in larger vectors, [i]
   std::string_view infinity = "INFINITY", nan = "NAN";
   std::span<const ScalarTypeName> type_names = {};  // names of scalar types; the other types have tinygrad's names
   const NodeTextTable<CStyleRenderer>* text_table = nullptr;  // the rows of the dialect, followed by c_rows()
 
   // appends the lines above the kernel; each line ends with a newline
-  void (*prologue)(CStyleRenderer&, std::string& out) = nullptr;
+  void (*print_prologue)(CStyleRenderer&, std::string& out) = nullptr;
   // Each of the following functions replaces what standard C prints; if it is null, standard C is printed.
   // appends a type to the renderer's output
-  void (*type)(CStyleRenderer&, DType) = nullptr;
+  void (*print_type)(CStyleRenderer&, DType) = nullptr;
   // appends a cast of `value` to the renderer's output
-  void (*cast)(CStyleRenderer&, DType, std::string_view value) = nullptr;
+  void (*print_cast)(CStyleRenderer&, DType, std::string_view value) = nullptr;
   // returns the whole source
-  std::string (*assemble)(CStyleRenderer&, std::string_view function_name) = nullptr;
+  std::string (*assemble_source)(CStyleRenderer&, std::string_view function_name) = nullptr;
 };
 
-std::span<const CRow> c_rows();
+std::span<const CTextRow> c_rows();
 
 class CStyleRenderer : public TextRenderer {
  public:
@@ -70,10 +71,10 @@ class CStyleRenderer : public TextRenderer {
     else print_rare_hole(letter, number, u);
   }
   // Appends the name of the dtype `d` in the language. `written` is used only for images: true if the kernel stores to
-  // the image. Throws Failure for dtypes.index, unless the dialect has its own `type` function.
+  // the image. Throws Failure for dtypes.index, unless the dialect has its own `print_type` function.
   void append_type(DType d, bool written = true);
   void append_cast(DType d, std::string_view value);  // appends "(float)(VALUE)", or the dialect's form
-  std::string type(DType d) {
+  std::string type_name(DType d) {
     return print_to_string([&] { append_type(d); });
   }
   // Must be called for each name and format string from the input. Sets has_own_parens_ if the text has parentheses.
@@ -96,7 +97,7 @@ class CStyleRenderer : public TextRenderer {
   void print_rare_hole(char letter, int number, UOp u);
   void print_node(UOp u);
   void add_parameter(UOp u);
-  void mark_written(UOp store);
+  void mark_written_buffers(UOp store);
   bool is_printed_inline(UOp u);
   void set_node_name(UOp u);
   std::string assemble_c(std::string_view function_name);

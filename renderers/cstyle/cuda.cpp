@@ -12,8 +12,8 @@ constexpr DTypeSet kHalves{Scalar::Float16, Scalar::BFloat16};
 
 bool is_half(UOp u) { return u.dtype().count() == 1 && kHalves.contains(u.dtype()); }
 
-std::span<const CRow> cuda_rows() {
-  static const CRow rows[] = {
+std::span<const CTextRow> cuda_rows() {
+  static const CTextRow rows[] = {
       {Op::BITCAST, "tg_bitcast<$t>(($t0)($0))"},
       {Op::TRUNC, is_half, "htrunc($0)"},
       {Op::SIN, is_half, "hsin($0)"},
@@ -28,7 +28,7 @@ std::span<const CRow> cuda_rows() {
 // Returns the definitions of a vector type that CUDA does not have, and of the function that makes a vector of this
 // type.
 std::string vector_struct(CStyleRenderer& c, DType d) {
-  std::string vector = c.type(d), scalar = c.type(d.scalar()), names = element_names_text(d.count());
+  std::string vector = c.type_name(d), scalar = c.type_name(d.scalar()), names = element_names_text(d.count());
   return "struct __align__(" + std::to_string(d.itemsize()) + ") " + vector + " { " + scalar + " " + names +
          "; }; __device__ " + vector + " make_" + vector + "(" + element_names_text(d.count(), scalar + " ") + ") { " +
          vector + " r={" + names + "}; return r; }\n";
@@ -52,7 +52,7 @@ std::string mma_function(CStyleRenderer& c, const WmmaUse& use) {
   std::string types[3];
   int64_t registers[3];
   for (size_t i = 0; i < 3; i++) {
-    types[i] = c.type(dtypes[i].vec(use.elements(i)));
+    types[i] = c.type_name(dtypes[i].vec(use.elements(i)));
     registers[i] = use.elements(i) * dtypes[i].itemsize() / 4;
   }
   std::string in(mma_type(use.input_dtype, false)), out(mma_type(use.output_dtype, true));
@@ -110,11 +110,11 @@ std::string render_cuda(const Target& target, std::span<const UOp> list, std::ve
       .global_id = "blockIdx.$l",
       .local_id = "threadIdx.$l",
       .global_thread_id = "(blockIdx.$l*blockDim.$l+threadIdx.$l)",
-      .vector = "make_float4",
+      .vector_constructor = "make_float4",
       .largest_named_vector = 8,
       .type_names = kTypes,
       .text_table = &table,
-      .prologue = cuda_prologue,
+      .print_prologue = cuda_prologue,
   };
   return render_c(target, dialect, list, added);
 }

@@ -16,8 +16,8 @@ constexpr ScalarTypeName kTypes[] = {
 bool is_half(UOp u) { return u.dtype() == dtypes::float16; }
 bool is_double(UOp u) { return u.dtype() == dtypes::float64; }
 
-std::span<const CRow> hip_rows() {
-  static const CRow rows[] = {
+std::span<const CTextRow> hip_rows() {
+  static const CTextRow rows[] = {
 #define OCML(OP, name)                                                                          \
   {Op::OP, is_half, "__ocml_" name "_f16($0)"}, {Op::OP, is_double, "__ocml_" name "_f64($0)"}, \
       {Op::OP, "__ocml_" name "_f32($0)"}
@@ -28,33 +28,33 @@ std::span<const CRow> hip_rows() {
 }
 
 bool is_scaled_mfma(UOp u) { return u.arg()[1][2] == Arg(128); }
-bool float_to_fp8(UOp u) {
+bool is_float_to_fp8(UOp u) {
   return dtypes::fp8s.contains(u.dtype()) && u.src(0).dtype().scalar() == dtypes::float32;
 }
-bool fp8_to_float(UOp u) {
+bool is_fp8_to_float(UOp u) {
   return u.dtype().scalar() == dtypes::float32 && dtypes::fp8s.contains(u.src(0).dtype());
 }
 
-std::string fp8_index(CStyleRenderer& c, UOp u, DType d) {
+std::string fp8_format_number(CStyleRenderer& c, UOp u, DType d) {
   if (!dtypes::fp8s.contains(d)) c.throw_cannot_render(u, std::string(d.repr()) + " is not an fp8 dtype");
   return d.scalar_kind() == Scalar::FP8E4M3 ? "0" : "1";
 }
 
 bool print_scaled_mfma(CStyleRenderer& c, UOp u) {
   if (!is_scaled_mfma(u)) return false;
-  std::string format = fp8_index(c, u, u.src(0).dtype());
+  std::string format = fp8_format_number(c, u, u.src(0).dtype());
   c.output.append("__").append(u.arg()[0].text()).append("(").append(c.text(u, 0)).append(", ").append(c.text(u, 1))
       .append(", ").append(c.text(u, 2));
   c.output.append(", ").append(format).append(", ").append(format).append(", 0, 0, 0, 0)");
   return true;
 }
 bool print_to_fp8(CStyleRenderer& c, UOp u) {
-  if (!float_to_fp8(u)) return false;
-  c.output.append("f32_to_fp8(").append(c.text(u, 0)).append(", ").append(fp8_index(c, u, u.dtype())) += ')';
+  if (!is_float_to_fp8(u)) return false;
+  c.output.append("f32_to_fp8(").append(c.text(u, 0)).append(", ").append(fp8_format_number(c, u, u.dtype())) += ')';
   return true;
 }
 bool print_from_fp8(CStyleRenderer& c, UOp u) {
-  if (!fp8_to_float(u)) return false;
+  if (!is_fp8_to_float(u)) return false;
   bool e4m3 = u.src(0).dtype().scalar_kind() == Scalar::FP8E4M3;
   c.output.append("__builtin_amdgcn_cvt_f32_")
       .append(e4m3 ? "fp8" : "bf8")
@@ -64,8 +64,8 @@ bool print_from_fp8(CStyleRenderer& c, UOp u) {
   return true;
 }
 
-std::span<const CRow> cdna_rows() {
-  static const CRow rows[] = {
+std::span<const CTextRow> cdna_rows() {
+  static const CTextRow rows[] = {
       {Op::WMMA, print_scaled_mfma},
       {Op::WMMA, "__$w($0, $1, $2, 0, 0, 0)"},
       {Op::CAST, print_to_fp8},
@@ -91,35 +91,35 @@ constexpr std::string_view kHalfAccumulator = R"((half16 a, half16 b, half8 c) {
 }
 )";
 
-void declare(std::string& out, std::string_view attribute, std::string_view result, std::string_view name,
-             std::string_view parameter) {
+void declare_function(std::string& out, std::string_view attribute, std::string_view result, std::string_view name,
+                      std::string_view parameter) {
   out.append("extern \"C\" __attribute__((device").append(attribute.empty() ? "" : ", ").append(attribute)
       .append(")) ");
   out.append(result).append(" ").append(name).append("(").append(parameter).append(");\n");
 }
 
 void declare_math(CStyleRenderer& c, std::string& out) {
-  struct Function {
+  struct OcmlFunction {
     Op op;
     std::string_view name, attribute;
   };
-  static constexpr Function kFunctions[] = {{Op::EXP2, "exp2", "pure"}, {Op::LOG2, "log2", "pure"},
-                                            {Op::SQRT, "sqrt", "const"}, {Op::SIN, "sin", ""},
-                                            {Op::TRUNC, "trunc", ""}};
+  static constexpr OcmlFunction kFunctions[] = {{Op::EXP2, "exp2", "pure"}, {Op::LOG2, "log2", "pure"},
+                                                {Op::SQRT, "sqrt", "const"}, {Op::SIN, "sin", ""},
+                                                {Op::TRUNC, "trunc", ""}};
   std::vector<std::pair<Op, DType>> done;
   for (UOp u : c.list())
-    for (const Function& f : kFunctions) {
+    for (const OcmlFunction& f : kFunctions) {
       DType d = u.dtype().scalar();
       if (!u.is(f.op) || (d != dtypes::float16 && d != dtypes::float32 && d != dtypes::float64)) continue;
       if (std::pair key(f.op, d); std::find(done.begin(), done.end(), key) == done.end()) done.push_back(key);
       else continue;
-      declare(out, f.attribute, d.name(), "__ocml_" + std::string(f.name) + "_f" + std::to_string(d.bitsize()),
-              d.name());
+      declare_function(out, f.attribute, d.name(), "__ocml_" + std::string(f.name) + "_f" + std::to_string(d.bitsize()),
+                       d.name());
     }
 }
 
 void define_vector(CStyleRenderer& c, DType d, std::string& out) {
-  std::string vector = c.type(d), scalar = c.type(d.scalar());
+  std::string vector = c.type_name(d), scalar = c.type_name(d.scalar());
   out += "typedef " + scalar + " " + vector + " __attribute__((ext_vector_type(" + std::to_string(d.count()) +
          ")));\nstatic inline __attribute__((device)) " + vector + " make_" + vector + "(" +
          element_names_text(d.count(), scalar + " ") + ") { return { " + element_names_text(d.count()) + " }; }\n";
@@ -171,7 +171,7 @@ void hip_prologue(CStyleRenderer& c, std::string& out) {
   if (any_dtype(dtypes::fp8s)) out += kFloatToFp8;
   if (ids)
     for (std::string_view name : {"__ockl_get_local_id", "__ockl_get_group_id", "__ockl_get_local_size"})
-      declare(out, "const", "size_t", name, "unsigned int");
+      declare_function(out, "const", "size_t", name, "unsigned int");
   declare_math(c, out);
   for (DType d : used)
     if (d.count() > 1) define_vector(c, d, out);
@@ -179,7 +179,7 @@ void hip_prologue(CStyleRenderer& c, std::string& out) {
   if (out.empty()) out += '\n';  // tinygrad also prints one empty line if there is nothing to print above the kernel
 }
 
-CDialect hip(const NodeTextTable<CStyleRenderer>& table) {
+CDialect make_hip_dialect(const NodeTextTable<CStyleRenderer>& table) {
   return {
       .function_prefix =
           "extern \"C\" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, {})))",
@@ -192,10 +192,10 @@ CDialect hip(const NodeTextTable<CStyleRenderer>& table) {
       .global_id = "__ockl_get_group_id($d)",
       .local_id = "__ockl_get_local_id($d)",
       .global_thread_id = "(__ockl_get_group_id($d)*__ockl_get_local_size($d)+__ockl_get_local_id($d))",
-      .vector = "make_float4",
+      .vector_constructor = "make_float4",
       .type_names = kTypes,
       .text_table = &table,
-      .prologue = hip_prologue,
+      .print_prologue = hip_prologue,
   };
 }
 
@@ -204,7 +204,7 @@ CDialect hip(const NodeTextTable<CStyleRenderer>& table) {
 std::string render_hip(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const NodeTextTable<CStyleRenderer> rdna_table{hip_rows(), c_rows()},
       cdna_table{cdna_rows(), hip_rows(), c_rows()};
-  static const CDialect rdna = hip(rdna_table), cdna = hip(cdna_table);
+  static const CDialect rdna = make_hip_dialect(rdna_table), cdna = make_hip_dialect(cdna_table);
   return render_c(target, is_cdna(target.arch) ? cdna : rdna, list, added);
 }
 

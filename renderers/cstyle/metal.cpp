@@ -9,8 +9,8 @@ namespace {
 
 constexpr ScalarTypeName kTypes[] = {{Scalar::BFloat16, "bfloat"}};
 
-std::span<const CRow> metal_rows() {
-  static const CRow rows[] = {
+std::span<const CTextRow> metal_rows() {
+  static const CTextRow rows[] = {
       {Op::BITCAST, "as_type<$t>(($t0)($0))"},
       {Op::SIN, "precise::sin($0)"},
   };
@@ -20,9 +20,9 @@ std::span<const CRow> metal_rows() {
 // Returns a function that computes A * B + C of 8x8 matrices with a SIMD group; two elements of each matrix are in the
 // registers of each thread.
 std::string simdgroup_function(CStyleRenderer& c, std::string_view name, DType in, DType out) {
-  std::string in2 = c.type(in.vec(2)), out2 = c.type(out.vec(2));
+  std::string in2 = c.type_name(in.vec(2)), out2 = c.type_name(out.vec(2));
   return out2 + " __" + std::string(name) + "(" + in2 + " a, " + in2 + " b, " + out2 + " c){\n" + "  simdgroup_" +
-         c.type(in) + "8x8 mat_a, mat_b; simdgroup_" + c.type(out) + "8x8 mat_c;\n" +
+         c.type_name(in) + "8x8 mat_a, mat_b; simdgroup_" + c.type_name(out) + "8x8 mat_c;\n" +
          R"(  mat_a.thread_elements()[0] = a[0]; mat_b.thread_elements()[0] = b[0]; mat_c.thread_elements()[0] = c[0];
   mat_a.thread_elements()[1] = a[1]; mat_b.thread_elements()[1] = b[1]; mat_c.thread_elements()[1] = c[1];
   simdgroup_multiply_accumulate(mat_c, mat_a, mat_b, mat_c);
@@ -54,10 +54,10 @@ std::string render_metal(const Target& target, std::span<const UOp> list, std::v
       .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);",
       .global_id = "gid.$l",
       .local_id = "lid.$l",
-      .vector = "float4",
+      .vector_constructor = "float4",
       .type_names = kTypes,
       .text_table = &table,
-      .prologue = metal_prologue,
+      .print_prologue = metal_prologue,
   };
   return render_c(target, dialect, list, added);
 }

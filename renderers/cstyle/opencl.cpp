@@ -18,16 +18,18 @@ bool print_bf16_const(CStyleRenderer& c, UOp u) {
 }
 
 // Returns true for an INDEX that has `num_src` sources and selects a pixel of an image by a vector of two integers.
-bool is_pixel(UOp index, size_t num_src) {
+bool is_pixel_index(UOp index, size_t num_src) {
   return index.is(Op::INDEX) && index.num_src() == num_src && index.src(1).dtype() == dtypes::int32.vec(2);
 }
-bool is_pixel_load(UOp u) { return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 1 && is_pixel(u.src(0), 2); }
+bool is_pixel_load(UOp u) {
+  return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 1 && is_pixel_index(u.src(0), 2);
+}
 bool is_gated_pixel_load(UOp u) {
-  return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 2 && is_pixel(u.src(0), 3);
+  return u.dtype() == dtypes::float32.vec(4) && u.num_src() == 2 && is_pixel_index(u.src(0), 3);
 }
 bool is_pixel_store(UOp u) {
   return u.num_src() >= 2 && u.src(1).dtype() == dtypes::float32.vec(4) && u.src(0).num_src() >= 2 &&
-         is_pixel(u.src(0), u.src(0).num_src());
+         is_pixel_index(u.src(0), u.src(0).num_src());
 }
 
 bool print_pixel_load(CStyleRenderer& c, UOp u) {
@@ -48,8 +50,8 @@ bool print_pixel_store(CStyleRenderer& c, UOp u) {
   return true;
 }
 
-std::span<const CRow> opencl_rows() {
-  static const CRow rows[] = {
+std::span<const CTextRow> opencl_rows() {
+  static const CTextRow rows[] = {
       {Op::BITCAST, "as_$t(($t0)($0))"},
       {Op::CONST, print_bf16_const},
       {Op::LOAD, print_pixel_load},
@@ -58,13 +60,13 @@ std::span<const CRow> opencl_rows() {
   return rows;
 }
 
-bool float_to_bf16(UOp u) { return u.dtype() == dtypes::bfloat16 && u.src(0).dtype() == dtypes::float32; }
-bool bf16_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype() == dtypes::bfloat16; }
+bool is_float_to_bf16(UOp u) { return u.dtype() == dtypes::bfloat16 && u.src(0).dtype() == dtypes::float32; }
+bool is_bf16_to_float(UOp u) { return u.dtype() == dtypes::float32 && u.src(0).dtype() == dtypes::bfloat16; }
 
-std::span<const CRow> intel_rows() {
-  static const CRow rows[] = {
-      {Op::CAST, float_to_bf16, "intel_convert_bfloat16_as_ushort($0)"},
-      {Op::CAST, bf16_to_float, "intel_convert_as_bfloat16_float($0)"},
+std::span<const CTextRow> intel_rows() {
+  static const CTextRow rows[] = {
+      {Op::CAST, is_float_to_bf16, "intel_convert_bfloat16_as_ushort($0)"},
+      {Op::CAST, is_bf16_to_float, "intel_convert_as_bfloat16_float($0)"},
   };
   return rows;
 }
@@ -87,7 +89,7 @@ void intel_prologue(CStyleRenderer& c, std::string& out) {
   }
 }
 
-CDialect opencl(const NodeTextTable<CStyleRenderer>& table) {
+CDialect make_opencl_dialect(const NodeTextTable<CStyleRenderer>& table) {
   return {
       .function_prefix = "__kernel void",
       .buffer_prefix = "__global ",
@@ -97,10 +99,10 @@ CDialect opencl(const NodeTextTable<CStyleRenderer>& table) {
       .global_id = "get_group_id($d)",
       .local_id = "get_local_id($d)",
       .global_thread_id = "get_global_id($d)",
-      .vector = "(float4)",
+      .vector_constructor = "(float4)",
       .type_names = kTypes,
       .text_table = &table,
-      .prologue = opencl_prologue,
+      .print_prologue = opencl_prologue,
   };
 }
 
@@ -108,16 +110,16 @@ CDialect opencl(const NodeTextTable<CStyleRenderer>& table) {
 
 std::string render_opencl(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const NodeTextTable<CStyleRenderer> table{opencl_rows(), c_rows()};
-  static const CDialect dialect = opencl(table);
+  static const CDialect dialect = make_opencl_dialect(table);
   return render_c(target, dialect, list, added);
 }
 
 std::string render_intel(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
   static const NodeTextTable<CStyleRenderer> table{intel_rows(), opencl_rows(), c_rows()};
   static const CDialect dialect = [] {
-    CDialect d = opencl(table);
+    CDialect d = make_opencl_dialect(table);
     d.function_prefix = "__attribute__((intel_reqd_sub_group_size(8)))\n__kernel void";
-    d.prologue = intel_prologue;
+    d.print_prologue = intel_prologue;
     return d;
   }();
   return render_c(target, dialect, list, added);

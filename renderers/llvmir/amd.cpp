@@ -7,7 +7,9 @@ namespace {
 constexpr DTypeSet kFloat32{Scalar::Float32};
 
 // Returns true if `u` converts a dtype in `from` to a dtype in `to`; both may be vectors.
-bool converts(UOp u, DTypeSet from, DTypeSet to) { return from.contains(u.src(0).dtype()) && to.contains(u.dtype()); }
+bool is_conversion(UOp u, DTypeSet from, DTypeSet to) {
+  return from.contains(u.src(0).dtype()) && to.contains(u.dtype());
+}
 
 bool print_special(LlvmIrRenderer& r, UOp u) {
   std::string_view name = u.arg().text();
@@ -20,7 +22,7 @@ bool print_special(LlvmIrRenderer& r, UOp u) {
 }
 
 bool print_to_fp8(LlvmIrRenderer& r, UOp u) {
-  if (!converts(u, kFloat32, dtypes::fp8s)) return false;
+  if (!is_conversion(u, kFloat32, dtypes::fp8s)) return false;
   r.output.append("  ").append(r.name_of_node()).append(" = call i8 @f32_to_fp8(");
   r.append_type(u.src(0).dtype());
   r.output.append("  ").append(r.text(u, 0)).append(", i1 ");
@@ -29,7 +31,7 @@ bool print_to_fp8(LlvmIrRenderer& r, UOp u) {
 }
 
 bool print_from_fp8(LlvmIrRenderer& r, UOp u) {
-  if (!converts(u, dtypes::fp8s, kFloat32)) return false;
+  if (!is_conversion(u, dtypes::fp8s, kFloat32)) return false;
   std::string x(r.text(u, 0));
   r.output.append("  ").append(x).append("_i32 = zext i8 ").append(x).append(" to i32\n  ").append(r.name_of_node())
       .append(" = call float @llvm.amdgcn.cvt.f32.");
@@ -80,8 +82,8 @@ bool print_wmma(LlvmIrRenderer& r, UOp u) {
   return true;
 }
 
-std::span<const LlvmRow> amd_rows() {
-  static const LlvmRow rows[] = {
+std::span<const LlvmTextRow> amd_rows() {
+  static const LlvmTextRow rows[] = {
       {Op::SPECIAL, print_special},
       {Op::SQRT, "  $n = call $t @llvm.sqrt.$e($t0 $0)"},
       {Op::LOG2, "  $n = call $t @llvm.log2.$e($t0 $0)"},
@@ -96,8 +98,8 @@ std::span<const LlvmRow> amd_rows() {
 }
 
 template <bool kCdna>
-std::span<const LlvmRow> wmma_rows() {
-  static const LlvmRow rows[] = {{Op::WMMA, print_wmma<kCdna>}};
+std::span<const LlvmTextRow> wmma_rows() {
+  static const LlvmTextRow rows[] = {{Op::WMMA, print_wmma<kCdna>}};
   return rows;
 }
 
@@ -109,7 +111,7 @@ const NodeTextTable<LlvmIrRenderer>& amd_llvm_table(bool cdna) {
   return cdna ? for_cdna : for_rdna;
 }
 
-std::string_view amd_float_to_fp8() {
+std::string_view amd_float_to_fp8_definition() {
   return R"(define i8 @f32_to_fp8(float %val, i1 %is_bf8) {
 entry:
   %ival = bitcast float %val to i32

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-std::string_view scalar_type(Scalar s) {
+std::string_view llvm_scalar_type(Scalar s) {
   switch (s) {
     case Scalar::Void: return "void";
     case Scalar::Bool: return "i1";
@@ -35,12 +35,12 @@ std::string_view scalar_type(Scalar s) {
   return {};
 }
 
-enum class Class { Unsigned, Signed, Float, None };
-Class class_of(DType d) {
-  if (dtypes::floats.contains(d)) return Class::Float;
-  if (dtypes::sints.contains(d)) return Class::Signed;
-  if (dtypes::uints.contains(d) || dtypes::is_bool(d)) return Class::Unsigned;
-  return Class::None;
+enum class OperandClass { Unsigned, Signed, Float, None };
+OperandClass operand_class_of(DType d) {
+  if (dtypes::floats.contains(d)) return OperandClass::Float;
+  if (dtypes::sints.contains(d)) return OperandClass::Signed;
+  if (dtypes::uints.contains(d) || dtypes::is_bool(d)) return OperandClass::Unsigned;
+  return OperandClass::None;
 }
 
 #define FLAGS " nsz arcp contract afn"
@@ -75,12 +75,12 @@ std::string_view integer_instruction(Op op, bool is_signed) {
   }
 }
 
-std::string_view instruction(LlvmIrRenderer& r, UOp u, Op op) {
+std::string_view alu_instruction(LlvmIrRenderer& r, UOp u, Op op) {
   DType d = u.src(0).dtype();
-  Class c = d.is_ptr() ? Class::None : class_of(d);
-  std::string_view name = c == Class::None    ? ""
-                          : c == Class::Float ? float_instruction(op)
-                                              : integer_instruction(op, c == Class::Signed);
+  OperandClass c = d.is_ptr() ? OperandClass::None : operand_class_of(d);
+  std::string_view name = c == OperandClass::None    ? ""
+                          : c == OperandClass::Float ? float_instruction(op)
+                                              : integer_instruction(op, c == OperandClass::Signed);
   if (name.empty()) r.throw_cannot_render(u, "there is no instruction for operands of " + std::string(d.repr()));
   return name;
 }
@@ -107,17 +107,17 @@ bool is_broadcast(UOp u) {
   return u.num_src() > 0;
 }
 
-bool to_bool(UOp u) { return u.dtype().scalar() == dtypes::bool_; }
+bool is_bool(UOp u) { return u.dtype().scalar() == dtypes::bool_; }
 
 bool print_vectorize(LlvmIrRenderer& r, UOp u) {
-  std::string type = r.type(u.dtype()), name(r.name_of_node());
+  std::string type_name = r.type_name(u.dtype()), name(r.name_of_node());
   for (size_t i = 0; i < u.num_src(); i++) {
     bool last = i + 1 == u.num_src();
     r.output.append("  ")
         .append(name)
         .append(last ? "" : "_" + std::to_string(i))
         .append(" = insertelement ")
-        .append(type)
+        .append(type_name)
         .append(" ");
     r.output.append(i ? name + "_" + std::to_string(i - 1) : "poison").append(", ");
     r.append_type(u.src(i).dtype());
@@ -134,15 +134,15 @@ bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
 bool is_same_llvm_type(DType a, DType b) {
   if (a.vcount() != b.vcount() || a.is_ptr() != b.is_ptr()) return false;
   if (a.is_ptr()) return is_same_llvm_type(a.base(), b.base());
-  return a.count() == b.count() && scalar_type(a.scalar_kind()) == scalar_type(b.scalar_kind());
+  return a.count() == b.count() && llvm_scalar_type(a.scalar_kind()) == llvm_scalar_type(b.scalar_kind());
 }
 
-std::span<const LlvmRow> llvm_rows() {
+std::span<const LlvmTextRow> llvm_rows() {
   // Placeholders, for the node or, with a digit, for a source: $t: type. $e: type of the elements. $p: type that the
   // pointer points to. $m: name without %. $r: ids of a RANGE. Only for the node: $i: instruction of the op. $c:
   // instruction of a cast. $k: instruction of a comparison with 0. $g: gate (condition) of a load. $a: first item of
   // the arg. $v: number of elements.
-  static const LlvmRow rows[] = {
+  static const LlvmTextRow rows[] = {
       {Op::INDEX, "  $n = getelementptr inbounds $p, $t0 $0, $t1 $1"},
       {Op::LOAD, is_gated_load,
        "  br label $n_entry\n$m_entry:\n"
@@ -158,7 +158,7 @@ std::span<const LlvmRow> llvm_rows() {
        "  $n = shufflevector <1 x $t0> $n_z, <1 x $t0> poison, <$v x i32> zeroinitializer"},
       {Op::VECTORIZE, print_vectorize},
       {Op::BITCAST, "  $n = bitcast $t0 $0 to $t"},
-      {Op::CAST, to_bool, "  $n = $k $t0 $0, zeroinitializer"},
+      {Op::CAST, is_bool, "  $n = $k $t0 $0, zeroinitializer"},
       {Op::CAST, "  $n = $c $t0 $0 to $t"},
       {Op::TRUNC, "  $n = call $t @llvm.trunc.$e($t0 $0)"},
       {ops::Binary, "  $n = $i $t0 $0, $1"},
@@ -194,7 +194,7 @@ void LlvmIrRenderer::append_type(DType d) {
     append_type(d.base());
     output += '*';
   } else {
-    std::string_view name = scalar_type(d.scalar_kind());
+    std::string_view name = llvm_scalar_type(d.scalar_kind());
     if (name.empty()) throw Failure("the " + target().name() + " renderer has no type for " + std::string(d.repr()));
     output += name;
   }
@@ -213,8 +213,8 @@ void LlvmIrRenderer::print_hole(char letter, int number, UOp u) {
       output += u.arg()[0].str();
       return;
     case 'v': output += std::to_string(u.dtype().count()); return;
-    case 'i': output += instruction(*this, u, u.op()); return;
-    case 'k': output += instruction(*this, u, Op::CMPNE); return;
+    case 'i': output += alu_instruction(*this, u, u.op()); return;
+    case 'k': output += alu_instruction(*this, u, Op::CMPNE); return;
     case 'c': output += cast_instruction(*this, u); return;
     case 'g':
       if (index_of_load(u).num_src() < 3) throw_cannot_render(u, "its index has no gate");
@@ -225,7 +225,7 @@ void LlvmIrRenderer::print_hole(char letter, int number, UOp u) {
   }
 }
 
-std::string LlvmIrRenderer::constant(UOp u) {
+std::string LlvmIrRenderer::constant_text(UOp u) {
   Const v = u.arg().to_const();
   DType d = u.dtype();
   if (!dtypes::floats.contains(d)) return v.to_int().str();
@@ -240,7 +240,7 @@ std::string LlvmIrRenderer::constant(UOp u) {
 
 void LlvmIrRenderer::add_parameter(UOp u) {
   node_text_ = set_text(u, "%" + (u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text())));
-  parameters_text_.append(parameters_text_.empty() ? "" : ", ").append(type(u.dtype()))
+  parameters_text_.append(parameters_text_.empty() ? "" : ", ").append(type_name(u.dtype()))
       .append(u.dtype().is_ptr() ? " noalias align 32 " : " ").append(node_text_);
 }
 
@@ -255,10 +255,10 @@ void LlvmIrRenderer::add_local_buffer(UOp u) {
   set_text(u, name);
   std::string size = "[" + std::to_string(u.dtype().size()) + " x ";
   if (!local || target().device == "CPU") {
-    append_line("  " + name + " = alloca " + size + type(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
+    append_line("  " + name + " = alloca " + size + type_name(u.dtype().base()) + "]" + (local ? ", align 16" : ""));
     return;
   }
-  std::string array = size + type(u.dtype()) + "]", global = "@" + name.substr(1);
+  std::string array = size + type_name(u.dtype()) + "]", global = "@" + name.substr(1);
   globals_text_ += global + " = internal unnamed_addr addrspace(3) global " + array + " undef, align 16\n";
   append_line("  " + name + " = addrspacecast " + array + " addrspace(3)* " + global + " to " + array + "*");
 }
@@ -272,7 +272,7 @@ void LlvmIrRenderer::add_amx_operands(UOp wmma) {
     int64_t elements = 1;
     for (Arg axis : axes[i].items()) elements *= axis[1].small_int();
     DType d = wmma.arg()[2].dtype().vec(elements);
-    std::string n = std::to_string(i), t = type(d);
+    std::string n = std::to_string(i), t = type_name(d);
     append_line("  " + name + "_amx" + n + " = alloca " + t + ", align " + std::to_string(d.itemsize()));
     append_line("  " + name + "_ptr_amx" + n + " = ptrtoint " + t + "* " + name + "_amx" + n + " to i64");
   }
@@ -310,7 +310,7 @@ std::string LlvmIrRenderer::render() {
       case Op::DEFINE_VAR: add_parameter(u); break;
       case Op::DEFINE_LOCAL:
       case Op::DEFINE_REG: add_local_buffer(u); break;
-      case Op::CONST: set_text(u, constant(u)); break;
+      case Op::CONST: set_text(u, constant_text(u)); break;
       case Op::CAST:  // a cast to a pointer, or to the same LLVM type, needs no instruction
         if (u.dtype().is_ptr() || is_same_llvm_type(u.dtype(), u.src(0).dtype())) share_text(u, u.src(0));
         else print_node(u);
@@ -324,7 +324,7 @@ std::string LlvmIrRenderer::render() {
   std::string result = std::move(globals_text_);
   if (gpu && std::any_of(list().begin(), list().end(),
                          [](UOp u) { return u.dtype().count() == 1 && dtypes::fp8s.contains(u.dtype()); }))
-    result.append(amd_float_to_fp8()) += '\n';
+    result.append(amd_float_to_fp8_definition()) += '\n';
   result.append("define ").append(gpu ? "amdgpu_kernel " : "").append("void @").append(function_name).append("(")
       .append(parameters_text_).append(") #0\n{\n");
   return result.append(body_text_).append("  ret void\n}\n").append(attributes_text());
@@ -332,7 +332,7 @@ std::string LlvmIrRenderer::render() {
 
 namespace {
 
-const NodeTextTable<LlvmIrRenderer>& table_for(const Target& target) {
+const NodeTextTable<LlvmIrRenderer>& text_table_for(const Target& target) {
   static const NodeTextTable<LlvmIrRenderer> cpu{llvm_rows(), llvm_amx_rows()};
   if (target.device == "CPU") return cpu;
   return amd_llvm_table(is_cdna(target.arch));
@@ -341,7 +341,7 @@ const NodeTextTable<LlvmIrRenderer>& table_for(const Target& target) {
 }  // namespace
 
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added) {
-  return LlvmIrRenderer(target, list, table_for(target), added).render();
+  return LlvmIrRenderer(target, list, text_table_for(target), added).render();
 }
 
 }  // namespace tgc

@@ -9,7 +9,7 @@ namespace tgc {
 std::string render_llvm_ir(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class LlvmIrRenderer;
-using LlvmRow = NodeTextRow<LlvmIrRenderer>;
+using LlvmTextRow = NodeTextRow<LlvmIrRenderer>;
 
 class LlvmIrRenderer : public TextRenderer {
  public:
@@ -20,7 +20,7 @@ class LlvmIrRenderer : public TextRenderer {
 
   void print_hole(char letter, int number, UOp u);
   void append_type(DType d);
-  std::string type(DType d) {
+  std::string type_name(DType d) {
     return print_to_string([&] { append_type(d); });
   }
   std::string_view name_of_node() const { return node_text_; }
@@ -30,7 +30,7 @@ class LlvmIrRenderer : public TextRenderer {
   void add_parameter(UOp u);
   void add_local_buffer(UOp u);
   void add_amx_operands(UOp wmma);
-  std::string constant(UOp u);
+  std::string constant_text(UOp u);
   std::string attributes_text();
   void append_line(std::string_view text) { body_text_.append(text) += '\n'; }
 
@@ -42,9 +42,9 @@ class LlvmIrRenderer : public TextRenderer {
 // Returns true if both dtypes have the same LLVM type, as int32 and uint32 do.
 bool is_same_llvm_type(DType a, DType b);
 
-std::span<const LlvmRow> llvm_rows();                // rows that CPU and AMD share
-std::span<const LlvmRow> llvm_amx_rows();            // rows for Apple's AMX
+std::span<const LlvmTextRow> llvm_rows();                // rows that CPU and AMD share
+std::span<const LlvmTextRow> llvm_amx_rows();            // rows for Apple's AMX
 const NodeTextTable<LlvmIrRenderer>& amd_llvm_table(bool cdna);  // all rows for AMD GPUs
-std::string_view amd_float_to_fp8();                 // the LLVM IR of a function that kernels with fp8 call
+std::string_view amd_float_to_fp8_definition();                 // the LLVM IR of a function that kernels with fp8 call
 
 }  // namespace tgc

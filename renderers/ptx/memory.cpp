@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-std::string_view space_of(PtxRenderer& p, UOp buffer, UOp user) {
+std::string_view state_space_of(PtxRenderer& p, UOp buffer, UOp user) {
   while (buffer.is(Op::AFTER)) buffer = buffer.src(0);
   if (buffer.is(Op::DEFINE_LOCAL)) return "shared";
   if (buffer.is(Op::DEFINE_GLOBAL)) return "global";
@@ -15,7 +15,7 @@ std::string_view space_of(PtxRenderer& p, UOp buffer, UOp user) {
 // Appends the beginning of an access, such as "ld.global.v4.f32 ". `what` is ld or st; `d` is the dtype of the value at
 // `index`.
 void append_access(PtxRenderer& p, UOp user, std::string_view what, UOp index, DType d) {
-  p.output.append(what).append(".").append(space_of(p, index.src(0), user));
+  p.output.append(what).append(".").append(state_space_of(p, index.src(0), user));
   if (d.count() > 1) p.output.append(".v").append(std::to_string(d.count()));
   p.output.append(".").append(p.memory_type_name(user, d.scalar())) += ' ';
 }
@@ -23,7 +23,7 @@ void append_access(PtxRenderer& p, UOp user, std::string_view what, UOp index, D
 void append_load(PtxRenderer& p, UOp u) {
   UOp index = u.src(0);
   append_access(p, u, "ld", index, u.dtype());
-  if (u.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector(u))) += '}';
+  if (u.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector_registers(u))) += '}';
   else p.name(u);
   p.output.append(", [").append(p.text(index, 1)).append("+0];");
 }
@@ -34,18 +34,18 @@ void append_gated_load(PtxRenderer& p, UOp u) {
   DType scalar = u.dtype().scalar();
   bool is_vector = u.src(1).dtype().count() > 1;
   if (is_vector)
-    for (std::string_view r : p.vector(u))
+    for (std::string_view r : p.vector_registers(u))
       p.output.append("mov.")
           .append(p.memory_type_name(u, scalar))
           .append(" ")
           .append(r)
           .append(", ")
-          .append(p.value(u, 0, scalar))
+          .append(p.immediate_text(u, 0, scalar))
           .append(";\n");
   p.output.append("@").append(gate) += ' ';
   append_load(p, u);
   if (is_vector) return;
-  p.output.append("\n@!").append(gate).append(" mov.b").append(p.type(u, scalar).substr(1)).append(" ");
+  p.output.append("\n@!").append(gate).append(" mov.b").append(p.register_type_name(u, scalar).substr(1)).append(" ");
   p.name(u);
   p.output.append(", ").append(p.text(u, 1)) += ';';
 }
@@ -65,7 +65,8 @@ bool print_store(PtxRenderer& p, UOp u) {
   UOp value = u.src(1);
   append_access(p, u, "st", index, value.dtype());
   p.output.append("[").append(p.text(index, 1)).append("+0], ");
-  if (value.dtype().count() > 1) p.output.append("{").append(PtxRenderer::join_names(p.vector(value))).append("};");
+  if (value.dtype().count() > 1)
+    p.output.append("{").append(PtxRenderer::join_names(p.vector_registers(value))).append("};");
   else p.output.append(p.text(value)) += ';';
   return true;
 }
@@ -81,8 +82,8 @@ bool print_local(PtxRenderer& p, UOp u) {
 
 }  // namespace
 
-std::span<const PtxRow> ptx_memory_rows() {
-  static const PtxRow rows[] = {
+std::span<const PtxTextRow> ptx_memory_rows() {
+  static const PtxTextRow rows[] = {
       {Op::DEFINE_LOCAL, print_local},
       {Op::LOAD, print_load},
       {Op::STORE, print_store},

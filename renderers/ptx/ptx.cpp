@@ -37,15 +37,15 @@ bool is_int(UOp u) { return dtypes::is_int(u.dtype()); }
 bool ends_range(UOp u) { return u.num_src() == 2 && u.src(1).is(Op::RANGE); }
 
 bool print_const(PtxRenderer& p, UOp u) {
-  std::string value = p.value(u, u.arg().to_const(), u.dtype());
+  std::string immediate_text = p.immediate_text(u, u.arg().to_const(), u.dtype());
   if (u.dtype().scalar() == dtypes::bool_) {
     p.output += "setp.ne.s16 ";
     p.name(u);
-    p.output += ", " + value + ", 0;";
+    p.output += ", " + immediate_text + ", 0;";
   } else {
-    p.output.append("mov.b").append(p.type(u, u.dtype()).substr(1)).append(" ");
+    p.output.append("mov.b").append(p.register_type_name(u, u.dtype()).substr(1)).append(" ");
     p.name(u);
-    p.output.append(", ").append(value) += ';';
+    p.output.append(", ").append(immediate_text) += ';';
   }
   return true;
 }
@@ -61,13 +61,14 @@ bool print_special(PtxRenderer& p, UOp u) {
 bool print_cast(PtxRenderer& p, UOp u) {
   DType to = u.dtype(), from = u.src(0).dtype();
   if (from.scalar() == dtypes::bool_) {
-    p.output.append("selp.b").append(p.type(u, to).substr(1)).append(" ");
+    p.output.append("selp.b").append(p.register_type_name(u, to).substr(1)).append(" ");
     p.name(u);
-    p.output.append(", " + p.value(u, 1, to) + ", " + p.value(u, 0, to) + ", ").append(p.text(u, 0)) += ';';
+    p.output.append(", " + p.immediate_text(u, 1, to) + ", " + p.immediate_text(u, 0, to) + ", ")
+        .append(p.text(u, 0)) += ';';
   } else if (to.scalar() == dtypes::bool_) {
-    p.output.append("setp.ne.b").append(p.type(u, from).substr(1)).append(" ");
+    p.output.append("setp.ne.b").append(p.register_type_name(u, from).substr(1)).append(" ");
     p.name(u);
-    p.output.append(", ").append(p.text(u, 0)).append(", " + p.value(u, 0, from) + ";");
+    p.output.append(", ").append(p.text(u, 0)).append(", " + p.immediate_text(u, 0, from) + ";");
   } else {
     bool rounds =
         dtypes::is_float(to) && (to.itemsize() < from.itemsize() || dtypes::is_int(from) || from == dtypes::bool_);
@@ -101,11 +102,11 @@ bool print_endif(PtxRenderer& p, UOp u) {
   return true;
 }
 
-std::span<const PtxRow> ptx_rows() {
+std::span<const PtxTextRow> ptx_rows() {
   // Placeholders in templates, for the node or, with a digit, for a source: $t: register type. $w: number of bits of
   // the register type. $h: register type, but b16 for halves. $m: register without its %. Only for the node: $v: memory
   // type of a variable. $d: name of a parameter. $l: size of the loop that an END ends.
-  static const PtxRow rows[] = {
+  static const PtxTextRow rows[] = {
       {Op::CONST, print_const},
       {Op::SPECIAL, print_special},
       {Op::DEFINE_GLOBAL, "ld.param.u64 $n, [$d+0];"},
@@ -153,7 +154,7 @@ std::span<const PtxRow> ptx_rows() {
 
 }  // namespace
 
-std::string_view PtxRenderer::type(UOp u, DType d) const {
+std::string_view PtxRenderer::register_type_name(UOp u, DType d) const {
   std::string_view t = d.is_ptr() || d.count() > 1 ? std::string_view() : register_type(d.scalar_kind());
   if (t.empty()) throw_cannot_render(u, "there is no register type for " + std::string(d.repr()));
   return t;
@@ -167,9 +168,9 @@ std::string_view PtxRenderer::memory_type_name(UOp u, DType d) const {
 void PtxRenderer::print_hole(char letter, int number, UOp u) {
   UOp of = number < 0 ? u : u.src(size_t(number));
   switch (letter) {
-    case 't': output += type(u, of.dtype()); return;
-    case 'w': output += type(u, of.dtype()).substr(1); return;
-    case 'h': output += of.dtype() == dtypes::float16 ? "b16" : type(u, of.dtype()); return;
+    case 't': output += register_type_name(u, of.dtype()); return;
+    case 'w': output += register_type_name(u, of.dtype()).substr(1); return;
+    case 'h': output += of.dtype() == dtypes::float16 ? "b16" : register_type_name(u, of.dtype()); return;
     case 'v': output += memory_type_name(u, u.dtype()); return;
     case 'm': output += (number < 0 ? node_text_ : text(of)).substr(1); return;
     case 'd': output += u.is(Op::DEFINE_GLOBAL) ? "data" + u.arg().str() : std::string(u.arg()[0].text()); return;
@@ -178,7 +179,7 @@ void PtxRenderer::print_hole(char letter, int number, UOp u) {
   }
 }
 
-std::string PtxRenderer::value(UOp u, Const v, DType d) const {
+std::string PtxRenderer::immediate_text(UOp u, Const v, DType d) const {
   char text[32];
   if (dtypes::is_float(d)) {
     double x = v.to_double();
@@ -214,7 +215,8 @@ void PtxRenderer::add_lines(std::string_view text) {
 
 void PtxRenderer::print_node(UOp u) {
   if (u.is(Op::DEFINE_VAR))
-    parameters_.push_back(".param ." + std::string(type(u, u.dtype())) + " " + std::string(u.arg()[0].text()));
+    parameters_.push_back(".param ." + std::string(register_type_name(u, u.dtype())) + " " +
+                          std::string(u.arg()[0].text()));
   if (u.is(Op::DEFINE_GLOBAL)) parameters_.push_back(".param .u64 data" + u.arg().str());
   name_node(u);
   static const NodeTextTable<PtxRenderer> table{ptx_rows(), ptx_memory_rows(), ptx_wmma_rows()};

@@ -11,7 +11,7 @@ namespace tgc {
 std::string render_ptx(const Target& target, std::span<const UOp> list, std::vector<std::string>* added = nullptr);
 
 class PtxRenderer;
-using PtxRow = NodeTextRow<PtxRenderer>;
+using PtxTextRow = NodeTextRow<PtxRenderer>;
 
 class PtxRenderer : public TextRenderer {
  public:
@@ -21,16 +21,16 @@ class PtxRenderer : public TextRenderer {
   std::string render();
 
   void print_hole(char letter, int number, UOp u);
-  // type() returns the register type ("f32") of a scalar `d`, memory_type_name() the memory type ("b16"). Both throw a
-  // Failure that names the node `u` if `d` has no such type.
-  std::string_view type(UOp u, DType d) const;
+  // register_type_name() returns the register type ("f32") of a scalar `d`, memory_type_name() the memory type ("b16").
+  // Both throw a Failure that names the node `u` if `d` has no such type.
+  std::string_view register_type_name(UOp u, DType d) const;
   std::string_view memory_type_name(UOp u, DType d) const;
-  std::string value(UOp u, Const v, DType d) const;            // immediate operand; throws Failure on float32 overflow
+  std::string immediate_text(UOp u, Const v, DType d) const;  // immediate operand; throws Failure on float32 overflow
   size_t position_of(UOp u) { return *node_positions_.find(u); }
 
   // Returns the registers of the elements of `u`, a vector or a buffer in registers. Throws Failure for any other node.
-  std::span<const std::string_view> vector(UOp u);
-  void set_vector(UOp u, Registers names) { node_registers_[u] = std::move(names); }
+  std::span<const std::string_view> vector_registers(UOp u);
+  void set_vector_registers(UOp u, Registers names) { node_registers_[u] = std::move(names); }
   Registers make_registers(size_t count, std::string_view prefix, std::string_view type);
   static std::string join_names(std::span<const std::string_view> names);
 
@@ -63,7 +63,7 @@ class PtxRenderer : public TextRenderer {
   Arena name_arena_;
 };
 
-std::span<const PtxRow> ptx_memory_rows();
-std::span<const PtxRow> ptx_wmma_rows();
+std::span<const PtxTextRow> ptx_memory_rows();
+std::span<const PtxTextRow> ptx_wmma_rows();
 
 }  // namespace tgc

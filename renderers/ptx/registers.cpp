@@ -27,7 +27,7 @@ std::string PtxRenderer::join_names(std::span<const std::string_view> names) {
   return text;
 }
 
-std::span<const std::string_view> PtxRenderer::vector(UOp u) {
+std::span<const std::string_view> PtxRenderer::vector_registers(UOp u) {
   auto* names = node_registers_.find(u);
   if (!names) throw_cannot_render(u, "it is used as a vector, but has no registers of elements");
   return *names;
@@ -43,18 +43,19 @@ void PtxRenderer::name_node(UOp u) {
     case Op::SPECIAL: node_text_ = set_text(u, "%" + std::string(u.arg().text())); return;
     case Op::LOAD:
       if (u.src(0).dtype() != dtypes::int64) throw_cannot_render(u, "its address is not an int64");
-      if (u.dtype().count() == 1) return name("val", type(u, u.dtype()));
-      return set_vector(u, make_registers(size_t(u.dtype().count()), "val", type(u, u.dtype().scalar())));
+      if (u.dtype().count() == 1) return name("val", register_type_name(u, u.dtype()));
+      return set_vector_registers(
+          u, make_registers(size_t(u.dtype().count()), "val", register_type_name(u, u.dtype().scalar())));
     case Op::CAST:
-    case Op::BITCAST: return name("cast", type(u, u.dtype()));
+    case Op::BITCAST: return name("cast", register_type_name(u, u.dtype()));
     case Op::END: return name("pred", "pred");
-    case Op::RANGE: return name("ridx", type(u, u.dtype()));
-    case Op::DEFINE_VAR: return name("dat", type(u, u.dtype()));
-    case Op::CONST: return name("const", type(u, u.dtype()));
+    case Op::RANGE: return name("ridx", register_type_name(u, u.dtype()));
+    case Op::DEFINE_VAR: return name("dat", register_type_name(u, u.dtype()));
+    case Op::CONST: return name("const", register_type_name(u, u.dtype()));
     case Op::DEFINE_LOCAL: return name("local", "u64");
     case Op::DEFINE_GLOBAL: return name("dat", "u64");
     default:
-      if (u.in(ops::ALU)) name("alu", type(u, u.dtype()));
+      if (u.in(ops::ALU)) name("alu", register_type_name(u, u.dtype()));
   }
 }
 
@@ -64,7 +65,7 @@ void PtxRenderer::share_registers(UOp u, UOp from) {
 }
 
 void PtxRenderer::share_element(UOp u, const Int& i) {
-  auto elements = vector(u.src(0));
+  auto elements = vector_registers(u.src(0));
   if (i < Int(0) || i >= Int(int64_t(elements.size()))) throw_cannot_render(u, "there is no such element");
   set_text(u, elements[size_t(i.small_value())]);
 }
@@ -75,7 +76,7 @@ void PtxRenderer::share_accessed_buffer(UOp u) {
   share_registers(u, u.src(0));
   if (!u.is(Op::STORE)) return;
   DType d = u.src(1).dtype();
-  std::string t = d == dtypes::bool_ ? "pred" : "b" + std::string(type(u, d).substr(1));
+  std::string t = d == dtypes::bool_ ? "pred" : "b" + std::string(register_type_name(u, d).substr(1));
   add_lines("mov." + t + " " + std::string(text(u, 0)) + ", " + std::string(text(u, 1)) + ";");
 }
 
@@ -94,7 +95,7 @@ bool PtxRenderer::handle_register_node(UOp u) {
     case Op::VECTORIZE: {
       Registers names;
       for (UOp s : u.src()) names.push_back(text(s));
-      set_vector(u, std::move(names));
+      set_vector_registers(u, std::move(names));
       return true;
     }
     case Op::GEP:
@@ -102,7 +103,8 @@ bool PtxRenderer::handle_register_node(UOp u) {
       share_element(u, u.arg()[0].as_int());
       return true;
     case Op::DEFINE_REG:
-      set_vector(u, make_registers(size_t(u.dtype().size()), "reg", type(u, u.dtype().base().scalar())));
+      set_vector_registers(
+          u, make_registers(size_t(u.dtype().size()), "reg", register_type_name(u, u.dtype().base().scalar())));
       return true;
     case Op::INDEX:
       if (!in_registers) return true;

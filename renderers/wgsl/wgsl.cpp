@@ -16,7 +16,7 @@ constexpr ScalarTypeName kTypes[] = {{Scalar::Float32, "f32"}, {Scalar::UInt8, "
 bool is_packed(DType d) {
   return d.itemsize() < 4 && d.base() != dtypes::float16 && (!d.is_ptr() || d.addrspace() != AddrSpace::REG);
 }
-int64_t packed_size(DType d) {
+int64_t num_stored_elements(DType d) {
   if (!is_packed(d)) return d.size();
   if (d.itemsize() < 1) throw Failure("a buffer of " + std::string(d.base().repr()) + " has no elements");
   return d.size() / (4 / d.itemsize());
@@ -34,20 +34,23 @@ void append_load(CStyleRenderer& c, std::string_view place, DType d) {
 void append_buffer(CStyleRenderer& c, UOp u, std::string_view var, DType stored) {
   c.output.append(var).append(" ");
   c.name(u);
-  c.output.append(": array<").append(storage_type(c, stored)).append(",").append(std::to_string(packed_size(u.dtype())))
+  c.output.append(": array<")
+      .append(storage_type(c, stored))
+      .append(",")
+      .append(std::to_string(num_stored_elements(u.dtype())))
       .append(">;");
 }
 
 bool print_register(CStyleRenderer& c, UOp u) { return append_buffer(c, u, "var", u.dtype()), true; }
 bool print_local(CStyleRenderer& c, UOp u) { return append_buffer(c, u, "var<workgroup>", u.dtype().base()), true; }
 
-bool print_bool(CStyleRenderer& c, UOp u) {
+bool print_bool_const(CStyleRenderer& c, UOp u) {
   if (u.dtype().scalar() != dtypes::bool_) return false;
   c.output += u.arg().to_const().truthy() ? "true" : "false";
   return true;
 }
 
-bool print_unsigned(CStyleRenderer& c, UOp u) {
+bool print_unsigned_const(CStyleRenderer& c, UOp u) {
   constexpr DTypeSet kUnsigned{Scalar::UInt8, Scalar::UInt16, Scalar::UInt32};
   if (!kUnsigned.contains(u.dtype())) return false;
   Int v = u.arg().to_const().to_int();
@@ -102,10 +105,10 @@ bool print_store(CStyleRenderer& c, UOp u) {
 
 bool is_nan_check(UOp u) { return u.src(0) == u.src(1); }
 
-std::span<const CRow> wgsl_rows() {
-  static const CRow rows[] = {
-      {Op::CONST, print_bool},
-      {Op::CONST, print_unsigned},
+std::span<const CTextRow> wgsl_rows() {
+  static const CTextRow rows[] = {
+      {Op::CONST, print_bool_const},
+      {Op::CONST, print_unsigned_const},
       {Op::DEFINE_LOCAL, print_local},
       {Op::DEFINE_REG, print_register},
       {Op::BITCAST, print_bitcast},
@@ -149,7 +152,7 @@ std::string workgroup_size(std::span<const UOp> list) {
   return out.empty() ? "1" : out;
 }
 
-std::string assemble(CStyleRenderer& c, std::string_view function_name) {
+std::string assemble_source(CStyleRenderer& c, std::string_view function_name) {
   std::string out;
   if (is_dtype_used(c.list(), dtypes::float16)) out += "enable f16;\n";
   out += R"(fn nan() -> f32 { let bits = 0xffffffffu; return bitcast<f32>(bits); }
@@ -185,10 +188,12 @@ std::string render_wgsl(const Target& target, std::span<const UOp> list, std::ve
       .nan = "nan()",
       .type_names = kTypes,
       .text_table = &table,
-      .type = [](CStyleRenderer& c, DType) { c.output += "var"; },
-      .cast = [](CStyleRenderer& c, DType d,
-                 std::string_view value) { c.output.append(c.dialect_type_name(d)).append("(").append(value) += ')'; },
-      .assemble = assemble,
+      .print_type = [](CStyleRenderer& c, DType) { c.output += "var"; },
+      .print_cast =
+          [](CStyleRenderer& c, DType d, std::string_view value) {
+            c.output.append(c.dialect_type_name(d)).append("(").append(value) += ')';
+          },
+      .assemble_source = assemble_source,
   };
   return render_c(target, dialect, list, added);
 }

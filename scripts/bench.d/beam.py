@@ -74,7 +74,7 @@ def tgc_search(tgc, kernel, target, width, folder):
   return seconds, json.loads(done.stdout)
 
 
-def fastest(tgc, kernel, target, opts, runs=7):
+def fastest_seconds(tgc, kernel, target, opts, runs=7):
   command = [tgc, "run", kernel, f"--device={target}", f"--opts=[{', '.join(opts)}]", f"--bench={runs}", "--reference=none", "--json", *THREADS]
   return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["bench"]["min_s"]
 
@@ -83,24 +83,24 @@ def measure(args, theirs, header, record):
   with tempfile.TemporaryDirectory() as folder:
     kernel = f"{folder}/kernel.jsonl"  # a file of its own: the time excludes finding the kernel
     with open(kernel, "w") as f: f.write(header + json.dumps(record) + "\n")
-    return row(args, theirs, record, kernel, folder)
+    return measure_row(args, theirs, record, kernel, folder)
 
 
-def row(args, theirs, record, kernel, folder):
+def measure_row(args, theirs, record, kernel, folder):
   (wall, cpu), found = tgc_search(args.tgc, kernel, args.target, args.width, folder)
   try: (their_wall, their_cpu), their_opts = theirs.search(record["ast"])
   except Exception as e: return {"kernel": record["id"], "fails": f"tinygrad's search fails: {type(e).__name__}"}
   same = their_opts == found["opts"]  # identical kernels: one timing is enough
   a = b = float("inf")
   for _ in range(9):  # the addresses of the arrays change the time of some kernels
-    a = min(a, fastest(args.tgc, kernel, args.target, their_opts))
-    b = a if same else min(b, fastest(args.tgc, kernel, args.target, found["opts"]))
+    a = min(a, fastest_seconds(args.tgc, kernel, args.target, their_opts))
+    b = a if same else min(b, fastest_seconds(args.tgc, kernel, args.target, found["opts"]))
   return {"kernel": record["id"], "wall": wall, "cpu": cpu, "their_wall": their_wall, "their_cpu": their_cpu, "seconds": b,
           "their_seconds": a, "candidates": found["candidates"], "reference": found["reference"], "opts": found["opts"],
           "their_opts": their_opts}
 
 
-def show(r):
+def print_row(r):
   if "fails" in r: return print(f"{r['kernel']:24} {r['fails']}", flush=True)
   right = "" if r["reference"] else "  NOT COMPARED"
   print(f"{r['kernel']:24} {r['their_wall']:8.2f}s {r['wall']:8.2f}s {r['their_wall'] / r['wall']:6.1f}x "
@@ -125,13 +125,13 @@ def main():
   rows = []
   if args.rows and os.path.exists(args.rows): rows = [json.loads(line) for line in open(args.rows)]
   print(f"{'kernel':24} {'tinygrad':>9} {'tgc':>9} {'faster':>7} {'by cpu':>7} {'candidates':>10} {'tinygrad':>11} {'tgc kernel':>11} {'ratio':>6}")
-  for r in rows: show(r)
+  for r in rows: print_row(r)
   there = {r["kernel"] for r in rows}
   todo = [r for r in records if r["id"] not in there]
   theirs = Tinygrad(args.target, args.width) if todo else None
   for record in todo[:args.at_once]:
     rows.append(measure(args, theirs, next(iter(golden_lines(args.goldens))), record))
-    show(rows[-1])
+    print_row(rows[-1])
     if args.rows:
       with open(args.rows, "a") as f: print(json.dumps(rows[-1]), file=f)
   good = [r for r in rows if "fails" not in r]

@@ -24,7 +24,7 @@ ast = c18.sink()
 UNROLLED = [(8, 8, 4, 1), (16, 16, 4, 1), (16, 16, 32, 1), (16, 16, 32, 4)]
 
 
-def opts(rows, columns, terms, more_rows):
+def upcast_opts(rows, columns, terms, more_rows):
   upcasts = [(0, rows), (1, columns)] + ([(0, more_rows)] if more_rows > 1 else [])
   return "[" + ", ".join(f"Opt(OptOps.UPCAST, {axis}, {n})" for axis, n in upcasts) + f", Opt(OptOps.UNROLL, 0, {terms})]"
 
@@ -34,7 +34,7 @@ def main():
   first = None
   for sizes in UNROLLED:
     repeat = max(10, 10000 // math.prod(sizes))  # short measurements are noisier
-    run = subprocess.run([sys.argv[1], "bench", "-", "--json", f"--repeat={repeat}", "--opts=" + opts(*sizes)],
+    run = subprocess.run([sys.argv[1], "bench", "-", "--json", f"--repeat={repeat}", "--opts=" + upcast_opts(*sizes)],
                          input=GEMM, check=True, capture_output=True, text=True)
     report = json.loads(run.stdout)
     nodes, ms = report["stages"]["linear"]["nodes"], report["total"]["max_ms"]

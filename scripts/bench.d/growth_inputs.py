@@ -18,40 +18,40 @@ CASES = [
   ("pyrender chain", formats.chain, ".uop", ["verify", "dump --stage=ast --format=repr", "dump --stage=ast --format=dot", "dump --stage=ast --format=nodes", "dump --stage=source",
                                              "dump --stage=all -o {out}.all/", "dump --stage=source --target=CUDA:PTX:sm_80", "trace -q", "trace -o {out}.jsonl",
                                              "stats", "diff {0}", RUN, "bench --repeat=1"]),
-  ("pyrender wide", formats.wide, ".uop", ["verify", "dump --stage=source", "view -o {out}.html", "stats", RUN]),
-  ("pyrender loops", formats.loops, ".uop", ["verify", "dump --stage=source"]),
-  ("pyrender arguments", formats.arguments, ".uop", ["verify", "dump --stage=source"]),
-  ("pyrender constant", formats.one_constant, ".uop", ["verify", "dump --stage=ast --format=repr"]),
-  ("pyrender sources", formats.many_sources, ".uop", ["verify", "dump --stage=ast --format=json"]),
+  ("pyrender wide", formats.wide_kernel, ".uop", ["verify", "dump --stage=source", "view -o {out}.html", "stats", RUN]),
+  ("pyrender loops", formats.many_loops_kernel, ".uop", ["verify", "dump --stage=source"]),
+  ("pyrender arguments", formats.many_arguments_kernel, ".uop", ["verify", "dump --stage=source"]),
+  ("pyrender constant", formats.constant_vectors_kernel, ".uop", ["verify", "dump --stage=ast --format=repr"]),
+  ("pyrender sources", formats.many_sources_kernel, ".uop", ["verify", "dump --stage=ast --format=json"]),
   ("pyrender shape", formats.long_shape, ".uop", ["verify", "dump --stage=ast --format=json"]),
-  ("pyrender tensors", formats.tensors, ".uop", ["dump --stage=schedule", "dump --stage=source", "view -o {out}.html"]),
+  ("pyrender tensors", formats.tensor_chain, ".uop", ["dump --stage=schedule", "dump --stage=source", "view -o {out}.html"]),
   ("pyrender kernels", formats.tensor_kernels, ".uop", ["dump --stage=schedule", "dump --stage=source", RUN]),
   ("json chain", ("json", formats.chain), ".json", ["verify", "dump --stage=ast --format=uops"]),
   ("json nesting", formats.nested_arg, ".json", ["verify"]),
   ("repr chain", ("repr", formats.chain), ".repr", ["verify"]),
-  ("repr wide", ("repr", formats.wide), ".repr", ["verify"]),
-  ("uops wide", ("uops", formats.wide), ".uops", ["dump --stage=source"]),
+  ("repr wide", ("repr", formats.wide_kernel), ".repr", ["verify"]),
+  ("uops wide", ("uops", formats.wide_kernel), ".uops", ["dump --stage=source"]),
   ("log with graphs", formats.log_of_graphs, ".log", ["dump --stage=source -o {out}.log/", "verify", "diff {0}"]),
   ("log without graphs", formats.log_of_lines, ".log", ["verify"]),
   ("repro", formats.repro, ".repro", ["run --timeout=20", "dump --stage=source"]),
   ("repro of arrays", formats.repro_arrays, ".repro", ["run --timeout=20"]),
   ("trace file", formats.trace_file, ".trace", ["trace -q"]),
-  ("tensor graph, 0.14", lambda n: formats.golden(formats.foreign(n), "tensor"), ".jsonl", ["records", "run", "diff {0}", "stats"]),
-  ("kernel, 0.14", lambda n: formats.golden(formats.foreign_kernel(n), "kernel"), ".jsonl", ["records", "dump --native --stage=source", "run --native --reference=none --device=REF", "stats", "diff {0}"]),
-  ("many records", formats.records, ".jsonl", ["records", "run", "diff {0}", "stats"]),
+  ("tensor graph, 0.14", lambda n: formats.golden(formats.tensor_graph_of_0_14(n), "tensor"), ".jsonl", ["records", "run", "diff {0}", "stats"]),
+  ("kernel, 0.14", lambda n: formats.golden(formats.kernel_of_0_14(n), "kernel"), ".jsonl", ["records", "dump --native --stage=source", "run --native --reference=none --device=REF", "stats", "diff {0}"]),
+  ("many records", formats.many_records, ".jsonl", ["records", "run", "diff {0}", "stats"]),
   ("recorded stages", formats.recorded_stages, ".jsonl", ["records", "dump --recorded --stage=all -o {out}.recorded/", "trace -q", "stats", "view -o {out}.html", "diff {0}"]),
   ("recorded rewrites", formats.recorded_rewrites, ".jsonl", ["records", "trace -q", "stats", "prove --timeout=10", "view -o {out}.html"]),
   ("jit events", formats.jit_events, ".jsonl", ["lint"]),
   ("rewrites.pkl", formats.rewrites_pickle, ".pkl", ["records", "stats", "dump --stage=source -o {out}.rewrites/"]),
   ("profile.pkl", formats.profile_pickle, ".pkl", ["profile", "profile --json", "profile --counters", "profile --memory", "profile --waves", "profile --against={0}"]),
   ("onnx", formats.onnx_model, ".onnx", ["dump --stage=source", "dump"]),
-  ("safetensors", formats.safetensors, ".safetensors", ["run {dir}/small.onnx --weights={0}"]),
-  ("npz", formats.npz, ".npz", ["run {dir}/small.uop --inputs={0}"]),
+  ("safetensors", formats.safetensors_file, ".safetensors", ["run {dir}/small.onnx --weights={0}"]),
+  ("npz", formats.npz_file, ".npz", ["run {dir}/small.uop --inputs={0}"]),
 ]
 WITHOUT_INPUT = ("run {dir}",)  # commands that name their own input
 
 
-def measured(command, seconds):
+def measure_command(command, seconds):
   """Returns seconds of processor time, peak memory in MB, and the exit code."""
   process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)))
   _, status, usage = os.wait4(process.pid, 0)
@@ -59,7 +59,7 @@ def measured(command, seconds):
   return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, process.returncode
 
 
-def made(tgc, make, n, folder):
+def make_input(tgc, make, n, folder):
   if isinstance(make, tuple):
     path = pathlib.Path(folder, "from.uop")
     path.write_text(make[1](n))
@@ -74,21 +74,21 @@ def main():
   print(f"  {'input':20} {'command':46} {'MB of 4n':>8}  {'s: n':>7} {'2n':>7} {'4n':>7}  {'MB: n':>6} {'2n':>6} {'4n':>6} {'growth':>7}")
   with tempfile.TemporaryDirectory() as folder:
     pathlib.Path(folder, "small.onnx").write_bytes(formats.onnx_model(3))
-    pathlib.Path(folder, "small.uop").write_text(formats.wide(12))
+    pathlib.Path(folder, "small.uop").write_text(formats.wide_kernel(12))
     for name, make, suffix, commands in CASES:
       commands = [c for c in commands if text in name + " " + c]
       if not commands: continue
-      sample = len(made(tgc, make, 2000, folder)) / 2000  # bytes of an item
+      sample = len(make_input(tgc, make, 2000, folder)) / 2000  # bytes of an item
       paths = []
       for factor in (1, 2, 4):
         paths.append(pathlib.Path(folder, f"{factor}{suffix}"))
-        paths[-1].write_bytes(made(tgc, make, int(megabytes * 1e6 / sample / 4 * factor), folder))
+        paths[-1].write_bytes(make_input(tgc, make, int(megabytes * 1e6 / sample / 4 * factor), folder))
       for command in commands:
         runs = []
         for path in paths:
           words = shlex.split(command.format(path, dir=folder, out=os.path.join(folder, "out")))
           if not command.startswith(WITHOUT_INPUT): words.insert(1, str(path))
-          runs.append(measured([tgc, *words], seconds))
+          runs.append(measure_command([tgc, *words], seconds))
           if runs[-1][0] >= seconds - 1: break
         runs += [runs[-1]] * (3 - len(runs))
         times, memory = [r[0] for r in runs], [r[1] for r in runs]

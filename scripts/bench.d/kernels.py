@@ -12,7 +12,7 @@ os.environ.setdefault("LLVM_PATH", "/usr/lib/llvm-19/lib/libLLVM.so")
 
 from tgc.export.graph_text import read_graph
 from tgc.export.records import make_renderer
-from pipeline import load
+from pipeline import load_records
 from tgc.export.golden import apply_settings
 
 
@@ -65,7 +65,7 @@ class Tinygrad:
     return lambda: max(self.time(made, [buffers[i] for i in program.globals], size, ()) - self.overhead, 1e-9), size[0]
 
 
-def row(name, ratios):
+def print_row(name, ratios):
   if not ratios: return
   q = statistics.quantiles(ratios, n=10) if len(ratios) > 1 else ratios * 9
   print(f"  {name:<44} {len(ratios):4}   median {statistics.median(ratios):.3f}   10% to 90% from {q[0]:.3f} to {q[-1]:.3f}")
@@ -81,7 +81,7 @@ def main():
   parser.add_argument("--list", action="store_true", help="print a line for each kernel")
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
-  header, records = load(options.goldens)
+  header, records = load_records(options.goldens)
   apply_settings(header["settings"])
   theirs = Tinygrad(options.runs)
   print(f"tinygrad's time for an empty kernel, subtracted from its times: {theirs.overhead * 1e6:.1f} us")
@@ -100,9 +100,9 @@ def main():
       for name, tgc_s, tinygrad_s, threads in sorted(rows, key=lambda r: r[1] / r[2]):
         print(f"  {name:<30} tgc {tgc_s * 1e6:10.2f} us   tinygrad {tinygrad_s * 1e6:10.2f} us   ratio {tgc_s / tinygrad_s:.3f}   threads {threads}")
     print(f"{target}: time of tgc / time of tinygrad")
-    row("one thread, 20 us and more", [a / b for _, a, b, n in rows if n == 1 and b >= 20e-6])
-    row("one thread, 1 to 20 us (the clock matters)", [a / b for _, a, b, n in rows if n == 1 and 1e-6 <= b < 20e-6])
-    row("on threads", [a / b for _, a, b, n in rows if n > 1])
+    print_row("one thread, 20 us and more", [a / b for _, a, b, n in rows if n == 1 and b >= 20e-6])
+    print_row("one thread, 1 to 20 us (the clock matters)", [a / b for _, a, b, n in rows if n == 1 and 1e-6 <= b < 20e-6])
+    print_row("on threads", [a / b for _, a, b, n in rows if n > 1])
 
 
 if __name__ == "__main__": main()

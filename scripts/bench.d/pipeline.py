@@ -15,7 +15,7 @@ from tgc.export.golden import apply_settings
 
 KERNELS_PER_TURN = 16
 
-def load(path):
+def load_records(path):
   header, *records = map(json.loads, golden_lines(path))
   return header, records
 
@@ -67,7 +67,7 @@ def time_both(tgc, header, records, rounds):
   return ours, theirs, peak
 
 
-def row(name, values):
+def print_row(name, values):
   ordered = sorted(values)
   p95 = ordered[max(0, -(-95 * len(ordered) // 100) - 1)]
   print(f"  {name:<10} {statistics.mean(values):9.3f} {statistics.median(values):9.3f} {p95:9.3f} {max(values):9.3f}")
@@ -82,7 +82,7 @@ def main():
   options = parser.parse_args()
   sys.setrecursionlimit(20000)
   for path in options.goldens:
-    header, records = load(path)
+    header, records = load_records(path)
     os.environ["SPEC"] = "0"
     apply_settings(header["settings"])
     records = [r for r in records if "error" not in r][::options.every]
@@ -90,8 +90,8 @@ def main():
     ratios = sorted((theirs[k] / ours[k], k) for k in theirs)
     print(f"{os.path.basename(path)}: {len(ratios)} kernels, AST to linear list, milliseconds of processor time, one thread each")
     print(f"  {'':<10} {'mean':>9} {'median':>9} {'p95':>9} {'max':>9}")
-    row("tinygrad", [theirs[k] for k in theirs])
-    row("tgc", [ours[k] for k in theirs])
+    print_row("tinygrad", [theirs[k] for k in theirs])
+    print_row("tgc", [ours[k] for k in theirs])
     values = [r for r, _ in ratios]
     worst, (name, target) = ratios[0]
     print(f"  tgc is faster by: mean {statistics.mean(values):.0f} times, median {statistics.median(values):.0f}, least {worst:.0f} ({name}, {target}), "

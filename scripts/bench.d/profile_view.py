@@ -33,7 +33,7 @@ def packets_of(blob, sizes):
     at += size
 
 
-def table():
+def packet_table():
   """Packets of layout 3 by their low 8 bits, from the decoder's own table."""
   rows, shared = [], True
   for line in open("lib/profile/sqtt_packets.def"):
@@ -48,7 +48,7 @@ def table():
   return out
 
 
-def repeated(blob, sizes, times, draw):
+def repeat_packets(blob, sizes, times, draw):
   first = last = None
   moved = []  # nibbles of packets whose delta begins at bit 4, which each repetition changes
   for name, at, size in packets_of(blob, sizes):
@@ -85,13 +85,13 @@ class Reader(pickle.Unpickler):
 
 
 def make_profile(path):
-  events, sizes = Reader(gzip.open(SOURCE)).load(), table()
+  events, sizes = Reader(gzip.open(SOURCE)).load(), packet_table()
   traces = [e for e in events if type(e).__name__ == "ProfileSQTTEvent"]
   active, draw = 0, random.Random(1)
   for trace in traces:
     names = [name for name, *_ in packets_of(trace.blob, sizes)]
     active += len(names) - names.index("WAVESTART") - names[::-1].index("WAVEEND")
-  for trace in traces: trace.blob = repeated(trace.blob, sizes, -(-PACKETS // active), draw)
+  for trace in traces: trace.blob = repeat_packets(trace.blob, sizes, -(-PACKETS // active), draw)
   with open(path, "wb") as f: pickle.dump(events, f, protocol=4)
 
 

@@ -8,7 +8,7 @@ Both run warm, in one thread, and take turns. For each, the shortest processor t
 import argparse, itertools, os, sys, time
 
 from tgc.export.graph_text import read_graph
-from pipeline import load, time_tgc
+from pipeline import load_records, time_tgc
 
 
 def time_tinygrad(record, warm):
@@ -34,7 +34,7 @@ def main():
   sys.setrecursionlimit(20000)
   os.environ.update({"SPEC": "0", "NO_MEMORY_PLANNER": "1", "CPU_COUNT": "4"})
   for path in options.goldens:
-    header, records = load(path)
+    header, records = load_records(path)
     print(f"{os.path.basename(path)}: a tensor graph to its kernels, milliseconds of processor time, one thread each")
     print(f"  {'':<20} {'nodes':>6} {'kernels':>7} {'tinygrad':>9} {'tgc':>9}  times faster")
     for r in sorted(records, key=lambda r: -r["nodes"]):

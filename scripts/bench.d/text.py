@@ -46,7 +46,7 @@ def time_tgc(tool, paths, every):
   return json.loads(subprocess.run([tool, *paths, f"--every={every}"], check=True, capture_output=True, text=True).stdout)
 
 
-def row(name, t):
+def print_row(name, t):
   seconds = t["read_s"] + t["write_s"]
   print(f"  {name:<24} {t['texts']:8} {t['nodes']:10} {t['read_s']:9.3f} {t['write_s']:9.3f} {t['nodes'] / seconds / 1e6:9.3f}")
   return t["nodes"] / seconds
@@ -63,8 +63,8 @@ def main():
   theirs = time_tinygrad(options.goldens, options.every)
   print("text: pyrender texts read and written, seconds of processor time, one thread each")
   print(f"  {'':<24} {'texts':>8} {'nodes':>10} {'read':>9} {'written':>9} {'Mnodes/s':>9}")
-  row("tgc, all", whole)
-  a, b = row(f"tgc, each {options.every}th record", ours), row("tinygrad, the same", theirs)
+  print_row("tgc, all", whole)
+  a, b = print_row(f"tgc, each {options.every}th record", ours), print_row("tinygrad, the same", theirs)
   if theirs["changed"] or theirs["unread"]: print(f"  (tinygrad cannot read {theirs['unread']} of its own texts, and changes {theirs['changed']} when it writes them again)")
   print(f"  tgc is faster by {a / b:.0f} times; its peak memory over all: {whole['peak_mib']} MiB")
 

@@ -19,7 +19,7 @@ import argparse, collections, importlib, json, pathlib, subprocess, tempfile, te
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 from tgc.export.golden import apply_settings, golden_lines
 from tgc.export.graph_text import read_graph
-from tgc.export.hooks import replaced
+from tgc.export.hooks import replaced_attribute
 from tgc.export.records import make_renderer
 
 TARGETS = ["CPU:CLANG", "CPU:LLVM", "CL:CL", "CL:INTEL", "METAL:METAL", "CUDA:CUDA:sm_80", "CUDA:PTX:sm_80", "AMD:HIP:gfx1100", "AMD:LLVM:gfx1100",
@@ -88,7 +88,7 @@ class StageRules:
       self.of[kwargs["name"]] = pm
       return rewrite(sink, pm, **kwargs)
     Scheduler.kernel_cnt.clear()
-    with replaced(codegen, "graph_rewrite", watched), Context(DEBUG=0, BEAM=0):
+    with replaced_attribute(codegen, "graph_rewrite", watched), Context(DEBUG=0, BEAM=0):
       full = codegen.full_rewrite_to_sink(ast if ast.arg is not None else ast.replace(arg=KernelInfo()), renderer, optimize=ast.tag is None)
       return codegen.linearize(full)
 

@@ -1,8 +1,8 @@
 // Shows one state. The address of the page contains the state.
-import {Recorded, pause, plain} from "./data.js";
-import {Story} from "./story.js";
+import {RecordedGraph, pause, plainText} from "./data.js";
+import {NodeHistories} from "./story.js";
 import {Drawings, kMostUnfolded} from "./drawings.js";
-import {GraphCanvas, isKept} from "./draw.js";
+import {GraphCanvas, keepsEnoughInView} from "./draw.js";
 import {Tip} from "./tip.js";
 import {Minimap} from "./minimap.js";
 import {StageList} from "./stages.js";
@@ -19,7 +19,7 @@ import {mergeInto} from "./merge.js";
 import {showModel} from "./model.js";
 import {entriesOf, isConvicted, nameOfGraph, showOverview} from "./overview.js";
 import {groupByLine} from "./lines.js";
-import {nodeOf} from "./made.js";
+import {modelNodeOf} from "./made.js";
 import {isValue} from "./values.js";
 import {sidesOf, wholeSidesOf} from "./rewrites.js";
 
@@ -27,7 +27,7 @@ const kMostOfSides = 200;
 
 export class App {
   /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
-   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph packed, as Recorded.begin() takes it */
+   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph packed, as RecordedGraph.begin() takes it */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     const scheduled = index.graphs.filter((g) => g.schedule);
@@ -39,7 +39,7 @@ export class App {
     this.query = queryOf("");
     /** @type {Map<number, number>} */ this.foundAt = new Map();  // by place, the number of nodes that the search finds
     /** @type {Set<number>} */ this.foundAnywhere = new Set();
-    this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#picked(key, again));
+    this.canvas = new GraphCanvas(byId("graph"), (key, again) => this.#handleBoxClick(key, again));
     this.tip = new Tip(byId("tip"), this);
     this.minimap = new Minimap(byId("minimap"), this.canvas);
     this.stageList = new StageList(byId("stages"), this);
@@ -60,7 +60,7 @@ export class App {
   go(changes, noted = true) {
     const next = {...this.state, v: null, ...changes};
     if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
-    this.visits.note(addressOf(next), noted);
+    this.visits.recordAddress(addressOf(next), noted);
     return this.show(next, !("n" in changes) && next.g === this.state.g);
   }
 
@@ -84,17 +84,17 @@ export class App {
     const pair = this.#pairOf(g, partner);
     if (this.opened.has(g) && this.opened.get(g).pair !== pair) this.opened.delete(g);
     if (!this.opened.has(g)) {
-      const graph = await Recorded.begin(await this.fetchGraph(g));
+      const graph = await RecordedGraph.begin(await this.fetchGraph(g));
       if (graph.isByLine) groupByLine(graph);
       if (pair >= 0) {
         await graph.readEvents();
-        const other = await Recorded.read(await this.fetchGraph(pair));
+        const other = await RecordedGraph.read(await this.fetchGraph(pair));
         graph.other = {...mergeInto(graph, other), index: pair, isFirst: this.index.graphs[g].side === 1};
       }
       const {schedule} = this.index.graphs[g], kernels = schedule ? schedule.kernels : [];
       graph.itemNames = kernels.map((_, i) => this.graphOfItem(i, g))
         .map((k) => (k < 0 ? "" : nameOfGraph(this.index.graphs[k], k)));
-      const story = new Story(graph);
+      const story = new NodeHistories(graph);
       if (!this.opened.has(g))
         this.opened.set(g, {graph, story, pair, cache: new Map(),
           drawings: [true, false].map((hides) => new Drawings(graph, story, hides))});
@@ -144,7 +144,7 @@ export class App {
   async show(state, follows = false) {
     const turn = this.turn = (this.turn || 0) + 1;
     const g = Math.min(state.g < 0 ? this.#firstGraph(state.k) : state.g, this.index.graphs.length - 1);
-    const opened = await this.open(g, !this.#isFirst(state, g), state.p), before = this.graph;
+    const opened = await this.open(g, !this.#showsOnlyFirstGraph(state, g), state.p), before = this.graph;
     const drawings = opened.drawings[Number(state.a)];
     if (state.s < 0 && !state.f.length) state = {...state, f: await this.#firstFolds(opened, drawings)};
     const accused = state.s < 0 ? this.accusedPlace(g) : null;
@@ -174,9 +174,9 @@ export class App {
     this.scene = this.drawings.scene(this.state);
     const selected = this.state.n;
     if (!follows || !this.chosen)
-      this.chosen = selected < 0 ? null : {place: this.story.placeWith(this.state, selected), n: selected};
+      this.chosen = selected < 0 ? null : {place: this.story.placeWithNode(this.state, selected), n: selected};
     const isOlder = this.chosen && this.chosen.place < this.story.placeOf(this.state, selected);
-    if (this.chosen && (follows || isOlder)) this.#follow(this.chosen);
+    if (this.chosen && (follows || isOlder)) this.#selectCounterpart(this.chosen);
     const {n} = this.state;
     this.relatives = n >= 0 ? this.story.relatives(this.story.placeOf(this.state, n), [n]) : null;
     this.#showGraph(before !== this.graph, old);
@@ -191,17 +191,17 @@ export class App {
     document.body.dataset.ready = "1";
     this.#prepareNext();
   }
-  #follow({place, n}) {
+  #selectCounterpart({place, n}) {
     const {state, story} = this;
     const here = story.placeOf(state, n) === place && state.r < 0 ? n
       : story.counterpart(place, n, state, this.scene.drawing);
-    if (here < 0) this.say("nothing of #" + this.graph.number[n] + " " + this.graph.opName(n) + " is in this graph");
+    if (here < 0) this.notify("nothing of #" + this.graph.number[n] + " " + this.graph.opName(n) + " is in this graph");
     if (here === state.n) return;
     state.n = here;
-    this.visits.note(addressOf(state), false);
+    this.visits.recordAddress(addressOf(state), false);
   }
   // Returns true if the state shows only the recording's first graph, so that no rewrites need to be read.
-  #isFirst({s, r, n, d, q, m, f, t, u}, g) {
+  #showsOnlyFirstGraph({s, r, n, d, q, m, f, t, u}, g) {
     const graph = this.index.graphs[g], isBare = t === "pyrender" && !u && !q && !m && !f.length;
     return s <= 0 && r < 0 && n < 0 && d < 0 && isBare && !graph.bundle && !isConvicted(graph);
   }
@@ -303,7 +303,7 @@ export class App {
       const home = scene.drawing.home.get(state.n);
       if (home) marks.selected = home.key;
       for (const place of state.r < 0 ? [state.s] : [state.s - 1, state.s])
-        for (const n of this.litAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
+        for (const n of this.relatedNodesAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
     if (state.r >= 0) {  // even if that node existed before
       const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
@@ -312,7 +312,7 @@ export class App {
     /** The found nodes of the shown graph. @type {number[]} */ this.found = [];
     const found = new Set();
     for (const box of this.query.empty ? [] : scene.drawing.boxes)
-      for (const n of this.#nodesOf(box)) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
+      for (const n of this.#nodesOfBox(box)) if (this.query.node(this.graph, n)) marks.found.add(box.key), found.add(n);
     this.found.push(...found);
     marks.dims &&= marks.came.size + marks.went.size + marks.edited.size > 0;
     const share = this.canvas.shareSeen();
@@ -356,10 +356,11 @@ export class App {
     const all = drawing.boxes.filter(isMarked);
     this.canvas.revealAll(all, sides);
   }
-  // If a change left too little of the graph in view (isKept), shows the graph's first new box, or its output.
+  // If a change left too little of the graph in view (keepsEnoughInView), shows the graph's first new box, or its
+  // output.
   #keepInView(before) {
     const {canvas, scene: {drawing, came}} = this, share = canvas.shareSeen(), {anchor} = canvas;
-    if (isKept(share, before)) return;
+    if (keepsEnoughInView(share, before)) return;
     canvas.anchor = drawing.boxes.find((box) => came.has(box.key)) || anchor;
     canvas.begin(true);
     canvas.anchor = anchor;
@@ -370,17 +371,17 @@ export class App {
 
   /** Returns the nodes of the graph at `place` that are the selected node, its origins, or the nodes that it became.
    * @returns {Set<number>} */
-  litAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
+  relatedNodesAt(place) { return (this.relatives && this.relatives[Math.min(place, this.story.last)]) || new Set(); }
 
   // Returns the nodes that a box shows: its own or the folded ones, and nodes that are text in it.
-  #nodesOf(box) {
+  #nodesOfBox(box) {
     const {inline} = this.drawings, out = box.fold ? box.fold.members.map((key) => key % this.graph.count) : [box.n];
     if (!this.state.a) for (const n of [...out]) inline.forEach(n, (s) => { out.push(s); });
     return out;
   }
   /** Returns the users of a node in the shown graph, whether they have boxes or not. @param {number} n */
   usersOf(n) {
-    const nodes = new Set(this.scene.drawing.boxes.flatMap((box) => this.#nodesOf(box)));
+    const nodes = new Set(this.scene.drawing.boxes.flatMap((box) => this.#nodesOfBox(box)));
     return [...nodes].filter((m) => !isValue(this.graph, m) && this.graph.sourcesOf(m).includes(n));
   }
 
@@ -392,13 +393,13 @@ export class App {
     if (goThere && !(there && there.size && place === this.state.s)) return this.go({s: place, r: -1, d: -1, n: node});
     const here = this.story.counterpart(place, node, this.state, this.scene.drawing);
     if (here >= 0) return this.go({n: here});
-    this.say("the node is not in this graph");
+    this.notify("the node is not in this graph");
     return this.go({s: place, r: -1, d: -1, n: node});
   }
 
   /** Handles a click on a box. `again`: it is a second click on the same box.
    * @param {number} key @param {boolean} again a second click */
-  #picked(key, again) {
+  #handleBoxClick(key, again) {
     const box = key >= 0 ? this.scene.drawing.byKey.get(key) : null;
     if (box && again) return this.fold(box);
     this.go({n: box ? box.n : -1});
@@ -413,14 +414,14 @@ export class App {
       const {word} = box.fold;
       return this.go({f: f.includes(word) ? without(word) : [...f, word]});  // "a" with its word unfolds it
     }
-    const opened = "m" + nodeOf(this.graph, this.story, this.state.s, box.n);
+    const opened = "m" + modelNodeOf(this.graph, this.story, this.state.s, box.n);
     if (f.includes(opened)) return this.go({f: without(opened)});
-    const word = this.wordOf(box.key);
+    const word = this.foldWordOf(box.key);
     return this.go({f: f.includes(word) ? without(word) : [...f, word]});
   }
   /** Returns the word of the address that folds the block that begins with a node. @param {number} key */
-  wordOf(key) {
-    const block = this.drawings.blocksOf(this.scene.root).from(key);
+  foldWordOf(key) {
+    const block = this.drawings.blocksOf(this.scene.root).chainBlockAt(key);
     return block && block.floor >= 0 ? key + "-" + block.floor : String(key);
   }
 
@@ -440,13 +441,13 @@ export class App {
       return this.go({m: false, n: this.found[(at + by + this.found.length) % this.found.length]});
     }
     const list = this.foundRewrites();
-    if (!list.length) return this.say("nothing found");
+    if (!list.length) return this.notify("nothing found");
     const at = list.findIndex((x) => x.s === this.state.s && x.r === this.state.r);
     return this.go({...list[(at + by + list.length) % list.length], d: -1, m: false});
   }
 
   /** Shows a text for some seconds, and announces it. */
-  say(text) { toast(plain(text)); }
+  notify(text) { toast(plainText(text)); }
   /** Announces a text to screen readers only. */
   announce(text) { byId("said").textContent = text; }
 }

@@ -16,14 +16,14 @@ const kShortest = 4;  // minimum number of nodes of a chain in which repetitions
 const kMostWork = 150000;  // comparisons for each chain
 
 export class Blocks {
-  /** @param {import("./data.js").Recorded} g @param {number} root @param {(n: number) => boolean} isText whether a
+  /** @param {import("./data.js").RecordedGraph} g @param {number} root @param {(n: number) => boolean} isText whether a
    *  node is text in its users' boxes */
   constructor(g, root, isText = (n) => isValue(g, n)) {
     this.g = g, this.nodes = g.nodesOf(root).filter((n) => n === root || !isText(n));
     this.at = new Map(this.nodes.map((n, i) => [n, i]));
     const placesOf = (list) => Array.from(list, (s) => this.at.get(s)).filter((s) => s !== undefined);
     this.sources = this.nodes.map((n) => placesOf(g.sourcesOf(n)));
-    this.owner = owners(this.sources);
+    this.owner = immediateDominators(this.sources);
     this.size = this.nodes.map(() => 1), this.within = this.nodes.map(() => []);
     this.nodes.forEach((_, i) => {
       if (this.owner[i] >= 0) this.size[this.owner[i]] += this.size[i], this.within[this.owner[i]].push(i);
@@ -32,39 +32,40 @@ export class Blocks {
 
   /** The blocks of chains. @returns {Block[]} */
   get chained() { return this.chains || (this.chains = this.#chains()); }
-  get headed() { return this.byHead || (this.byHead = new Map(this.chained.map((b) => [b.head, b]))); }
+  get blocksByHead() { return this.byHead || (this.byHead = new Map(this.chained.map((b) => [b.head, b]))); }
 
   /** Returns the block of a chain that begins with a node. @param {number} n @returns {Block | undefined} */
-  from(n) { return this.headed.get(n); }
+  chainBlockAt(n) { return this.blocksByHead.get(n); }
 
   /** Returns the blocks with the same structure as the block of a node. @param {number} n @returns {Block[]} */
-  alike(n) {
-    const block = this.headed.get(n);
+  blocksLike(n) {
+    const block = this.blocksByHead.get(n);
     if (block) return this.chained.filter((b) => b.kind === block.kind);
     const i = this.at.get(n);
     if (i === undefined || this.size[i] < 2) return [];
     const {exact} = this;
-    return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#below(m));
+    return this.nodes.filter((_, k) => exact[k] === exact[i]).map((m) => this.#blockBelow(m));
   }
 
   /** Returns the blocks that occur more than once and are inside no other repeated block, with their number of
-   * occurrences; of a tensor graph, also the parts of #quiet(). @returns {(Block & {count: number})[]} */
+   * occurrences; of a tensor graph, also the parts of #quietParts(). @returns {(Block & {count: number})[]} */
   repeats() { return this.repeated || (this.repeated = this.#repeats()); }
   #repeats() {
     const {exact} = this, count = new Map(), out = [...this.chained], taken = this.nodes.map(() => false);
-    for (const {head, floor} of this.chained) this.#take(taken, this.at.get(head), floor < 0 ? -1 : this.at.get(floor));
+    for (const {head, floor} of this.chained) this.#markTaken(taken, this.at.get(head),
+      floor < 0 ? -1 : this.at.get(floor));
     exact.forEach((s, i) => { if (!taken[i]) count.set(s, (count.get(s) || 0) + 1); });
     for (let i = this.nodes.length - 1; i >= 0; i--)
       if (!taken[i] && this.size[i] >= kLeast && count.get(exact[i]) > 1)
-        out.push(this.#below(this.nodes[i])), this.#take(taken, i, -1);
-    if (this.g.isTensor) out.push(...this.#quiet(taken));
+        out.push(this.#blockBelow(this.nodes[i])), this.#markTaken(taken, i, -1);
+    if (this.g.isTensor) out.push(...this.#quietParts(taken));
     const kinds = new Map();
     for (const {kind} of out) kinds.set(kind, (kinds.get(kind) || 0) + 1);
     return out.map((block) => ({...block, count: kinds.get(block.kind)}));
   }
   // Returns parts of a tensor graph that are of little interest: chains of ops that only move elements, and the buffers
   // of a CALL.
-  #quiet(taken) {
+  #quietParts(taken) {
     const {g, nodes, sources, within} = this, out = [], op = (i) => g.opName(nodes[i]);
     for (let i = nodes.length - 1; i >= 0; i--) {
       if (taken[i]) continue;
@@ -80,8 +81,9 @@ export class Blocks {
     }
     return out;
   }
-  #below(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)], size: this.size[this.at.get(n)]}; }
-  #take(taken, head, floor) {
+  #blockBelow(n) { return {head: n, floor: -1, kind: "=" + this.exact[this.at.get(n)],
+    size: this.size[this.at.get(n)]}; }
+  #markTaken(taken, head, floor) {
     const stack = [head];
     while (stack.length) {
       const i = stack.pop();
@@ -107,7 +109,7 @@ export class Blocks {
   /** Returns a number for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
    * of different widths must be alike, so sizes are ignored, and so are sources that do not depend on `floor`, such
    * as weights. @returns {string} */
-  #way(head, floor, shapes) {
+  #structureNumber(head, floor, shapes) {
     const part = [], stack = [head], says = new Map([[floor, "^"]]);
     while (stack.length) {
       const i = stack.pop();
@@ -141,11 +143,12 @@ export class Blocks {
       if (chain.length < kShortest) continue;
       const floors = chain.slice(1).concat(-1);
       const size = chain.map((k, at) => this.size[k] - (floors[at] < 0 ? 0 : this.size[floors[at]]));
-      for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#way(k, floors[at], shapes)), size)) {
+      for (const [begin, end, kind] of repeatsIn(chain.map((k, at) => this.#structureNumber(k, floors[at], shapes)),
+        size)) {
         const floor = floors[end - 1];
         out.push({head: this.nodes[chain[begin]], floor: floor < 0 ? -1 : this.nodes[floor], kind,
           size: size.slice(begin, end).reduce((a, b) => a + b, 0)});
-        this.#take(taken, chain[begin], floor);
+        this.#markTaken(taken, chain[begin], floor);
       }
     }
     return out;
@@ -194,7 +197,7 @@ function bestPart(row, sums, taken, budget) {
 
 /** For each node, returns the only node that uses it directly or through others: its immediate dominator as seen from
  * the root; -1: none. @param {number[][]} sources by place, sources first */
-function owners(sources) {
+function immediateDominators(sources) {
   const last = sources.length - 1, owner = sources.map(() => -2), depth = sources.map(() => 0);
   owner[last] = -1;
   const common = (a, b) => {

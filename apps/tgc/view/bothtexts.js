@@ -1,5 +1,5 @@
 // The texts of two compared graphs as one: lines of A alone are marked as removed, lines of B alone as added.
-import {Story} from "./story.js";
+import {NodeHistories} from "./story.js";
 import {textsAt} from "./texts.js";
 /** @typedef {import("./texts.js").Text} Text */
 
@@ -7,23 +7,23 @@ const kName = /\bc(?:0|[1-9]\d*)\b/g;
 
 /** Returns the texts at the shown place, each with the lines of the other input's text.
  * @param {import("./app.js").App} app @param {Text[]} texts @param {Map<any, any>} cache @returns {Text[]} */
-export function withOther({graph, state, scene}, texts, cache) {
+export function mergeOtherTexts({graph, state, scene}, texts, cache) {
   const {other} = graph, at = other.names.indexOf(state.s ? graph.stages[state.s - 1].name : graph.begins);
   if (at < 0 || !scene.diff) return texts;
   const {like, changed} = scene.diff;
   const back = new Map([...[...like].map(([old, now]) => [now, old]), ...[...changed].map(([now, {of}]) => [now, of])]);
-  if (!other.story) other.story = new Story(other.graph);
-  const theirs = textsAt(other.graph, other.story, at, cache).map((text) => inTable(text, other.to));
+  if (!other.story) other.story = new NodeHistories(other.graph);
+  const theirs = textsAt(other.graph, other.story, at, cache).map((text) => renumberNodes(text, other.to));
   return texts.map((text) => {
     const key = `${state.s} ${text.kind}`, their = theirs.find((t) => t.kind === text.kind);
     if (!their || text.error || their.error) return text;
-    if (!cache.has(key)) cache.set(key, other.isFirst ? merged(their, text, back) : merged(text, their, back));
+    if (!cache.has(key)) cache.set(key, other.isFirst ? mergeTexts(their, text, back) : mergeTexts(text, their, back));
     return {...cache.get(key), place: text.place};
   });
 }
 
 // Returns the other input's text with the numbers that its nodes have in the merged table.
-function inTable(text, to) {
+function renumberNodes(text, to) {
   const move = (map, key, value) => new Map([...map].map(([k, list]) => [key(k), list.map(value)]));
   const same = (x) => x, node = (n) => to[n];
   return {...text, linesOf: move(text.linesOf, node, same), nodesOf: move(text.nodesOf, same, node)};
@@ -31,7 +31,7 @@ function inTable(text, to) {
 
 // Returns two texts as one. Lines of the same node, or of its changed version (`back`), stand side by side, as one line
 // if their texts are the same. Lines without nodes belong together if they have the same text.
-function merged(a, b, back) {
+function mergeTexts(a, b, back) {
   const keysOf = (text, nodeOf) => {
     const seen = new Map();
     return text.lines.map((line, i) => {
@@ -42,7 +42,7 @@ function merged(a, b, back) {
     });
   };
   const ours = keysOf(a, (n) => n), theirs = keysOf(b, (n) => back.get(n) ?? n);
-  const at = new Map(ours.map((key, i) => [key, i])), pairs = increasing(theirs.map((key) => at.get(key) ?? -1));
+  const at = new Map(ours.map((key, i) => [key, i])), pairs = longestIncreasing(theirs.map((key) => at.get(key) ?? -1));
   const out = {...a, lines: [], linesOf: new Map(), nodesOf: new Map(), marks: {came: new Set(), went: new Set()}};
   const put = (text, i, line, mark) => {
     const to = out.lines.push(line) - 1, nodes = text.nodesOf.get(i) || [];
@@ -74,7 +74,7 @@ function namesOfB(a, b, pairs) {
 }
 
 // Returns `list` with -1 in place of each element that is not in its longest increasing subsequence.
-export function increasing(list) {
+export function longestIncreasing(list) {
   const ends = [], before = new Map();  // ends: by length, the index of the smallest last element
   list.forEach((x, i) => {
     if (x < 0) return;

@@ -1,7 +1,7 @@
 import {calledName} from "./calls.js";
-import {axisTypeOf, expressionOf, nameOf, signOf, wrapped} from "./expressions.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
-/** @typedef {import("./expressions.js").Inline} Inline */
+import {axisTypeOf, expressionOf, nameOf, operatorSign, wrapText} from "./expressions.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
+/** @typedef {import("./expressions.js").InlineNodes} InlineNodes */
 
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
@@ -12,9 +12,9 @@ const kShaping = new Set(["RESHAPE", "EXPAND"]);
 
 export class Box {
   /** `list` has the keys of the node's sources; `byKey` has those that have boxes. The other sources are text in
-   * this box. @param {Recorded} g @param {number} key @param {number[]} list its sources, by key
+   * this box. @param {RecordedGraph} g @param {number} key @param {number[]} list its sources, by key
    *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
-   *  @param {import("./folding.js").Fold | null} fold @param {Inline} inline what is text in its users */
+   *  @param {import("./folding.js").Fold | null} fold @param {InlineNodes} inline what is text in its users */
   constructor(g, key, list, byKey, fold, inline) {
     this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold, this.inline = inline;
     this.title = (fold && fold.title) || g.opName(this.n);
@@ -33,7 +33,7 @@ export class Box {
   }
 
   /** Whether the box can be reused in a drawing: the same sources have boxes. @param {Map<number, Box>} byKey
-   *  @param {Inline} inline */
+   *  @param {InlineNodes} inline */
   fits(byKey, inline) {
     let at = 0;
     return this.list.every((s, slot) => {
@@ -43,17 +43,17 @@ export class Box {
   }
 
   /** The lines below the title. Made when the box is first drawn, unless they decide its height. */
-  get lines() { return this.said || (this.said = this.#says()); }
-  #says() {
+  get lines() { return this.said || (this.said = this.#linesBelowTitle()); }
+  #linesBelowTitle() {
     const {fold} = this;
     if (fold && fold.title) return fold.lines;
-    const out = this.#own();
+    const out = this.#ownLines();
     return fold ? [...out, ...fold.lines] : out;
   }
   #lineCount() {
     const {g, inline} = this, told = this.#told();
     if (inline.hides && told.some((s, i) => this.#isText(i, s) && inline.is[s % g.count])) {
-      this.said = this.#own();
+      this.said = this.#ownLines();
       const {length} = this.said;
       if (this.fold) this.said = [...this.said, ...this.fold.lines];
       return length;
@@ -64,7 +64,7 @@ export class Box {
     return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
   // Returns the lines below the op: arg or shape, the sources that are text, and what a rewrite changed.
-  #own() {
+  #ownLines() {
     const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
     told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });
     if (op === "PARAM" && texts.size === 1) return [shortArg(g, n) + "[" + [...texts.values()][0] + "]"];
@@ -73,13 +73,13 @@ export class Box {
     if (arg) out.push(arg);
     const {edited, more} = this.inline, added = edited.has(this.key) ? more : [];
     const room = kMostLines - out.length - added.length;
-    if (texts.size) out.push(...wrapped(this.#sourceText(op, told, texts), kLetters, room));
+    if (texts.size) out.push(...wrapText(this.#sourceText(op, told, texts), kLetters, room));
     this.marked = added.length;
     return [...out, ...added];
   }
   // Returns the sources that are text, as one line. A dot stands for a source that has a box.
   #sourceText(op, told, texts) {
-    const sign = signOf(op).replace("*", "\u00d7"), {g} = this;
+    const sign = operatorSign(op).replace("*", "\u00d7"), {g} = this;
     if (op === "INDEX" && texts.size) {
       const slots = told.map((_, i) => i).slice(1), isGate = (i) => g.dtypeName(told[i] % g.count) === "bool";
       const of = (list) => list.map((i) => texts.get(i) || "\u00b7").join(", "), gates = slots.filter(isGate);
@@ -101,7 +101,7 @@ export class Box {
 }
 
 /** Returns the text of a node's arg, shortened for a box. */
-function shortArg(/** @type {Recorded} */ g, n) {
+function shortArg(/** @type {RecordedGraph} */ g, n) {
   const arg = g.argText(n), op = g.opName(n), name = nameOf(g, n);
   if (op === "CALL") return calledName(g, n);
   if (op === "RANGE") return name + " " + axisTypeOf(g, n);

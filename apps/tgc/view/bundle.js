@@ -1,6 +1,6 @@
 // Shows the contents of a repro bundle besides its graph (lib/view/bundle_facts.h).
-import {counted} from "./amounts.js";
-import {plain} from "./data.js";
+import {countText} from "./amounts.js";
+import {plainText} from "./data.js";
 import {element, link} from "./list.js";
 /** @typedef {import("./app.js").App} App */
 
@@ -14,7 +14,7 @@ const kListed = 12;  // values shown of an array
 export function showBundle(out, app) {
   const {bundle} = app.index.graphs[app.state.g];
   if (!bundle) return;
-  const list = element("dl"), {blamed} = bundle, place = firstOf(app, blamed);
+  const list = element("dl"), {blamed} = bundle, place = findBlamedRewrite(app, blamed);
   const pairs = (map, sign) => Object.entries(map).map(([name, value]) => name + sign + value).join(", ");
   const rule = blamed.rule && blamed.rule + (blamed.branch ? ` [${blamed.branch}]` : "");
   const facts = [
@@ -24,29 +24,29 @@ export function showBundle(out, app) {
     ["variables", pairs(bundle.variables, " = ")], ["tolerance", pairs(bundle.tolerance, " ")],
     ["made by", pairs(bundle.made_by, " ")]];
   for (const [name, value] of facts)
-    if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
+    if (value) list.append(element("dt", "", name), element("dd", "", plainText(value)));
   out.push(element("h3", "", "the repro bundle"), list);
   if (place) out.push(link("go to the first rewrite by that rule", () => app.go({...place, d: -1, n: -1})));
   for (const [title, arrays] of [["its inputs", bundle.inputs], ["what it expects", bundle.expected]])
-    if (arrays.length) out.push(element("h3", "", title), listOf(arrays));
+    if (arrays.length) out.push(element("h3", "", title), arrayList(arrays));
 }
 
-function listOf(arrays) {
+function arrayList(arrays) {
   const list = element("dl");
   for (const {name, dtype, shape, count, values} of arrays) {
     const kind = dtype.replace(/^dtypes\./, "") + " (" + shape.join(", ") + ")";
     const more = count > kListed ? ", \u2026" : "";
-    const item = element("dd", "", plain(values.slice(0, kListed).join(", ") + more));
+    const item = element("dd", "", plainText(values.slice(0, kListed).join(", ") + more));
     const all = values.join(", ") + (count > values.length ? ", \u2026" : "");
-    item.title = plain(counted(count, "value") + ": " + all);
-    list.append(element("dt", "", plain(name)), element("dd", "place", plain(kind)), element("dt"), item);
+    item.title = plainText(countText(count, "value") + ": " + all);
+    list.append(element("dt", "", plainText(name)), element("dd", "place", plainText(kind)), element("dt"), item);
   }
   return list;
 }
 
 /** Finds the first rewrite by the rule that a bundle blames; null: there is none. @param {App} app @param {any} blamed
  *  @returns {{s: number, r: number} | null} */
-function firstOf(app, {stage: name, rule}) {
+function findBlamedRewrite(app, {stage: name, rule}) {
   const {graph} = app, stage = rule && graph.stages.find((s) => s.name === name);
   const r = stage ? stage.rewrites.findIndex((x) => graph.rules[x.rule].name === rule) : -1;
   return r < 0 ? null : {s: stage.index + 1, r};

@@ -1,13 +1,13 @@
 import {kernelName} from "./rewrites.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** For each recording, the items of the schedule by the CALL or its first source, the kernel's graph.
- * @type {WeakMap<Recorded, Map<number, number[]>>} */
+ * @type {WeakMap<RecordedGraph, Map<number, number[]>>} */
 const kItems = new WeakMap();
 
 // Returns the items of the schedule by CALL and by kernel's graph. The LINEAR of the last graph lists the CALLs in the
 // order of the schedule.
-function itemsByNode(/** @type {Recorded} */ g) {
+function itemsByNode(/** @type {RecordedGraph} */ g) {
   if (!kItems.has(g)) {
     const out = new Map(), isLinear = (n) => g.opName(n) === "LINEAR", add = (n, item) => {
       out.has(n) ? out.get(n).push(item) : out.set(n, [item]);
@@ -21,13 +21,13 @@ function itemsByNode(/** @type {Recorded} */ g) {
   return kItems.get(g);
 }
 
-/** Returns the items of the schedule that a CALL runs: one, or all with the same kernel. @param {Recorded} g */
+/** Returns the items of the schedule that a CALL runs: one, or all with the same kernel. @param {RecordedGraph} g */
 export function itemsOfCall(g, n) {
   const items = itemsByNode(g);
   return g.opName(n) === "CALL" ? items.get(n) || items.get(g.sourcesOf(n)[0]) || [] : [];
 }
 
-/** Returns the name of the kernel that a CALL runs; "": unknown. @param {Recorded} g */
+/** Returns the name of the kernel that a CALL runs; "": unknown. @param {RecordedGraph} g */
 export function calledName(g, n) {
   const [item] = itemsOfCall(g, n), [body] = g.sourcesOf(n);
   const own = body === undefined ? "" : kernelName(g.argText(body));

@@ -31,14 +31,14 @@ const kAxes = {GLOBAL: "#3b82f6", WARP: "#06b6d4", LOCAL: "#0891b2", LOOP: "#6b7
 export function colorOfRange(arg) { return kAxes[(/AxisType\.(\w+)/.exec(arg) || ["", ""])[1]] || "#9ca3af"; }
 
 /** Returns the colour, darkened so that a dot of it can be seen on a light background. */
-export function deep(color) {
+export function darkened(color) {
   const parts = [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16))
     .map((c) => Math.round(Math.max(0, 255 - (255 - c) * 2.4) * 0.93));
   return "#" + parts.map((c) => c.toString(16).padStart(2, "0")).join("");
 }
 
 /** Mixes two colours "#rrggbb". `part`: the share of `b`, from 0 to 1. @param {number} part of `b` */
-export function mixed(a, b, part) {
+export function mixColors(a, b, part) {
   const [x, y] = [a, b].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
   return "#" + x.map((v, i) => Math.round(v + (y[i] - v) * part).toString(16).padStart(2, "0")).join("");
 }

@@ -1,5 +1,5 @@
 // A recording (format: lib/view/README.md) as arrays, for fast access.
-import {EventReader, Kind} from "./events.js";
+import {EventReader, EventKind} from "./events.js";
 
 /** `source`: its file and line in tinygrad, or, in a recording, the line of the matcher that a stage calls; `text`:
  * what it says, "(x + 0) -> x", or its source lines, if a recording has them.
@@ -23,7 +23,7 @@ import {EventReader, Kind} from "./events.js";
 const kSlice = 8000;
 
 /** One graph with its stages. Nodes are numbers; a source has a smaller number than its users. */
-export class Recorded {
+export class RecordedGraph {
   /** Decodes everything except the events, which readEvents() reads. Before that, only the first graph can be shown.
    * @param {any} raw */
   constructor(raw) {
@@ -50,7 +50,7 @@ export class Recorded {
     this.op = column(raw.op, new Uint16Array(this.count));
     this.dtype = column(raw.dtype, new Int32Array(this.count)), this.arg = column(raw.arg, new Int32Array(this.count));
     this.tag = new Int32Array(this.count);
-    summed(raw.tags, 2).forEach((tag, i) => { if (i % 2) this.tag[raw.tags[i - 1]] = tag; });
+    prefixSums(raw.tags, 2).forEach((tag, i) => { if (i % 2) this.tag[raw.tags[i - 1]] = tag; });
     this.number = Int32Array.from(raw.number);
     for (let i = 1; i < this.count; i++) this.number[i] += this.number[i - 1];
     this.first = new Int32Array(this.count + 1);
@@ -63,14 +63,14 @@ export class Recorded {
     /** For a tensor graph: the model's nodes, or groups of nodes by the program's lines; for each node of the table,
      * the model's node or the group that it was made for; and the graphs of the schedule's items. */
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
-    this.madeForNode = pairs(summed(raw.made_for_node || [], 2));
+    this.madeForNode = mapOfPairs(prefixSums(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
     /** The methods of the program that made nodes, if a recording has them; groupByLine() makes `madeOf` of them.
      * @type {import("./lines.js").Method[]} */ this.methods = raw.made_by || [];
     /** Whether `madeOf` is of lines of the program, and not of a model. */ this.isByLine = this.methods.length > 0;
     /** For a recorded schedule, the names of its kernels by item. @type {string[]} */ this.itemNames = [];
-    this.inner = pairs(raw.inner);
-    this.ranges = pairs(summed(raw.ranges, 2));
+    this.inner = mapOfPairs(raw.inner);
+    this.ranges = mapOfPairs(prefixSums(raw.ranges, 2));
     /** @type {number[][]} */ this.rangeLists = raw.range_lists;
     this.facts = {shapes: raw.shapes, bounds: raw.bounds};  // columns, decoded on demand
     const recorded = new Map(Object.entries(raw.rule_texts || {}));
@@ -80,19 +80,19 @@ export class Recorded {
     /** @type {Stage[]} */
     this.stages = raw.stages.map(({events, rewrites, ...stage}, index) => ({...stage, index, count: rewrites,
       told: events, changed: stage.from !== stage.to, events: new Int32Array(0), runs: [], rewrites: []}));
-    /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived, unpack: unpacked};
+    /** What readEvents() has to read. */ this.unread = {packed: "", at: -1, derived, unpack: unpackJson};
     /** @type {RawText[]} */ this.texts = raw.texts;
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
   /** Unpacks and reads a recording without its events. `at`: its number in a text of several graphs; -1: it is alone.
-   * `unpack`: unpacked(), or a function that keeps what it returns, for a reader of several graphs of one text.
-   * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
-  static async begin(packed, unpack = unpacked) {
+   * `unpack`: unpackJson(), or a function that keeps what it returns, for a reader of several graphs of one text.
+   * @param {string | {text: string, at: number}} packed @returns {Promise<RecordedGraph>} */
+  static async begin(packed, unpack = unpackJson) {
     const {text, at} = typeof packed === "string" ? {text: packed, at: -1} : packed;
-    const [first, second] = text.split(" "), raw = oneOf(await unpack(first), at);
+    const [first, second] = text.split(" "), raw = documentOfGraph(await unpack(first), at);
     await pause();
-    const out = new Recorded(raw);
+    const out = new RecordedGraph(raw);
     Object.assign(out.unread, {packed: second, at, unpack});
     await pause();
     return out;
@@ -102,7 +102,7 @@ export class Recorded {
    * end. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
-    const told = oneOf(await this.unread.unpack(this.unread.packed), this.unread.at);
+    const told = documentOfGraph(await this.unread.unpack(this.unread.packed), this.unread.at);
     await pause();
     const reader = new EventReader(this, told, this.unread.derived);
     await pause();
@@ -112,28 +112,28 @@ export class Recorded {
         reader.next(Math.min(left, kSlice), events);
         if (left > kSlice) await pause();
       }
-      this.#split(stage, Int32Array.from(events));
+      this.#splitEvents(stage, Int32Array.from(events));
       if (stage.told > kSlice) await pause();
     }
-    this.unread = {packed: "", at: -1, derived: [], unpack: unpacked};
+    this.unread = {packed: "", at: -1, derived: [], unpack: unpackJson};
   }
 
   /** Unpacks and reads a recording with its events, as begin().
-   * @param {string | {text: string, at: number}} packed @returns {Promise<Recorded>} */
-  static async read(packed, unpack = unpacked) {
-    const out = await Recorded.begin(packed, unpack);
+   * @param {string | {text: string, at: number}} packed @returns {Promise<RecordedGraph>} */
+  static async read(packed, unpack = unpackJson) {
+    const out = await RecordedGraph.begin(packed, unpack);
     await out.readEvents();
     return out;
   }
 
   /** For each node, the number of its shape's text. @returns {Map<number, number>} */
   get shapes() {
-    return this.shapeOf || (this.shapeOf = pairs(summed(this.facts.shapes, 2)));
+    return this.shapeOf || (this.shapeOf = mapOfPairs(prefixSums(this.facts.shapes, 2)));
   }
   /** For each node, the numbers of the texts of its minimum and maximum. @returns {Map<number, [number, number]>} */
   get bounds() {
     if (this.boundsOf) return this.boundsOf;
-    const told = summed(this.facts.bounds, 3);
+    const told = prefixSums(this.facts.bounds, 3);
     this.boundsOf = new Map();
     for (let i = 0; i < told.length; i += 3) this.boundsOf.set(told[i], [told[i + 1], told[i + 2]]);
     return this.boundsOf;
@@ -176,12 +176,12 @@ export class Recorded {
   }
 
   /** @param {Stage} stage @param {Int32Array} events */
-  #split(stage, events) {
+  #splitEvents(stage, events) {
     const {runs, rewrites} = stage, open = [];
     stage.events = events;
     for (let i = 0; i < events.length;) {
       const at = i, kind = events[i];
-      if (kind === Kind.Begin) {
+      if (kind === EventKind.Begin) {
         const run = {input: events[i + 1], name: this.strings[events[i + 2]], set: this.strings[events[i + 3]],
           rules: events[i + 4], bottomUp: events[i + 5] === 1, result: -1, depth: open.length, events: [],
           begin: at, rewrites: 0};
@@ -190,34 +190,34 @@ export class Recorded {
         continue;
       }
       const run = open[open.length - 1];
-      if (kind === Kind.End) open.pop().result = events[i + 1], i += 2;
-      else if (kind === Kind.Rewrite) {
+      if (kind === EventKind.End) open.pop().result = events[i + 1], i += 2;
+      else if (kind === EventKind.Rewrite) {
         if (run) run.events.push(at), run.rewrites++;
         rewrites.push({at, run, rule: events[i + 1], before: events[i + 2], after: events[i + 3],
           madeFrom: events[i + 4], madeCount: events[i + 5]});
         i += 6;
       } else {
         if (run) run.events.push(at);
-        i += kind === Kind.Rebuilt ? 3 : 2;
+        i += kind === EventKind.Rebuilt ? 3 : 2;
       }
     }
   }
 }
 
 // Returns the document of graph `at`: each member of `all` is a list with an element for each graph. -1: returns `all`.
-function oneOf(all, at) {
+function documentOfGraph(all, at) {
   if (at < 0) return all;
   return Object.fromEntries(Object.entries(all).map(([key, list]) => [key, list[at] ?? undefined]));
 }
 
 /** Decodes rows of `row` numbers that are differences from the previous row. */
-export function summed(list, row) {
+export function prefixSums(list, row) {
   for (let i = row; i < list.length; i++) list[i] += list[i - row];
   return list;
 }
 
 /** @param {number[]} list @returns {Map<number, number>} */
-function pairs(list) {
+function mapOfPairs(list) {
   const out = new Map();
   for (let i = 0; i < list.length; i += 2) out.set(list[i], list[i + 1]);
   return out;
@@ -228,7 +228,7 @@ const kDigits = Uint8Array.from({length: 127}, (_, c) => c - 33 - [38, 60, 92].f
 
 /** Unpacks JSON that was compressed by zlib and encoded as text (encode_bytes in lib/view/page.cpp): two of 91
  * characters are 13 bits, a single one at the end is 6 bits. @param {string} text */
-export async function unpacked(text) {
+export async function unpackJson(text) {
   const digit = (i) => kDigits[text.charCodeAt(i)];
   const out = new Uint8Array(((text.length >> 1) * 13 + (text.length & 1) * 6) >> 3);
   for (let i = 0, at = 0, bits = 0, have = 0; i < text.length; i += 2) {
@@ -256,7 +256,7 @@ const kHidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_C
 
 /** Returns the text with numbers in place of control characters and other characters that have no visible form; tabs
  * and line breaks stay. @param {string} text */
-export function plain(text) {
+export function plainText(text) {
   const number = (c) => c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");
 }

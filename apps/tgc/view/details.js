@@ -1,15 +1,15 @@
 import {showBundle} from "./bundle.js";
 import {element, link} from "./list.js";
-import {counted, inTime} from "./amounts.js";
-import {plain} from "./data.js";
+import {countText, timeText} from "./amounts.js";
+import {plainText} from "./data.js";
 import {axisTypeOf, expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue, valueText} from "./values.js";
-import {nodeOf} from "./made.js";
+import {modelNodeOf} from "./made.js";
 import {calledName, itemsOfCall} from "./calls.js";
-import {countsText, exampleText, noteOf, pointText, verdictOf, verdictText} from "./proof.js";
+import {countsText, exampleText, proofNoteOf, pointText, verdictOf, verdictText} from "./proof.js";
 import {nameOfGraph, shownSize, shownTarget} from "./overview.js";
 import {changeText, kernelName, loopChanges, optsOf, shownOpts, withoutColors} from "./rewrites.js";
-import {bothOf, placeBeside, sourceOf, textOfRule} from "./rules.js";
+import {ruleInBothInputs, locationText, ruleSourceLink, textOfRule} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 
 const kMostListed = 40;
@@ -18,7 +18,7 @@ const kMostListed = 40;
 export function nodeTitle(graph, n) {
   const dtype = graph.dtypeName(n), isCall = graph.opName(n) === "CALL";
   const arg = withoutColors(isCall ? calledName(graph, n) : graph.argText(n)).replace(/AxisType\.|Ops\./g, "");
-  return plain("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
+  return plainText("#" + graph.number[n] + " " + graph.opName(n) + (dtype ? " " + dtype : "")
     + (arg && arg.length < 40 ? " " + arg : ""));
 }
 
@@ -28,19 +28,20 @@ export function showDetails(home, app) {
   if (n < 0 || n >= graph.count) {
     if (chosen) {
       out.push(element("h2", "", nodeTitle(graph, chosen.n) + " is not in this graph"));
-      replacementOf(out, app, chosen.place, chosen.n);
+      showReplacement(out, app, chosen.place, chosen.n);
     }
-    home.replaceChildren(...out, ...(state.r >= 0 ? [] : overview(app)));
+    home.replaceChildren(...out, ...(state.r >= 0 ? [] : overviewElements(app)));
     return;
   }
   const place = app.story.placeOf(state, n);
   out.push(element("h2", "", nodeTitle(graph, n)));
   if (chosen && chosen.n !== n && chosen.place < place) {
-    out.push(element("p", "", `selected as ${nodeTitle(graph, chosen.n)} in ${plain(app.placeName(chosen.place))}`));
-    replacementOf(out, app, chosen.place, chosen.n);
+    out.push(element("p", "",
+      `selected as ${nodeTitle(graph, chosen.n)} in ${plainText(app.placeName(chosen.place))}`));
+    showReplacement(out, app, chosen.place, chosen.n);
   }
   const list = element("dl"), fact = (name, value) => {
-    if (value) list.append(element("dt", "", name), element("dd", "", plain(value)));
+    if (value) list.append(element("dt", "", name), element("dd", "", plainText(value)));
   };
   const text = (map) => (map.has(n) ? graph.strings[map.get(n)] : "");
   const arg = graph.argText(n), opts = optsOf(arg);
@@ -53,21 +54,21 @@ export function showDetails(home, app) {
   if (bounds) fact("bounds", graph.strings[bounds[0]] + " \u2026 " + graph.strings[bounds[1]]);
   fact("tag", graph.strings[graph.tag[n]]);
   const ranges = graph.rangeLists[graph.ranges.get(n) || 0];
-  fact("made for", graph.madeOf[nodeOf(graph, app.story, place, n)]);
+  fact("made for", graph.madeOf[modelNodeOf(graph, app.story, place, n)]);
   fact("ranges", ranges.map((r) => nameOf(graph, r) + " " + axisTypeOf(graph, r)).join(", "));
   const {fold} = app.scene.drawing.home.get(n) || {};
   if (fold) {
-    const ops = opsOf(graph, fold.members.map((key) => key % graph.count));
+    const ops = countsByOp(graph, fold.members.map((key) => key % graph.count));
     fact("folded", fold.title ? [fold.title, ...fold.lines].join(" ") + ": " + ops : ops);
   }
   out.push(list);
-  whatDiffers(out, app, n);
-  nodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
-  nodeList(out, app, "used by", app.usersOf(n));
-  if (graph.inner.has(n)) kernelOf(out, app, n);
-  callOf(out, app, n);
-  whereFrom(out, app, place, n);
-  whatBecomes(out, app, place);
+  showNodeDifference(out, app, n);
+  showNodeList(out, app, "sources", Array.from(graph.sourcesOf(n)));
+  showNodeList(out, app, "used by", app.usersOf(n));
+  if (graph.inner.has(n)) showKernelLink(out, app, n);
+  showCallItems(out, app, n);
+  showNodeOrigin(out, app, place, n);
+  showFinalReplacement(out, app, place);
   home.replaceChildren(...out);
 }
 
@@ -78,21 +79,21 @@ function arithmeticOf(graph, n) {
   return index !== undefined && isArithmetic(graph, index) ? expressionOf(graph, index) : "";
 }
 
-function opsOf(graph, nodes) {
+function countsByOp(graph, nodes) {
   const counts = new Map(), boxes = nodes.filter((n) => !isValue(graph, n));
   for (const n of boxes) counts.set(graph.opName(n), (counts.get(graph.opName(n)) || 0) + 1);
   const most = [...counts].sort((a, b) => b[1] - a[1]);
   const told = most.slice(0, 8).map(([op, count]) => count + " " + op).join(", ");
-  return counted(boxes.length, "node") + ": " + told + (most.length > 8 ? ", ..." : "");
+  return countText(boxes.length, "node") + ": " + told + (most.length > 8 ? ", ..." : "");
 }
 
-function nodeList(out, app, title, nodes) {
+function showNodeList(out, app, title, nodes) {
   if (!nodes.length) return;
   const list = element("ul");
   for (const s of nodes.slice(0, kMostListed)) {
     const item = element("li");
     if (isValue(app.graph, s))
-      item.append(element("span", "place", plain(valueText(app.graph, s) + "  " + app.graph.opName(s))));
+      item.append(element("span", "place", plainText(valueText(app.graph, s) + "  " + app.graph.opName(s))));
     else item.append(link(nodeTitle(app.graph, s), () => app.go({n: s})));
     list.append(item);
   }
@@ -103,15 +104,16 @@ function nodeList(out, app, title, nodes) {
 const kKinds = {rule: "", part: "a part of the nodes made by ", sources: "its sources were replaced",
   stage: "made by the stage itself"};
 
-function kernelOf(out, app, n) {
+function showKernelLink(out, app, n) {
   const ast = app.graph.inner.get(n), item = app.graph.kernels.indexOf(ast);
   const g = app.index.graphs.findIndex((x) => x.numbers.includes(item));
-  nodeList(out, app, "its kernel's graph", [ast]);
-  if (g >= 0) out.push(link("open " + plain(app.index.graphs[g].name) + " in its pipeline", () => app.openGraph(g)));
+  showNodeList(out, app, "its kernel's graph", [ast]);
+  if (g >= 0) out.push(link("open " + plainText(app.index.graphs[g].name) + " in its pipeline",
+    () => app.openGraph(g)));
 }
 
 // Shows which items of the schedule run the kernel of a CALL, and a link to its graph.
-function callOf(out, app, n) {
+function showCallItems(out, app, n) {
   const items = itemsOfCall(app.graph, n), g = app.graphOfItem(items[0], app.state.g);
   if (!items.length) return;
   const list = element("dl");
@@ -120,7 +122,7 @@ function callOf(out, app, n) {
   if (g >= 0) out.push(link("open " + nameOfGraph(app.index.graphs[g], g), () => app.openGraph(g)));
 }
 
-function allDifferences(out, app) {
+function showDifferences(out, app) {
   const {diff} = app.scene, {graph} = app, list = element("ul");
   if (!diff) return;
   const boxes = (nodes) => [...nodes].filter((n) => !isValue(graph, n));
@@ -130,23 +132,23 @@ function allDifferences(out, app) {
   for (const [sign, n, says] of all.slice(0, kMostListed)) {
     const item = element("li");
     item.append(element("span", "place", sign), link(nodeTitle(graph, n), () => app.go({n})));
-    item.append(element("span", "place", "  " + plain(says)));
+    item.append(element("span", "place", "  " + plainText(says)));
     list.append(item);
   }
   if (all.length > kMostListed) list.append(element("li", "place", "and " + (all.length - kMostListed) + " more"));
   if (all.length) out.push(element("h3", "", "differences"), list);
 }
 
-function changedRules(out, app) {
+function showChangedRules(out, app) {
   const {graph} = app;
-  const changed = graph.rules.filter((rule) => bothOf(graph, rule));
+  const changed = graph.rules.filter((rule) => ruleInBothInputs(graph, rule));
   if (changed.length) out.push(element("h3", "", "rules whose text differs"));
   for (const rule of changed.slice(0, kMostListed)) {
     const s = graph.stages.findIndex(({rewrites}) => rewrites.some((r) => graph.rules[r.rule] === rule));
     const r = graph.stages[s].rewrites.findIndex((x) => graph.rules[x.rule] === rule);
     const item = element("div", "rule"), go = () => app.go({s: s + 1, r, d: -1, n: -1});
-    const [a, b] = bothOf(graph, rule).map((side) => sourceOf(app, side.rule, side.graph));
-    item.append(link(plain(nameOfRule(rule)), go), "  A: ", a, "  B: ", b, textOfRule(graph, rule));
+    const [a, b] = ruleInBothInputs(graph, rule).map((side) => ruleSourceLink(app, side.rule, side.graph));
+    item.append(link(plainText(nameOfRule(rule)), go), "  A: ", a, "  B: ", b, textOfRule(graph, rule));
     out.push(item);
   }
 }
@@ -162,21 +164,21 @@ function differencesOf(graph, n, {of, differences}) {
     .map(([what, before, after]) => [what, before + " \u2192 " + after]);
 }
 
-function whatDiffers(out, app, n) {
+function showNodeDifference(out, app, n) {
   const {diff} = app.scene;
   if (!diff) return;
   const [now, change] = [...diff.changed].find(([k, c]) => k === n || c.of === n) || [-1, null];
   if (change) {
     const list = element("dl");
     for (const [what, says] of differencesOf(app.graph, now, change))
-      list.append(element("dt", "", what), element("dd", "", plain(says)));
+      list.append(element("dt", "", what), element("dd", "", plainText(says)));
     out.push(element("h3", "", "differences"), list);
-    nodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
+    showNodeList(out, app, n === now ? "it was" : "it is", [n === now ? change.of : now]);
   } else if (diff.came.has(n)) out.push(element("h3", "", "it came"));
   else if (diff.went.has(n)) out.push(element("h3", "", "it went"));
 }
 
-function whereFrom(out, app, place, n) {
+function showNodeOrigin(out, app, place, n) {
   const {graph, story} = app, steps = story.history(place, n), list = element("ol");
   for (const step of steps) {
     const item = element("li"), stage = graph.stages[step.place - 1];
@@ -184,8 +186,9 @@ function whereFrom(out, app, place, n) {
     if (step.rewrite >= 0) {
       const rule = graph.rules[stage.rewrites[step.rewrite].rule];
       if (kKinds[step.kind]) item.append(kKinds[step.kind]);
-      item.append(link(plain(nameOfRule(rule)), () => app.go({s: step.place, r: step.rewrite, d: -1})));
-      item.append(element("span", "place", "  " + plain(placeBeside(rule))), ...inBrackets(sourceOf(app, rule)));
+      item.append(link(plainText(nameOfRule(rule)), () => app.go({s: step.place, r: step.rewrite, d: -1})));
+      item.append(element("span", "place", "  " + plainText(locationText(rule))),
+        ...inBrackets(ruleSourceLink(app, rule)));
     } else item.append(kKinds[step.kind]);
     if (step.node >= 0 && step.node !== n)
       item.append(element("span", "place", "  of "),
@@ -197,27 +200,27 @@ function whereFrom(out, app, place, n) {
 }
 
 // Says which rewrite or stage removed a node of the graph at `place`, by replacing the node or one of its users.
-function replacementOf(out, app, place, n) {
+function showReplacement(out, app, place, n) {
   const {graph, story} = app, found = story.replacement(place, n), item = element("p", "replacement");
   if (!found) return;
   const {place: p, rewrite, isOwn, before, after} = found, stage = graph.stages[p - 1];
   const at = (where, m) => link(nodeTitle(graph, m), () => app.go({s: where, r: -1, d: -1, n: m}));
-  if (rewrite < 0) item.append("removed by the stage " + plain(stage.name) + ", without a rule");
+  if (rewrite < 0) item.append("removed by the stage " + plainText(stage.name) + ", without a rule");
   else {
     const of = graph.rules[stage.rewrites[rewrite].rule];
     const go = link("rewrite " + (rewrite + 1), () => app.go({s: p, r: rewrite, d: -1, n: -1}));
     item.append(...(isOwn ? ["replaced by "] : ["removed: its user ", at(p - 1, before), " became "]), at(p, after),
-      " in ", go, plain(` of ${stage.name}, rule ${nameOfRule(of)}`), ...inBrackets(sourceOf(app, of)));
+      " in ", go, plainText(` of ${stage.name}, rule ${nameOfRule(of)}`), ...inBrackets(ruleSourceLink(app, of)));
   }
   out.push(item);
 }
 
-function whatBecomes(out, app, place) {
+function showFinalReplacement(out, app, place) {
   const {graph, story} = app;
   if (place >= story.last) return;
   out.push(element("h3", "", "what became of it"));
-  replacementOf(out, app, place, app.state.n);
-  const lit = app.litAt(story.last), list = element("ul");
+  showReplacement(out, app, place, app.state.n);
+  const lit = app.relatedNodesAt(story.last), list = element("ul");
   if (lit.size)
     for (const m of [...lit].slice(0, 12)) {
       const item = element("li");
@@ -228,7 +231,7 @@ function whatBecomes(out, app, place) {
   out.push(element("h3", "", "final replacement" + (lit.size > 12 ? " (" + lit.size + ")" : "")), list);
 }
 
-function accusation(out, app) {
+function showAccusation(out, app) {
   const {accused} = app.index.graphs[app.state.g];
   if (!accused) return;
   const list = element("dl"), place = app.accusedPlace(app.state.g);
@@ -243,7 +246,7 @@ function accusation(out, app) {
     ["", accused.witness && divides && "// and % round toward zero, as in C"],
     ["confirmed", accused.rule && String(accused.confirmed)], ["also", accused.detail], ["again", accused.again]];
   for (const [name, value] of facts)
-    if (value) list.append(element("dt", "", name), element("dd", "", plain(String(value))));
+    if (value) list.append(element("dt", "", name), element("dd", "", plainText(String(value))));
   out.push(element("h3", "", "tgc bisect"), list);
   if (place) out.push(link("go there", () => app.go({...place, d: -1, n: -1})));
 }
@@ -252,57 +255,57 @@ const inBrackets = (item) => (item ? [element("span", "place", " ("), item, elem
 
 function rewriteOverview(app) {
   const {graph, state} = app, stage = graph.stages[state.s - 1], r = stage.rewrites[state.r];
-  const rule = graph.rules[r.rule], out = [element("h2", "", plain(nameOfRule(rule)))], list = element("dl");
+  const rule = graph.rules[r.rule], out = [element("h2", "", plainText(nameOfRule(rule)))], list = element("dl");
   const add = (name, ...items) => {
     if (!items.every(Boolean)) return;
     const home = element("dd");
-    home.append(...items.map((item) => (typeof item === "string" ? plain(item) : item)));
+    home.append(...items.map((item) => (typeof item === "string" ? plainText(item) : item)));
     list.append(element("dt", "", name), home);
   };
-  const both = bothOf(graph, rule);
+  const both = ruleInBothInputs(graph, rule);
   add("did", withoutColors(changeText(graph, r)));
-  add(both ? "rule, A and B" : "rule", textOfRule(graph, rule)), add("ours", placeBeside(rule));
-  if (both) add("in A, in B", ...both.flatMap((side) => [sourceOf(app, side.rule, side.graph), "  "]));
-  else add("tinygrad's", sourceOf(app, rule));
+  add(both ? "rule, A and B" : "rule", textOfRule(graph, rule)), add("ours", locationText(rule));
+  if (both) add("in A, in B", ...both.flatMap((side) => [ruleSourceLink(app, side.rule, side.graph), "  "]));
+  else add("tinygrad's", ruleSourceLink(app, rule));
   add("applied by", graph.producer && rule.source);
-  const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && noteOf(app, state.s, state.r);
+  const verdict = verdictOf(app, state.s, state.r, state.r), note = verdict && proofNoteOf(app, state.s, state.r);
   add("verdict", verdict && verdictText(verdict.name)), add("why", note && note.why);
   add("with", note && note.counterexample && exampleText(note.counterexample));
   for (const [name, nodes] of note ? [["\u2212 values", note.before], ["+ values", note.after]] : [])
     add(name, nodes && nodes.length ? element("pre", "", nodes.join("\n")) : "");
   add("stage", stage.name), add("within", r.run && r.run.name !== stage.name ? r.run.name : "");
-  if (!graph.producer) add("made", counted(r.madeCount, "node"));  // recordings of tinygrad lack this number
+  if (!graph.producer) add("made", countText(r.madeCount, "node"));  // recordings of tinygrad lack this number
   const alike = stage.rewrites.filter((x) => x.rule === r.rule).length;
-  if (alike > 1) add("times", link(alike + " in this stage", () => filterBy(app, rule)));
+  if (alike > 1) add("times", link(alike + " in this stage", () => filterByRule(app, rule)));
   out.push(list);
-  nodeList(out, app, "\u2212 before", [r.before]);
-  nodeList(out, app, "+ after", [r.after]);
+  showNodeList(out, app, "\u2212 before", [r.before]);
+  showNodeList(out, app, "+ after", [r.after]);
   const came = app.scene.drawing.boxes.filter((b) => app.scene.came.has(b.key) && b.n !== r.after).map((b) => b.n);
-  nodeList(out, app, "+ below it", came);
-  accusation(out, app);
+  showNodeList(out, app, "+ below it", came);
+  showAccusation(out, app);
   return out;
 }
 
-function filterBy(app, rule) {
+function filterByRule(app, rule) {
   const {rules} = app.graph, isPart = rules.some((r) => r.name !== rule.name && r.name.includes(rule.name));
   const exact = "/^" + rule.name.replace(/[^\w-]/g, "\\$&") + "$/";
   return app.go({q: "rule:" + (isPart || /\s/.test(rule.name) ? exact : rule.name)});
 }
 
 // Summarises what the stage before the shown graph did to nodes, loops and opts, and how often it applied which rule.
-function stageOverview(out, app) {
+function showStageOverview(out, app) {
   const {graph, state, story} = app, stage = graph.stages[state.s - 1], list = element("dl");
   const add = (name, items, kind = "chip") => {
     if (!items.length) return;
     const home = element("dd");
-    home.append(...items.map((text) => element("span", kind, plain(text))));
+    home.append(...items.map((text) => element("span", kind, plainText(text))));
     list.append(element("dt", "", name), home);
   };
   const opts = (place) => optsOf(graph.argText(story.root(place)));
   add("nodes", [stage.nodes + (stage.changed ? ", " + app.nodeCount(state.s - 1) + " before" : "")], "");
   add("loops", loopChanges(graph, story.root(state.s - 1), story.root(state.s)));
   if (opts(state.s).join() !== opts(state.s - 1).join()) add("opts", opts(state.s));
-  out.push(element("h3", "", "the stage " + plain(stage.name)), list);
+  out.push(element("h3", "", "the stage " + plainText(stage.name)), list);
   const counts = new Map();
   for (const r of stage.rewrites) counts.set(r.rule, (counts.get(r.rule) || 0) + 1);
   if (!counts.size) return;
@@ -310,22 +313,23 @@ function stageOverview(out, app) {
   for (const [rule, count] of [...counts].sort((a, b) => b[1] - a[1]).slice(0, 30)) {
     const item = element("li");
     item.append(element("span", "place", String(count).padStart(4) + "  "),
-      link(plain(nameOfRule(graph.rules[rule])), () => filterBy(app, graph.rules[rule])),
-      element("span", "place", "  " + plain(graph.rules[rule].text.split("\n")[0] || placeBeside(graph.rules[rule]))));
+      link(plainText(nameOfRule(graph.rules[rule])), () => filterByRule(app, graph.rules[rule])),
+      element("span", "place",
+        "  " + plainText(graph.rules[rule].text.split("\n")[0] || locationText(graph.rules[rule]))));
     rules.append(item);
   }
   out.push(element("h3", "", "rules of this stage, by how often they were applied"), rules);
 }
 
 /** Returns the details of the shown rewrite or, without one, of the graph and the stage before it. */
-function overview(app) {
+function overviewElements(app) {
   if (app.state.r >= 0) return rewriteOverview(app);
   const {graph, state} = app, own = app.index.graphs[state.g], list = element("dl");
   const out = [element("h2", "", nameOfGraph(own, state.g))];
   const fact = (name, value, kind = "") => {
     if (!value) return;
-    const home = element("dd", kind, plain(String(value)));
-    if (kind) home.title = plain(String(value));
+    const home = element("dd", kind, plainText(String(value)));
+    if (kind) home.title = plainText(String(value));
     list.append(element("dt", "", name), home);
   };
   if (own.function) fact("record", graph.name);
@@ -344,12 +348,12 @@ function overview(app) {
   fact("rewrites", made + (discarded ? `, and ${discarded} of attempts that tinygrad discarded` : ""));
   if (own.proof) fact("proofs", countsText(app));
   const ms = graph.stages.reduce((sum, s) => sum + s.ms, 0);  // 0: unknown
-  if (ms && graph.stages.some((s) => s.count)) fact("time", inTime(ms / 1e3) + ", watched");
+  if (ms && graph.stages.some((s) => s.count)) fact("time", timeText(ms / 1e3) + ", watched");
   fact("refused", graph.error);
   const {measured} = app.index.graphs[state.g];
-  if (measured) fact("measured", inTime(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
+  if (measured) fact("measured", timeText(measured) + " on " + app.index.measured_on + ", the fastest of several runs");
   out.push(list);
-  showBundle(out, app), accusation(out, app), allDifferences(out, app), changedRules(out, app);
-  if (state.s > 0) stageOverview(out, app);
+  showBundle(out, app), showAccusation(out, app), showDifferences(out, app), showChangedRules(out, app);
+  if (state.s > 0) showStageOverview(out, app);
   return out;
 }

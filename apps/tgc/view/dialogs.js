@@ -63,7 +63,7 @@ export function showTable(title, heads, rows, note = "") {
 export const cellText = (cell) => (typeof cell === "string" ? cell : cell.textContent || "");
 
 /** Returns a table without the columns that have no text. @param {{heads: Head[], rows: TableRow[]}} table */
-export function withoutEmpty({heads, rows}) {
+export function withoutEmptyColumns({heads, rows}) {
   const isShown = heads.map((_, i) => !rows.length || rows.some((r) => cellText(r.cells[i])));
   const shown = (list) => list && list.filter((_, i) => isShown[i]);
   return {heads: shown(heads), rows: rows.map((r) => ({...r, cells: shown(r.cells), values: shown(r.values)}))};
@@ -84,7 +84,7 @@ export function filteredTable(heads, rows) {
     const value = (r) => (r.values ? r.values[sorted] : cellText(r.cells[sorted]));
     if (sorted >= 0) kept.sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (isUp ? 1 : -1));
     [...table.querySelectorAll("tbody")].forEach((old) => old.remove());
-    if (!kept.length) table.append(groupOf("nothing matches", heads.length));
+    if (!kept.length) table.append(groupElement("nothing matches", heads.length));
     fillTable(table, heads, kept);
   };
   heads.forEach((h, i) => {
@@ -115,8 +115,8 @@ function fillTable(table, heads, rows) {
   const add = (i) => {
     const row = rows[i];
     if (made[i]) return;
-    if (!part || row.group !== group) table.append(part = groupOf(group = row.group, heads.length));
-    part.insertBefore(made[i] = rowOf(row, heads), made[widest.find((k) => k > i && made[k])] || null);
+    if (!part || row.group !== group) table.append(part = groupElement(group = row.group, heads.length));
+    part.insertBefore(made[i] = rowElement(row, heads), made[widest.find((k) => k > i && made[k])] || null);
   };
   const addMore = (count) => {
     for (const end = next + count; next < end && next < rows.length; next++) add(next);
@@ -128,14 +128,14 @@ function fillTable(table, heads, rows) {
 
 const classOf = ({num, kind = ""}) => (num ? "num " : "") + (kind === "long" ? "" : kind);
 
-function groupOf(name, columns) {
+function groupElement(name, columns) {
   const out = element("tbody");
   if (!name) return out;
   const row = element("tr"), cell = Object.assign(element("th", "group", name), {colSpan: columns, scope: "rowgroup"});
   row.append(cell), out.append(row);
   return out;
 }
-function rowOf({cells, id = "", open}, heads) {
+function rowElement({cells, id = "", open}, heads) {
   const out = element("tr", open ? "opens" : "");
   if (id) out.id = id;
   cells.forEach((cell, i) => {

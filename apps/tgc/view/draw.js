@@ -1,6 +1,6 @@
 // The canvas of a graph: what it shows, and what the pointer does. Panning and zooming move the view, never the graph.
 import {Size} from "./box.js";
-import {startOf} from "./layout.js";
+import {viewStart} from "./layout.js";
 import {Painting, kReadable, kText} from "./paint.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
@@ -23,11 +23,11 @@ export class GraphCanvas extends Painting {
     this.picked = picked;
     this.waiting = false;
     this.frames = [];
-    this.#listen();
+    this.#addPointerListeners();
     new ResizeObserver(() => this.#resize()).observe(canvas);
   }
 
-  /** @param {import("./data.js").Recorded} graph @param {Drawing} drawing @param {Marks} marks */
+  /** @param {import("./data.js").RecordedGraph} graph @param {Drawing} drawing @param {Marks} marks */
   show(graph, drawing, marks) {
     if (drawing !== this.drawing) {
       this.hovered = null;
@@ -68,8 +68,8 @@ export class GraphCanvas extends Painting {
     const margin = 50 / scale, first = d.boxes.filter((box) => box.y < d.top + down);
     const middle = this.beginsAtTop ? first.reduce((sum, box) => sum + box.x, 0) / first.length : end.x;
     const top = this.beginsAtTop ? d.top - margin : end.y + end.height / 2 + margin - down;
-    this.view.x = startOf(middle + Size.width / 2 - across / 2, d.left, d.right, across, kMargin);
-    this.view.y = startOf(top, d.top, d.bottom, down, margin);
+    this.view.x = viewStart(middle + Size.width / 2 - across / 2, d.left, d.right, across, kMargin);
+    this.view.y = viewStart(top, d.top, d.bottom, down, margin);
     this.redraw();
   }
   /** Shows the whole graph. */
@@ -105,7 +105,7 @@ export class GraphCanvas extends Painting {
       v.x = box.x + Size.width / 2 - width / 2 / v.scale;
     if (box.y - box.height < v.y + margin || box.y + box.height > v.y + height / v.scale - margin)
       v.y = box.y - height / 2 / v.scale;
-    this.#useRoom();
+    this.#removeOuterSpace();
     this.redraw();
   }
 
@@ -128,14 +128,14 @@ export class GraphCanvas extends Painting {
     if (v.scale >= kReadable && isSeen) return;
     v.scale = Math.min(scale, v.scale < kReadable ? kRead : v.scale);
     v.x = (left + right) / 2 - width / 2 / v.scale, v.y = (top + bottom) / 2 - height / 2 / v.scale;
-    this.#useRoom();
+    this.#removeOuterSpace();
     this.redraw();
   }
   // Moves the view so that it shows no space beyond the graph's margins, also later, until the user moves the view.
-  #useRoom() {
+  #removeOuterSpace() {
     const d = this.drawing, v = this.view, {width, height} = this.size;
-    v.x = startOf(v.x, d.left, d.right, width / v.scale, 20);
-    v.y = startOf(v.y, d.top, d.bottom, height / v.scale, 50 / v.scale);
+    v.x = viewStart(v.x, d.left, d.right, width / v.scale, 20);
+    v.y = viewStart(v.y, d.top, d.bottom, height / v.scale, 50 / v.scale);
     this.usesRoom = true;
   }
 
@@ -168,16 +168,16 @@ export class GraphCanvas extends Painting {
     if (was.width && this.size.width) {  // what is in the middle stays there
       this.view.x += (was.width - this.size.width) / 2 / scale;
       this.view.y += (was.height - this.size.height) / 2 / scale;
-      if (this.usesRoom) this.#useRoom();
+      if (this.usesRoom) this.#removeOuterSpace();
     }
-    if (share && this.size.width && !isKept(this.shareSeen(), share)) this.begin(true);
+    if (share && this.size.width && !keepsEnoughInView(this.shareSeen(), share)) this.begin(true);
     const ratio = devicePixelRatio || 1, {width, height} = this.size;
     this.canvas.width = Math.round(width * ratio), this.canvas.height = Math.round(height * ratio);
     if (this.whenSized && width) this.whenSized(), this.whenSized = null;
     if (this.drawing) this.draw();  // resizing has cleared the canvas
   }
 
-  #listen() {
+  #addPointerListeners() {
     const c = this.canvas;
     let from = null, moved = false;
     c.addEventListener("pointerdown", (e) => {
@@ -226,6 +226,6 @@ export class GraphCanvas extends Painting {
 
 /** Whether a change leaves enough of the graph in view. @param {number} share of the boxes that are in view
  * @param {number} before the share before the change */
-export function isKept(share, before) {
+export function keepsEnoughInView(share, before) {
   return share > 0 && (share >= 0.5 || share >= 0.8 * before) && !(before === 1 && share < 0.8);
 }

@@ -1,14 +1,14 @@
-import {Replacements, asItIs} from "./replay.js";
-import {boxesOf, drawingOf, placed, withBounds} from "./layout.js";
+import {Replacements, unreplacedGraph} from "./replay.js";
+import {boxesOf, drawingOf, placeBoxes, storeBounds} from "./layout.js";
 import {wrapRows} from "./wrapping.js";
-import {Inline} from "./expressions.js";
+import {InlineNodes} from "./expressions.js";
 import {diffOf, prepareSide} from "./match.js";
 import {isValue} from "./values.js";
 import {wholeSidesOf} from "./rewrites.js";
 import {Blocks} from "./blocks.js";
-import {wordOfBlock, wordsOf} from "./folding.js";
-import {nodeOf} from "./made.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+import {wordOfBlock, parseFoldWords} from "./folding.js";
+import {modelNodeOf} from "./made.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./layout.js").Drawing} Drawing */
 
 /** The difference of two graphs, and their nodes that differ.
@@ -24,7 +24,7 @@ const kMostKept = 120;  // boxes of a folded graph above which they do not keep 
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
-   * @param {Recorded} graph @param {import("./story.js").Story} story @param {boolean} hides */
+   * @param {RecordedGraph} graph @param {import("./story.js").NodeHistories} story @param {boolean} hides */
   constructor(graph, story, hides = false) {
     this.graph = graph, this.story = story, this.hides = hides;
     /** @type {Drawing[]} */ this.places = [];
@@ -35,7 +35,7 @@ export class Drawings {
   }
 
   /** Which nodes are text in the boxes of their users. */
-  get inline() { return new Inline(this.graph, this.hides); }
+  get inline() { return new InlineNodes(this.graph, this.hides); }
 
   /** Returns the repeated blocks of the graph below a root. */
   blocksOf(root) {
@@ -58,9 +58,9 @@ export class Drawings {
 
   /** @param {import("./state.js").State} state @returns {Scene} */
   scene(state) {
-    return this.scenes.get(keyOf(state)) || this.#keep(state, this.#newScene(state));
+    return this.scenes.get(keyOf(state)) || this.#cacheScene(state, this.#newScene(state));
   }
-  #keep(state, scene) {
+  #cacheScene(state, scene) {
     if (this.scenes.size > 40) this.scenes.delete(this.scenes.keys().next().value);
     this.scenes.set(keyOf(state), scene);
     return scene;
@@ -70,13 +70,14 @@ export class Drawings {
    * @param {import("./state.js").State} state */
   *prepareFolded(state) {
     const first = {...state, s: 0};
-    if (this.isFolded(state) && !this.scenes.has(keyOf(first))) this.#keep(first, yield* this.#folded(first));
+    if (this.isFolded(state) && !this.scenes.has(keyOf(first))) this.#cacheScene(first,
+      yield* this.#foldedScene(first));
   }
 
   #newScene(state) {
-    if (state.r >= 0) return this.#ofRewrite(state);
-    if (state.o) return this.#ofOther(state);
-    return state.d >= 0 ? this.#ofDifference(state) : this.#ofPlace(state);
+    if (state.r >= 0) return this.#sceneOfRewrite(state);
+    if (state.o) return this.#sceneOfOtherInput(state);
+    return state.d >= 0 ? this.#sceneOfDifference(state) : this.#sceneOfPlace(state);
   }
 
   /** Returns the drawing of the whole graph at a point between stages. @returns {Drawing} */
@@ -96,15 +97,15 @@ export class Drawings {
     const step = this.step && this.step.p === p ? this.step : null;
     if (!step) this.step = {p, origins: p ? this.story.originsAt(p) : null, boxes: null};
     else if (!step.boxes) {
-      const shown = asItIs(this.graph, this.story.root(p)), was = (n) => step.origins.get(n);
-      const before = p ? this.#where(this.places[p - 1], shown, was, false) : null;
+      const shown = unreplacedGraph(this.graph, this.story.root(p)), was = (n) => step.origins.get(n);
+      const before = p ? this.#keptPositions(this.places[p - 1], shown, was, false) : null;
       step.boxes = boxesOf(this.inline, [shown], before);
-    } else this.places[p] = placed(step.boxes), this.step = null;
+    } else this.places[p] = placeBoxes(step.boxes), this.step = null;
     return true;
   }
 
   // Returns the positions to keep from `drawing`. A new node gets the position of the node that it replaces, if free.
-  #where(drawing, {order, sources}, origin, rows) {
+  #keptPositions(drawing, {order, sources}, origin, rows) {
     const moved = new Map(), taken = new Set();
     for (const key of order) {
       if (drawing.byKey.has(key)) continue;
@@ -128,16 +129,16 @@ export class Drawings {
     return (place ? graph.stages[place - 1].nodes : graph.nodesOf(graph.ast).length) > kMostUnfolded;
   }
 
-  #ofPlace(state) {
+  #sceneOfPlace(state) {
     const root = this.story.root(state.s), came = new Set(), {inline} = this;
     if (this.isFolded(state)) {
-      const steps = this.#folded(state);
+      const steps = this.#foldedScene(state);
       for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
     }
     const drawing = this.at(state.s);
     /** @type {News | undefined} */ let news;
     if (state.s) {
-      news = this.#newsOf(this.story.root(state.s - 1), root);
+      news = this.#differencesOf(this.story.root(state.s - 1), root);
       const isNew = (n) => news.came.has(n);
       for (const box of drawing.boxes) {
         let changes = isNew(box.n);
@@ -147,22 +148,22 @@ export class Drawings {
     }
     if (!state.f.length || state.f.join() === "l" && !this.isLarge(state.s))
       return {drawing, came, went: new Set(), root, news};
-    const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
-    const begun = boxesOf(inline, [shown], this.#where(drawing, shown, () => undefined, false), wish);
+    const shown = unreplacedGraph(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+    const begun = boxesOf(inline, [shown], this.#keptPositions(drawing, shown, () => undefined, false), wish);
     // if most nodes are folded, or there are many, lay the graph out again instead of keeping positions
     const isFresh = 2 * begun.boxes.length < drawing.boxes.length || begun.boxes.length > kMostKept;
-    return {drawing: isFresh ? placedAnew(begun) : placed(begun), came, went: new Set(), root, news};
+    return {drawing: isFresh ? layOutAnew(begun) : placeBoxes(begun), came, went: new Set(), root, news};
   }
 
   // Draws a graph that isFolded(), in steps. @returns {Generator<undefined, Scene>}
-  *#folded(state) {
-    const root = this.story.root(state.s), {repeats, large} = wordsOf(state.f);
+  *#foldedScene(state) {
+    const root = this.story.root(state.s), {repeats, large} = parseFoldWords(state.f);
     if (repeats || large) yield* this.prepareBlocks(root);
-    const shown = asItIs(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
+    const shown = unreplacedGraph(this.graph, root), wish = this.#wish(state, state.s, shown, (key) => key);
     yield;
     const begun = boxesOf(this.inline, [shown], null, wish);
     yield;
-    const drawing = placedAnew(begun);
+    const drawing = layOutAnew(begun);
     yield;
     return {drawing, came: new Set(), went: new Set(), root};
   }
@@ -175,7 +176,7 @@ export class Drawings {
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;
-    const g = this.graph, {heads, alike, all, repeats, large, flipped} = wordsOf(state.f);
+    const g = this.graph, {heads, alike, all, repeats, large, flipped} = parseFoldWords(state.f);
     const out = {heads: new Map(), model: null};
     const here = (n) => (n < 0 || shown.sources.has(n) ? n : this.#descendant(n, place)), words = new Set(state.f);
     const known = new Set(), blocks = () => this.blocksOf(this.story.root(place));
@@ -190,18 +191,18 @@ export class Drawings {
     };
     if (repeats || large && this.isLarge(place)) foldAll(blocks().repeats(), 0);
     for (const n of alike) {
-      const list = blocks().alike(here(n));
+      const list = blocks().blocksLike(here(n));
       foldAll(list, list.length);
     }
     for (const {head, floor, word} of heads) {
       if (known.has(word)) continue;
-      const key = here(head), count = floor < 0 ? 0 : blocks().alike(key).length;
+      const key = here(head), count = floor < 0 ? 0 : blocks().blocksLike(key).length;
       const lines = count > 1 ? ["one of " + count + " alike"] : [];
       if (shown.sources.has(key)) out.heads.set(key, {floor: here(floor), word, lines});
     }
     if (g.madeOf.length && (all || flipped.size)) {
       const of = (key) => {
-        const label = nodeOf(g, this.story, place, origin(key));
+        const label = modelNodeOf(g, this.story, place, origin(key));
         return label >= 0 && all !== flipped.has(label) ? label : -1;
       };
       const says = (key) => (g.shapes.has(key % g.count) ? "(" + g.strings[g.shapes.get(key % g.count)] + ")" : "");
@@ -226,12 +227,12 @@ export class Drawings {
     if (!p || !this.graph.stages[p - 1].changed) return false;
     const from = this.story.root(p - 1), to = this.story.root(p);
     if (this.news.has(from + "," + to)) return false;
-    if (!prepareSide(this.graph, from) && !prepareSide(this.graph, to)) this.#newsOf(from, to);
+    if (!prepareSide(this.graph, from) && !prepareSide(this.graph, to)) this.#differencesOf(from, to);
     return true;
   }
 
   /** Returns how two graphs differ, and their new and removed nodes; a changed node is both. @returns {News} */
-  #newsOf(from, to) {
+  #differencesOf(from, to) {
     const key = from + "," + to;
     if (!this.news.has(key)) {
       const diff = diffOf(this.graph, from, to), {changed} = diff;
@@ -242,34 +243,34 @@ export class Drawings {
     return this.news.get(key);
   }
 
-  #ofRewrite(state) {
+  #sceneOfRewrite(state) {
     const g = this.graph, stage = g.stages[state.s - 1], rewrite = stage.rewrites[state.r], run = rewrite.run;
     const after = new Replacements(g, run, stage.events, rewrite.at);
-    const was = this.#before(state, run, stage, rewrite), is = after.shown(run.input);
+    const was = this.#graphBefore(state, run, stage, rewrite), is = after.shown(run.input);
     this.latest = {stage, at: rewrite.at, run, shown: is};
-    const base = run.input === stage.from ? this.at(state.s - 1) : this.#ofPart(state.s - 1, run.input);
+    const base = run.input === stage.from ? this.at(state.s - 1) : this.#drawingOfPart(state.s - 1, run.input);
     const origin = (key) => {
       let n = key % g.count;
       for (let i = 0; i < 1000 && !base.byKey.has(n) && after.from.has(n); i++) n = after.from.get(n);
       return n;
     };
-    const inline = this.inline.rewritten(was, is,
+    const inline = this.inline.afterRewrite(was, is,
       wholeSidesOf(g, rewrite).map((text, i) => (i ? "+ " : "\u2212 ") + text));
     const isBox = (k) => !inline.has(k % g.count) || k === was.root || k === is.root;
     const boxes = (a, b) => new Set(a.order.filter((k) => !b.sources.has(k) && isBox(k)));
     const came = boxes(is, was), went = boxes(was, is), wish = this.#wish(state, state.s - 1, is, origin);
-    const edited = new Set([...inline.edited, ...withNewValues(g, was, is)]);
-    const drawing = this.#both(inline, was, is, base, origin, came, went, wish);
+    const edited = new Set([...inline.edited, ...nodesWithNewValues(g, was, is)]);
+    const drawing = this.#drawBothGraphs(inline, was, is, base, origin, came, went, wish);
     // a graph that lacks the result, such as that of a rule that rewrites a graph of its own: show only the two sides
-    if (!drawing.home.has(rewrite.after) && !edited.size) return this.#ofSides(state, rewrite);
+    if (!drawing.home.has(rewrite.after) && !edited.size) return this.#sceneOfSides(state, rewrite);
     return {drawing, came, went, root: is.root, edited};
   }
-  #ofSides(state, {before, after}) {
-    const scene = this.#ofTwo({...state, f: []}, before, after, this.#ofPart(state.s - 1, before));
+  #sceneOfSides(state, {before, after}) {
+    const scene = this.#sceneOfTwoGraphs({...state, f: []}, before, after, this.#drawingOfPart(state.s - 1, before));
     return {...scene, came: new Set([...scene.came, after]), went: new Set([...scene.went, before]), isPart: true};
   }
   // Returns the graph before a rewrite, which is usually the one drawn last.
-  #before(state, run, stage, rewrite) {
+  #graphBefore(state, run, stage, rewrite) {
     const l = this.latest, last = run.events[run.events.indexOf(rewrite.at) - 1];
     if (l && l.run === run && l.stage === stage && l.at === last) return l.shown;
     return new Replacements(this.graph, run, stage.events, rewrite.at - 1).shown(run.input);
@@ -277,8 +278,8 @@ export class Drawings {
 
   // Draws two graphs as one, such as those before and after a rewrite. A new node takes the position of the node that
   // it replaces. `hasGhosts`: the replaced node is drawn beside the new one, and no other box moves.
-  #both(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
-    const places = this.#where(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
+  #drawBothGraphs(inline, was, is, base, origin, came, went, wish, hasGhosts = true) {
+    const places = this.#keptPositions(base, is, origin, !inline.open.size), ghosts = new Map(), own = new Map();
     const displaced = new Set();
     for (const key of went) {
       const box = base.byKey.get(key) || base.byKey.get(origin(key));
@@ -295,17 +296,17 @@ export class Drawings {
       const box = drawing.byKey.has(key) ? null : drawing.home.get(key % this.graph.count);
       if (box && box.fold) hiding.add(box.fold.word);
     }
-    return hiding.size ? drawingOf(inline, [was, is], before, without(wish, hiding)) : drawing;
+    return hiding.size ? drawingOf(inline, [was, is], before, foldsWithoutWords(wish, hiding)) : drawing;
   }
 
-  #ofPart(place, root) {
-    const shown = asItIs(this.graph, root);
-    return drawingOf(this.inline, [shown], this.#where(this.at(place), shown, () => undefined, false));
+  #drawingOfPart(place, root) {
+    const shown = unreplacedGraph(this.graph, root);
+    return drawingOf(this.inline, [shown], this.#keptPositions(this.at(place), shown, () => undefined, false));
   }
 
-  #ofDifference(state) {
+  #sceneOfDifference(state) {
     const low = Math.min(state.d, state.s);
-    return this.#ofTwo(state, this.story.root(state.d), this.story.root(state.s), this.at(low));
+    return this.#sceneOfTwoGraphs(state, this.story.root(state.d), this.story.root(state.s), this.at(low));
   }
 
   /** Returns the root of the other input's graph at a point between stages; -1: there is no such graph. */
@@ -316,30 +317,30 @@ export class Drawings {
   }
 
   // Draws the differences from input A to input B: nodes only in A are marked as removed, nodes only in B as added.
-  #ofOther(state) {
+  #sceneOfOtherInput(state) {
     const theirs = this.otherRoot(state.s), ours = this.story.root(state.s);
-    if (theirs < 0) return this.#ofPlace({...state, o: false});
+    if (theirs < 0) return this.#sceneOfPlace({...state, o: false});
     const [a, b] = this.graph.other.isFirst ? [theirs, ours] : [ours, theirs];
-    return this.#ofTwo(state, a, b, this.at(state.s));
+    return this.#sceneOfTwoGraphs(state, a, b, this.at(state.s));
   }
 
   // Draws two graphs as one, with their differences. Two nodes that match without a difference (diffOf) are drawn once,
   // as in the second graph.
-  #ofTwo(state, from, to, base) {
-    const g = this.graph, was = asItIs(g, from), is = asItIs(g, to), back = new Map();
-    const news = this.#newsOf(from, to), {diff, came, went} = news;
+  #sceneOfTwoGraphs(state, from, to, base) {
+    const g = this.graph, was = unreplacedGraph(g, from), is = unreplacedGraph(g, to), back = new Map();
+    const news = this.#differencesOf(from, to), {diff, came, went} = news;
     for (const [old, now] of diff.like) back.set(now, old);
-    const inline = this.inline.opened([was, is], (n) => came.has(n) || went.has(n)), kept = new Set(is.order);
+    const inline = this.inline.openDifferences([was, is], (n) => came.has(n) || went.has(n)), kept = new Set(is.order);
     const drawn = {...was, order: was.order.filter((n) => went.has(n) || kept.has(n) || inline.has(n))};
     const home = (n) => (back.has(n) ? back.get(n) : diff.like.get(n));
     const wish = this.#wish(state, state.s, is, (key) => key);
-    return {drawing: this.#both(inline, drawn, is, base, home, came, went, wish, false), came, went, root: to,
+    return {drawing: this.#drawBothGraphs(inline, drawn, is, base, home, came, went, wish, false), came, went, root: to,
       diff, news};
   }
 }
 
 // Returns the nodes of a graph that have other values among their sources than before a rewrite.
-function withNewValues(g, was, is) {
+function nodesWithNewValues(g, was, is) {
   const isNew = (key) => {
     const old = was.sources.has(key) ? was.sources.get(key) : null, list = is.sources.get(key);
     return old && old !== list && list.some((s, i) => s !== old[i] && isValue(g, s % g.count));
@@ -347,13 +348,13 @@ function withNewValues(g, was, is) {
   return is.order.filter(isNew);
 }
 
-function placedAnew(begun) { return withBounds(wrapRows(placed({...begun, before: null}))); }
+function layOutAnew(begun) { return storeBounds(wrapRows(placeBoxes({...begun, before: null}))); }
 
 const keyOf = ({s, r, d, o, f}) => [s, r, d, o, ...f].join();
 
 /** Returns the folds without those that have these words, because they would hide a change.
  * @param {import("./folding.js").Wish} wish @param {Set<string>} words */
-function without(wish, words) {
+function foldsWithoutWords(wish, words) {
   const {model} = wish, of = (key) => (words.has("m" + model.of(key)) ? -1 : model.of(key));
   return {heads: new Map([...wish.heads].filter(([, how]) => !words.has(how.word))), model: model && {...model, of}};
 }

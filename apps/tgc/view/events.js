@@ -1,12 +1,12 @@
 // Reads the events of a recording from the columns that lib/view/recording_events.cpp writes. The writer omits values
 // that can be derived; this reader derives them by the same steps.
 
-export const Kind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
+export const EventKind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndWithResult = 5, kRebuiltWithResult = 6;
 
 /** Returns what a node has become by the replacements `to` of an open rewrite.
  * @param {Map<number, number>} to @param {number} n */
-export function resolved(to, n) {
+export function resolveNode(to, n) {
   const begun = n;
   let steps = 0;
   for (let next = to.get(n); next !== undefined; next = to.get(n)) {
@@ -18,7 +18,7 @@ export function resolved(to, n) {
 
 /** Finds rows of the table by their content. */
 class RowsByContent {
-  /** @param {import("./data.js").Recorded} g */
+  /** @param {import("./data.js").RecordedGraph} g */
   constructor(g) {
     this.g = g;
     this.mask = (1 << Math.ceil(Math.log2(g.count * 2 + 2))) - 1;
@@ -47,7 +47,7 @@ class RowsByContent {
 
 export class EventReader {
   /** `g`: the table, in which the rows of `derived` are still empty; `told`: the columns of the events.
-   * @param {import("./data.js").Recorded} g its table, in which the rows of `derived` are yet to be made
+   * @param {import("./data.js").RecordedGraph} g its table, in which the rows of `derived` are yet to be made
    *  @param {any} told the columns @param {number[]} derived */
   constructor(g, told, derived) {
     this.g = g, this.told = told, this.derived = derived;
@@ -63,52 +63,53 @@ export class EventReader {
       if (this.rows.slots[slot] < 0) this.rows.slots[slot] = n;
     }
   }
-  #next(column) { return this.told[column][this.at[column]++]; }
-  #before(column) { return this.lastBefore += this.#next(column); }
-  #replace(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
+  #nextValue(column) { return this.told[column][this.at[column]++]; }
+  #before(column) { return this.lastBefore += this.#nextValue(column); }
+  #noteReplacement(before, after) { if (before !== after) this.open[this.open.length - 1].to.set(before, after); }
 
   /** Reads the next events and appends them to `out` as numbers: 0 begin (input, name, set, number of rules,
    * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made),
    * 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out they are added to it */
   next(count, out) {
     for (let i = 0; i < count; i++) {
-      const kind = this.#next("kind");
-      if (kind === Kind.Begin) {
-        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#next("run")];
-        const input = this.lastBefore + this.#next("input");
+      const kind = this.#nextValue("kind");
+      if (kind === EventKind.Begin) {
+        const [name, set, rules, bottomUp] = this.told.run_kinds[this.#nextValue("run")];
+        const input = this.lastBefore + this.#nextValue("input");
         this.open.push({input, to: new Map()});
         out.push(kind, input, name, set, rules, bottomUp);
-      } else if (kind === Kind.End || kind === kEndWithResult) {
+      } else if (kind === EventKind.End || kind === kEndWithResult) {
         const run = this.open.length > 1 ? this.open.pop() : this.open[0];
-        out.push(Kind.End, kind === kEndWithResult ? this.#next("result") : resolved(run.to, run.input));
-      } else if (kind === Kind.Rewrite) this.#rewrite(out);
-      else if (kind === Kind.Gated) out.push(kind, this.#before("gated"));
+        out.push(EventKind.End, kind === kEndWithResult ? this.#nextValue("result") : resolveNode(run.to, run.input));
+      } else if (kind === EventKind.Rewrite) this.#readRewrite(out);
+      else if (kind === EventKind.Gated) out.push(kind, this.#before("gated"));
       else {
         const before = this.#before("rebuilt");
-        const after = kind === kRebuiltWithResult ? before + this.#next("rebuilt_to") : this.#rebuilt(before);
-        this.#replace(before, after);
-        out.push(Kind.Rebuilt, before, after);
+        const after = kind === kRebuiltWithResult ? before + this.#nextValue("rebuilt_to")
+          : this.#findRebuiltRow(before);
+        this.#noteReplacement(before, after);
+        out.push(EventKind.Rebuilt, before, after);
       }
     }
   }
 
-  #rewrite(out) {
-    const g = this.g, rule = this.#next("rule"), before = this.#before("rewritten");
-    const made = this.madeEnd + this.#next("made");
-    const count = this.#next("made_count"), code = this.#next("became");
+  #readRewrite(out) {
+    const g = this.g, rule = this.#nextValue("rule"), before = this.#before("rewritten");
+    const made = this.madeEnd + this.#nextValue("made");
+    const count = this.#nextValue("made_count"), code = this.#nextValue("became");
     this.madeEnd = made + count;
     const from = count ? this.madeEnd - 1 : before, far = code - 1;
     const created = from - (far & 1 ? -((far + 1) >> 1) : far >> 1), kept = g.source[g.first[before] - 1 - code];
     const after = code === 0 ? this.became.get(before) : code < 0 ? kept : created;
     this.became.set(before, after);
-    this.#replace(before, after);
-    out.push(Kind.Rewrite, rule, before, after, made, count);
+    this.#noteReplacement(before, after);
+    out.push(EventKind.Rewrite, rule, before, after, made, count);
   }
 
   // Returns the row for `before` with its sources replaced: an equal existing row, else the next derived row.
-  #rebuilt(before) {
+  #findRebuiltRow(before) {
     const g = this.g, {to} = this.open[this.open.length - 1];
-    const sources = Array.from(g.sourcesOf(before), (s) => resolved(to, s));
+    const sources = Array.from(g.sourcesOf(before), (s) => resolveNode(to, s));
     const slot = this.rows.slot(before, sources);
     if (this.rows.slots[slot] >= 0) return this.rows.slots[slot];
     const n = this.rows.slots[slot] = this.derived[this.nextDerived++];

@@ -1,8 +1,8 @@
 import {Size} from "./box.js";
-import {colorOfOp, mixed} from "./colors.js";
-import {plain} from "./data.js";
+import {colorOfOp, mixColors} from "./colors.js";
+import {plainText} from "./data.js";
 
-const escaped = (text) => plain(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
+const escaped = (text) => plainText(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
 
 /** @param {import("./app.js").App} app @returns {string} */
 export function svgOf(app) {
@@ -29,7 +29,7 @@ export function svgOf(app) {
     const top = box.y - box.height / 2;
     const stroke = came ? "#17733b" : went ? "#b3261e" : "#b9bbc0", sign = came ? "+ " : went ? "\u2212 " : "";
     const x = (box.x + 12).toFixed(1), right = (box.x + Size.width - 8).toFixed(1), first = (top + 16).toFixed(1);
-    const fill = mixed("#ffffff", colorOfOp(op), 0.25), dashes = went ? " stroke-dasharray=\"5 3\"" : "";
+    const fill = mixColors("#ffffff", colorOfOp(op), 0.25), dashes = went ? " stroke-dasharray=\"5 3\"" : "";
     const dtype = escaped(graph.dtypeName(box.n).slice(0, 16));
     out.push(`<rect x="${box.x.toFixed(1)}" y="${top.toFixed(1)}" width="${Size.width}" height="${box.height}" rx="5" `
       + `fill="${fill}" stroke="${stroke}"${dashes}/>`);
@@ -45,7 +45,8 @@ export function svgOf(app) {
 
 /** @param {import("./app.js").App} app @returns {string} */
 export function dotOf(app) {
-  const {graph, scene} = app, quoted = (text) => "\"" + plain(text).replace(/\\/g, "\\\\").replace(/"/g, "\\\"") + "\"";
+  const {graph, scene} = app, quoted = (text) => "\"" + plainText(text).replace(/\\/g, "\\\\").replace(/"/g, "\\\"")
+    + "\"";
   const out = ["digraph {", "  node [shape=box style=filled fontname=\"sans-serif\"]"];
   for (const box of scene.drawing.boxes) {
     const came = " color=darkgreen penwidth=2", went = " color=red style=\"filled,dashed\"";
@@ -58,7 +59,7 @@ export function dotOf(app) {
 }
 
 /** Offers a file for download. */
-export function save(name, type, text) {
+export function downloadFile(name, type, text) {
   const a = document.createElement("a");
   a.href = URL.createObjectURL(new Blob([text], {type}));
   a.download = name.replace(/[^\w.-]+/g, "_");

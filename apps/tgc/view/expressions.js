@@ -1,7 +1,7 @@
 // Renders expressions as text: "r0*33+r1". Decides which nodes are index arithmetic, which a drawing can show as
 // text in the boxes that use it.
 import {isValue, valueText} from "./values.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kMostText = 240;
 const kTightest = 20;  // binds more tightly than all operators
@@ -17,10 +17,10 @@ const kIndexDtypes = new Set(["index", "weakint"]);
 const kIntegers = /^(bool|int|long|uint|ulong|short|ushort|char|uchar|int\d+|uint\d+|u?longlong|weakint|index)$/;
 
 /** The sign of a binary op; "": it has none. @param {string} op */
-export function signOf(op) { return op in kOperators ? kOperators[op][0] : ""; }
+export function operatorSign(op) { return op in kOperators ? kOperators[op][0] : ""; }
 
 /** Returns the name of a node in expressions: "r0" for a RANGE, "data0" for a buffer; "": it has none.
- * @param {Recorded} g */
+ * @param {RecordedGraph} g */
 export function nameOf(g, n) {
   const op = g.opName(n), arg = g.argText(n);
   if (op === "RANGE") {
@@ -35,13 +35,14 @@ export function nameOf(g, n) {
   return "";
 }
 
-/** Returns the axis type of a RANGE: "LOOP". @param {Recorded} g */
+/** Returns the axis type of a RANGE: "LOOP". @param {RecordedGraph} g */
 export function axisTypeOf(g, n) { return (/AxisType\.(\w+)/.exec(g.argText(n)) || ["", ""])[1]; }
 
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
  * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
  * show the order of associative operations.
- * @param {Recorded} g @param {number} key @param {number} within @param {Inline | null} inline @returns {string} */
+ * @param {RecordedGraph} g @param {number} key @param {number} within @param {InlineNodes | null} inline @returns
+ * {string} */
 export function expressionOf(g, key, within = 0, inline = null) {
   const n = key % g.count, op = g.opName(n);
   if (isValue(g, n)) return valueText(g, n);
@@ -82,12 +83,12 @@ export function expressionOf(g, key, within = 0, inline = null) {
 const scalar = (g, n) => g.dtypeName(n).replace(/\.vec\(\d+\)/, "");
 
 /** For each recording: whether all of it was read, and which nodes are index arithmetic.
- * @type {WeakMap<Recorded, {isWhole: boolean, is: Uint8Array}>} */
+ * @type {WeakMap<RecordedGraph, {isWhole: boolean, is: Uint8Array}>} */
 const kIndexArithmetic = new WeakMap();
 
 // Marks the nodes that are computed only from names and constants, have integer dtypes and short texts, and are of the
 // dtype of indices, compare such nodes, or are used by an INDEX.
-function indexArithmetic(/** @type {Recorded} */ g) {
+function indexArithmetic(/** @type {RecordedGraph} */ g) {
   const known = kIndexArithmetic.get(g), isWhole = !g.unread.packed;
   if (known && known.isWhole === isWhole && known.is.length === g.count) return known.is;
   const {count} = g, is = new Uint8Array(count), length = new Uint16Array(count), used = new Uint8Array(count);
@@ -123,15 +124,15 @@ function indexArithmetic(/** @type {Recorded} */ g) {
   return is;
 }
 
-/** Whether a node is index arithmetic. @param {Recorded} g @param {number} n */
+/** Whether a node is index arithmetic. @param {RecordedGraph} g @param {number} n */
 export function isArithmetic(g, n) { return indexArithmetic(g)[n] > 0; }
 
 /** Decides which nodes are text in the boxes of their users: values, and index arithmetic unless it is to be shown. */
-export class Inline {
+export class InlineNodes {
   /** `hides`: index arithmetic is text. `open`: the nodes that have boxes all the same. For a rewrite, `drawn`: the
    * sources of drawn nodes; `stale`: the boxes that must not be reused, because their text differs from the recorded
    * graph's; `edited`: those whose text the rewrite changed; `more`: lines that say how.
-   * @param {Recorded} g @param {boolean} hides
+   * @param {RecordedGraph} g @param {boolean} hides
    * @param {{open?: Set<number>, drawn?: import("./replay.js").DrawnSources | null, edited?: Set<number>,
    *   stale?: Set<number>, more?: string[]}} how */
   constructor(g, hides, {open = new Set(), drawn = null, edited = new Set(), stale = new Set(), more = []} = {}) {
@@ -168,9 +169,9 @@ export class Inline {
     }
   }
 
-  /** Returns an Inline with boxes for index arithmetic that differs between two graphs, and for its users.
+  /** Returns an InlineNodes with boxes for index arithmetic that differs between two graphs, and for its users.
    * @param {import("./replay.js").Shown[]} graphs @param {(n: number) => boolean} differs */
-  opened(graphs, differs) {
+  openDifferences(graphs, differs) {
     if (!this.hides) return this;
     const {g} = this, open = new Set();
     for (const {order} of graphs)
@@ -178,13 +179,14 @@ export class Inline {
         const isHidden = this.is[n] && g.opName(n) !== "RANGE";
         if (isHidden && (differs(n) || g.sourcesOf(n).some((s) => open.has(s)))) open.add(n);
       }
-    return open.size ? new Inline(g, true, {open}) : this;
+    return open.size ? new InlineNodes(g, true, {open}) : this;
   }
 
-  /** Returns the Inline of the graph after a rewrite. `more`: lines that say what the rewrite changed, for boxes whose
+  /** Returns the InlineNodes of the graph after a rewrite. `more`: lines that say what the rewrite changed, for boxes
+   * whose
    * text it changed. @param {import("./replay.js").Shown} was @param {import("./replay.js").Shown} is
    * @param {string[]} more */
-  rewritten(was, is, more) {
+  afterRewrite(was, is, more) {
     if (!this.hides) return this;
     const {g} = this, drawn = is.sources, changed = new Set(), replaced = new Set(), edited = new Set();
     for (const key of is.order) {
@@ -196,13 +198,13 @@ export class Inline {
       if (isIn(replaced) || isHidden && isReplaced()) replaced.add(key);
     }
     const stale = new Set([...edited, ...replaced]);
-    return stale.size ? new Inline(g, true, {drawn, edited, stale, more}) : this;
+    return stale.size ? new InlineNodes(g, true, {drawn, edited, stale, more}) : this;
   }
 }
 
 /** Breaks a text, best after operators, into at most `most` lines of at most `width` characters, except the last.
  * @param {string} text @param {number} width @param {number} most @returns {string[]} */
-export function wrapped(text, width, most) {
+export function wrapText(text, width, most) {
   const out = [];
   while (text.length > width && out.length < most - 1) {
     const at = Math.max(...[...text.slice(0, width).matchAll(/[-+*/%&|<>?:,= ](?=[^-+*/%&|<>?:,= ])/g)]

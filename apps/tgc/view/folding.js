@@ -6,7 +6,7 @@
 import {isValue} from "./values.js";
 
 const kMostTitle = 15;  // characters of a text such as "train.py:14–15" that a box has room for
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** A graph to draw: the keys of its nodes, sources first.
  * @typedef {{order: number[], sources: Map<number, number[]>}} Keys */
@@ -20,7 +20,7 @@ const kMostTitle = 15;  // characters of a text such as "train.py:14–15" that 
 /** Parses the words of an address that fold nodes. @param {string[]} words
  *  @returns {{heads: {head: number, floor: number, word: string}[], alike: number[], all: boolean, repeats: boolean,
  *   large: boolean, flipped: Set<number>}} */
-export function wordsOf(words) {
+export function parseFoldWords(words) {
   const out = {heads: [], alike: [], all: words.includes("m"), repeats: words.includes("a"),
     large: words.includes("l"), flipped: new Set()};
   for (const word of words) {
@@ -36,13 +36,13 @@ export function wordsOf(words) {
 export function wordOfBlock({head, floor}) { return floor < 0 ? String(head) : head + "-" + floor; }
 
 /** Returns the graph with a single node for each fold. Edges from a fold to other nodes stay. `owner`: for a hidden
- * node, its box. `isText`: whether a node is text in its users' boxes. @param {Recorded} g @param {Keys} graph
+ * node, its box. `isText`: whether a node is text in its users' boxes. @param {RecordedGraph} g @param {Keys} graph
  * @param {number} root @param {Wish} wish
  * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} owner: of what is hidden, its box */
 export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n)) {
   const folds = new Map(), owner = new Map();
   if (wish.model) {
-    for (const [label, members] of groupsOf(g, graph, wish.model.of, isText)) {
+    for (const [label, members] of modelNodeGroups(g, graph, wish.model.of, isText)) {
       const head = members[members.length - 1], [place, ...words] = wish.model.labels[label].split(" ");
       const title = shortPlace(place);
       const name = words.join(" ").replace(/'/g, "");
@@ -50,7 +50,7 @@ export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n))
       folds.set(head, {word: "m" + label, title, lines: [name, wish.model.says(head)].filter(Boolean),
         count: members.length - 1, members});
     }
-    graph = contracted(graph, owner);
+    graph = contractGraph(graph, owner);
   }
   const heads = new Map();
   for (const [key, how] of wish.heads)
@@ -64,7 +64,7 @@ export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n))
   for (const [key, head] of owner) if (below.has(head)) owner.set(key, below.get(head));
   for (const [key, head] of below) owner.set(key, head), folds.delete(key);
   for (const fold of folds.values()) fold.count = fold.members.filter((key) => !isText(key % g.count)).length - 1;
-  return {graph: below.size ? contracted(graph, below) : graph, owner, folds};
+  return {graph: below.size ? contractGraph(graph, below) : graph, owner, folds};
 }
 
 // Shortens the name of a file, so that the box has room for the lines: "train_tr\u2026:14\u201315".
@@ -93,9 +93,9 @@ function hiddenBelow({order, sources}, heads, root) {
 }
 
 /** Returns the nodes of each folded node of the model, in order. Leaves out nodes that would make a cycle if they were
- * folded. @param {Recorded} g @param {Keys} graph @param {(key: number) => number} of
+ * folded. @param {RecordedGraph} g @param {Keys} graph @param {(key: number) => number} of
  * @returns {Map<number, number[]>} */
-function groupsOf(g, graph, of, isText) {
+function modelNodeGroups(g, graph, of, isText) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isText(key % g.count)), label = new Map();
   for (const key of drawn) {
     const own = of(key);
@@ -133,7 +133,7 @@ function groupsOf(g, graph, of, isText) {
 
 /** Returns the graph in which hidden nodes are a part of their boxes.
  * @param {Keys} graph @param {Map<number, number>} owner */
-function contracted(graph, owner) {
+function contractGraph(graph, owner) {
   const boxOf = (key) => owner.get(key) ?? key, isBox = new Set(owner.values()), merged = new Map();
   const sources = new Map();
   for (const key of graph.order) {
@@ -146,13 +146,13 @@ function contracted(graph, owner) {
     for (const s of own) if (boxOf(s) !== box) merged.get(box).add(boxOf(s));
   }
   for (const [box, list] of merged) sources.set(box, [...list]);
-  return {order: sourcesFirst(graph.order.map(boxOf).reverse(), sources), sources};
+  return {order: topologicalOrder(graph.order.map(boxOf).reverse(), sources), sources};
 }
 
 /** Returns the keys below the roots, sources first. Leaves out sources without an entry, which occur
  * if two graphs are drawn as one.
  * @param {number[]} roots @param {Map<number, number[]>} sources */
-function sourcesFirst(roots, sources) {
+function topologicalOrder(roots, sources) {
   const order = [], kOpen = 1, kDone = 2, state = new Map();
   for (const root of roots) {
     const stack = [root];

@@ -1,9 +1,9 @@
-import {counted} from "./amounts.js";
+import {countText} from "./amounts.js";
 import {colorOfRange} from "./colors.js";
 import {buttonOf} from "./dialogs.js";
 import {axisTypeOf, expressionOf, nameOf} from "./expressions.js";
 import {nameOfGraph, shownTarget} from "./overview.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {changeText} from "./rewrites.js";
 import {nameOfRule} from "./stages.js";
@@ -18,11 +18,11 @@ export function showHeader(app) {
   const {isList} = app, isModel = state.m && !isList, g = isModel ? app.scheduled : state.g;
   const own = app.index.graphs[g], name = nameOfGraph(own, g);
   byId("graph-button").textContent = (isList ? "all graphs" : name) + " \u25be";
-  byId("graph-button").title = `all graphs (g); this is ${plain(own.name)}`;
-  document.title = (isList ? plain(app.index.title) : name) + " \u2013 tgc view";
+  byId("graph-button").title = `all graphs (g); this is ${plainText(own.name)}`;
+  document.title = (isList ? plainText(app.index.title) : name) + " \u2013 tgc view";
   const where = [own.function ? graph.name : "", shownTarget(graph.target), app.placeName(state.s),
-    counted(boxes, "box", "boxes")];
-  byId("where").textContent = isList || isModel ? "" : plain(where.filter(Boolean).join("  \u00b7  "));
+    countText(boxes, "box", "boxes")];
+  byId("where").textContent = isList || isModel ? "" : plainText(where.filter(Boolean).join("  \u00b7  "));
   const caption = byId("caption");
   caption.replaceChildren(...captionOf(app));
   caption.title = caption.textContent;  // the style cuts the end of a caption that has no room
@@ -41,7 +41,7 @@ export function showFound(app) {
   if (found.length || all || !rewrites.length) says.push(of(found.indexOf(state.n), found.length) + " in this stage");
   if (all) says.push(all + " in all");
   const at = rewrites.findIndex(({s, r}) => s === state.s && r === state.r);
-  if (rewrites.length) says.push(of(found.length ? -1 : at, counted(rewrites.length, "rewrite")));
+  if (rewrites.length) says.push(of(found.length ? -1 : at, countText(rewrites.length, "rewrite")));
   byId("found").textContent = query.empty ? "" : query.error || says.join(", ");
   byId("found").title = says.length > 1 && all ? "nodes found in this stage, nodes found in all stages, rewrites" : "";
 }
@@ -55,31 +55,31 @@ function captionOf(app) {
     ? ["what changed", `  from ${app.placeName(state.d)} to ${app.placeName(state.s)}:  ${counts}`]
     : [app.placeName(state.s), came.size ? `   +${came.size} new` : state.s ? "" : "   " + introductionTo(app)];
   const kind = state.d >= 0 ? "" : state.s ? "place" : "says";
-  return [element("b", "", title), element("span", kind, plain(more)), ...chipOf(app)];
+  return [element("b", "", title), element("span", kind, plainText(more)), ...comparisonChip(app)];
 }
 
 // Returns a list with a button that says what the graph is compared with and stops that; empty: with nothing.
-function chipOf(app) {
+function comparisonChip(app) {
   const {pinned, state: {d}} = app;
   if (d < 0 && pinned < 0) return [];
   const stop = () => {
     app.pinned = -1;
     return d < 0 ? showHeader(app) : app.go({d: -1});
   };
-  const chip = buttonOf(plain(`compared with ${app.placeName(pinned < 0 ? d : pinned)} \u2715`), stop);
+  const chip = buttonOf(plainText(`compared with ${app.placeName(pinned < 0 ? d : pinned)} \u2715`), stop);
   chip.title = "stop the comparison";
   return [chip];
 }
 
 function introductionTo({graph}) {
-  if (graph.producer) return "as " + plain(graph.producer) + " recorded it; its stages are at the left";
+  if (graph.producer) return "as " + plainText(graph.producer) + " recorded it; its stages are at the left";
   return (graph.isTensor ? "what tgc schedules" : "what tgc compiles") + ", stage by stage, as listed at the left";
 }
 
 function captionOfRewrite(app) {
   const {graph, state} = app, {rewrites} = graph.stages[state.s - 1], rule = graph.rules[rewrites[state.r].rule];
-  return [element("b", "", plain(nameOfRule(rule))),
-    element("span", "place", plain("  " + changeText(graph, rewrites[state.r]))),
+  return [element("b", "", plainText(nameOfRule(rule))),
+    element("span", "place", plainText("  " + changeText(graph, rewrites[state.r]))),
     element("span", "together", `   ${state.r + 1} of ${rewrites.length}`)];
 }
 
@@ -90,7 +90,7 @@ function captionOfOther(app) {
   const isThere = app.drawings.otherRoot(state.s) >= 0;
   const alike = isThere ? "  is the same in both" : "  the other input lacks this stage";
   const says = app.differs(state.s) ? differ : alike;
-  return [element("b", "", app.placeName(state.s)), element("span", "", plain(says))];
+  return [element("b", "", app.placeName(state.s)), element("span", "", plainText(says))];
 }
 
 /** Shows ranges of the graph, at most kMostRanges, each as a button that selects it. The row of buttons stays if only
@@ -103,7 +103,7 @@ export function showLegend(app) {
     const arg = graph.argText(r), [size] = graph.sourcesOf(r), type = axisTypeOf(graph, r);
     const times = size === undefined ? "" : " \u00d7" + expressionOf(graph, size);
     const button = buttonOf("", () => app.go({n: app.state.n === r ? -1 : r}));
-    button.append(dot(colorOfRange(arg)), plain([nameOf(graph, r), type].join(" ") + times));
+    button.append(colorDot(colorOfRange(arg)), plainText([nameOf(graph, r), type].join(" ") + times));
     button.title = "outlines its boxes; a click selects it";
     const outline = (isOn) => () => {
       const {n} = app.state, selected = n >= 0 && graph.opName(n) === "RANGE" ? n : -1;
@@ -116,7 +116,7 @@ export function showLegend(app) {
 }
 
 /** Returns a dot of a colour. @param {string} color */
-export function dot(color) {
+export function colorDot(color) {
   const [svg, circle] = ["svg", "circle"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
   svg.setAttribute("viewBox", "0 0 10 10"), svg.setAttribute("aria-hidden", "true");
   for (const [k, v] of [["cx", "5"], ["cy", "5"], ["r", "5"], ["fill", color], ["stroke", "currentColor"],

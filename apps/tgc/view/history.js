@@ -1,7 +1,7 @@
 // The history of the nodes in one stage: which event made a node, and what the stage made of a node. `tgc trace
 // --explain` finds the same steps (lib/trace/provenance.cpp).
-import {Kind} from "./events.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+import {EventKind} from "./events.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** How a node was made of the node `before`. `at`: the event. "rule": a rule replaced `before` by it; "part": a rule
  * replaced `before` by a graph that has it below its root; "sources": it is `before` with new sources; "stage": code of
@@ -10,7 +10,7 @@ import {Kind} from "./events.js";
 /** @typedef {{at: number, depth: number, isRule: boolean, before: number, after: number}} Change */
 
 export class StageHistory {
-  /** @param {Recorded} graph @param {import("./data.js").Stage} stage */
+  /** @param {RecordedGraph} graph @param {import("./data.js").Stage} stage */
   constructor(graph, stage) {
     this.graph = graph, this.stage = stage;
     this.input = new Set(graph.nodesOf(stage.from)), this.result = new Set(graph.nodesOf(stage.to));
@@ -21,17 +21,18 @@ export class StageHistory {
     /** For a node, the events that replace it. @type {Map<number, Change[]>} */ this.changesOf = new Map();
     /** @type {Map<number, number>} */ this.origins = new Map();
     /** @type {Map<number, number>} */ this.nexts = new Map();
-    this.#read();
+    this.#readEvents();
     this.#findInserted();
   }
 
-  #read() {
+  #readEvents() {
     const e = this.stage.events, length = [6, 2, 6, 3, 2];  // numbers in an event, by its kind
     for (let at = 0, depth = -1; at < e.length; at += length[e[at]]) {
-      if (e[at] === Kind.Begin) depth++;
-      else if (e[at] === Kind.End) depth--;
-      if (e[at] !== Kind.Rewrite && e[at] !== Kind.Rebuilt) continue;
-      const isRule = e[at] === Kind.Rewrite, [before, after] = isRule ? [e[at + 2], e[at + 3]] : [e[at + 1], e[at + 2]];
+      if (e[at] === EventKind.Begin) depth++;
+      else if (e[at] === EventKind.End) depth--;
+      if (e[at] !== EventKind.Rewrite && e[at] !== EventKind.Rebuilt) continue;
+      const isRule = e[at] === EventKind.Rewrite, [before, after] = isRule ? [e[at + 2], e[at + 3]]
+        : [e[at + 1], e[at + 2]];
       const change = {at, depth, isRule, before, after};
       if (before !== after) {
         this.changes.push(change);
@@ -93,30 +94,30 @@ export class StageHistory {
   /** Returns the node of the stage's result that replaces a node of its input; -1: none. First follows the stage's own
    * rewrites; if these do not lead into the result, rewrites inside rules. */
   next(node) {
-    if (!this.nexts.has(node)) this.nexts.set(node, this.#next(node));
+    if (!this.nexts.has(node)) this.nexts.set(node, this.#findSuccessor(node));
     return this.nexts.get(node);
   }
-  #next(node) {
+  #findSuccessor(node) {
     let now = node;
-    for (let at = -1, change = null; (change = this.#ownChange(now, at)); at = change.at) now = change.after;
+    for (let at = -1, change = null; (change = this.#nextOwnChange(now, at)); at = change.at) now = change.after;
     if (this.result.has(now)) return now;
     if (this.result.has(node)) return node;
-    const inner = this.#reach(node);
+    const inner = this.#findReachedResult(node);
     return inner < 0 && node === this.stage.from ? this.stage.to : inner;
   }
   /** Returns the first rewrite that replaced a node, or the node with new sources; null: none did. @param {number} node
    * @returns {Change | null} */
-  replacing(node) {
+  firstReplacement(node) {
     for (let at = -1, now = node, change = null; ; at = change.at, now = change.after) {
-      change = this.#ownChange(now, at) || (this.changesOf.get(now) || []).find((c) => c.at > at);
+      change = this.#nextOwnChange(now, at) || (this.changesOf.get(now) || []).find((c) => c.at > at);
       if (!change || change.isRule) return change || null;
     }
   }
-  #ownChange(node, behind) {
+  #nextOwnChange(node, behind) {
     return (this.changesOf.get(node) || []).find((change) => change.at > behind && change.depth <= 0);
   }
   // Returns the first node of the result that is reached from `node` by events, each after the one before.
-  #reach(node) {
+  #findReachedResult(node) {
     const reached = new Set([node]);
     for (const {before, after} of this.changesOf.has(node) ? this.changes : []) {
       if (!reached.has(before) || reached.has(after)) continue;

@@ -3,12 +3,12 @@
 import {foldedGraph} from "./folding.js";
 import {Box, Size} from "./box.js";
 /** @typedef {import("./replay.js").Shown} Shown */
-/** @typedef {import("./data.js").Recorded} Recorded */
-/** @typedef {import("./expressions.js").Inline} Inline */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
+/** @typedef {import("./expressions.js").InlineNodes} InlineNodes */
 
 /** An edge from a box to a box that uses it. A stub is drawn as two ends with a name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
-/** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: Homes, left: number, top: number,
+/** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: NodeBoxes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
 const kDirect = [];  // `through` of an edge between adjacent rows: no points
@@ -27,16 +27,18 @@ export async function loadLayout(code) {
  *   ghosts?: Map<number, Box>, displaced?: Set<number>}} Before */
 
 /** Lays out one graph, or two as one: before and after a change. `wish`: what to fold.
- * @param {Inline} inline which nodes are text in their users @param {Shown[]} graphs drawn as one: what went and what
+ * @param {InlineNodes} inline which nodes are text in their users @param {Shown[]} graphs drawn as one: what went and
+ * what
  *  came @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
  *  @returns {Drawing} */
-export function drawingOf(inline, graphs, before, wish = null) { return placed(boxesOf(inline, graphs, before, wish)); }
+export function drawingOf(inline, graphs, before,
+  wish = null) { return placeBoxes(boxesOf(inline, graphs, before, wish)); }
 
-/** The first step of drawingOf(): makes the boxes. placed() then gives them positions and edges. Both take a while.
- * @param {Inline} inline @param {Shown[]} graphs @param {Before | null} before
+/** The first step of drawingOf(): makes the boxes. placeBoxes() then gives them positions and edges. Both take a while.
+ * @param {InlineNodes} inline @param {Shown[]} graphs @param {Before | null} before
  * @param {import("./folding.js").Wish | null} wish */
 export function boxesOf(inline, graphs, before, wish = null) {
-  const {g} = inline, whole = union(graphs), isText = (n) => inline.has(n);
+  const {g} = inline, whole = mergeGraphs(graphs), isText = (n) => inline.has(n);
   const hidden = wish ? foldedGraph(g, whole, graphs[graphs.length - 1].root, wish, isText) : null;
   const {order, sources} = hidden ? hidden.graph : whole, boxes = [], byKey = new Map(), fresh = [];
   const base = before && before.rows && !hidden ? before.base : null;
@@ -54,22 +56,22 @@ export function boxesOf(inline, graphs, before, wish = null) {
 }
 
 /** The second step of drawingOf(): positions and edges. @param {ReturnType<typeof boxesOf>} begun @returns {Drawing} */
-export function placed({g, inline, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
-  const lines = base ? linesThatStay(base, byKey) : [];
-  place(g, boxes, fresh, lines, before);
+export function placeBoxes({g, inline, before, base, boxes, byKey, fresh, ghosts, whole, hidden}) {
+  const lines = base ? linesOfStayingBoxes(base, byKey) : [];
+  placeFreshBoxes(g, boxes, fresh, lines, before);
   for (const [key, {x, y, row}] of ghosts) {
     const box = new Box(g, key, whole.sources.get(key), byKey, null, inline);
-    Object.assign(box, {x: freeBeside(boxes, row, x), y, row, ghost: true});
+    Object.assign(box, {x: freePlaceBeside(boxes, row, x), y, row, ghost: true});
     boxes.unshift(box), byKey.set(key, box);
   }
   for (const key of ghosts.keys()) lines.push(...linesOfGhost(byKey.get(key), byKey));
-  const home = new Homes(inline, boxes, byKey, hidden ? hidden.owner : new Map());
-  return withBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
+  const home = new NodeBoxes(inline, boxes, byKey, hidden ? hidden.owner : new Map());
+  return storeBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
 /** Merges two graphs, sources first. A node of both graphs has the last graph's sources. Nodes of the first graph alone
  * come last, so that their sources precede them. @param {Shown[]} graphs one or two */
-function union([was, is]) {
+function mergeGraphs([was, is]) {
   if (!is) return was;
   const order = [...is.order, ...was.order.filter((key) => !is.sources.has(key))];
   const of = (key) => (is.sources.has(key) ? is : was).sources;
@@ -78,8 +80,9 @@ function union([was, is]) {
 
 /** Finds the box that shows a node, with the interface of a Map: its own box, the first box in which it is text, or the
  * fold that hides it. */
-class Homes {
-  /** `owner`: for a hidden node, its box. @param {Inline} inline @param {Box[]} boxes @param {Map<number, Box>} byKey
+class NodeBoxes {
+  /** `owner`: for a hidden node, its box. @param {InlineNodes} inline @param {Box[]} boxes @param {Map<number, Box>}
+   * byKey
    *  @param {Map<number, number>} owner of what is hidden, its box */
   constructor(inline, boxes, byKey, owner) {
     this.inline = inline, this.g = inline.g, this.boxes = boxes, this.byKey = byKey, this.owner = owner;
@@ -92,11 +95,11 @@ class Homes {
     const copy = n + this.g.count, box = this.byKey.get(n) || this.byKey.get(copy);
     if (box) return [box];
     const fold = this.byKey.get(this.owner.get(n) ?? this.owner.get(copy));
-    return this.#texts().get(n) || (fold ? [fold] : []);
+    return this.#boxesOfTextNodes().get(n) || (fold ? [fold] : []);
   }
   /** Returns the nodes that boxes show, as boxes of their own or as text. */
-  nodes() { return new Set([...this.boxes.map((box) => box.n), ...this.#texts().keys()]); }
-  #texts() {
+  nodes() { return new Set([...this.boxes.map((box) => box.n), ...this.#boxesOfTextNodes().keys()]); }
+  #boxesOfTextNodes() {
     if (this.texts) return this.texts;
     this.texts = new Map();
     for (const box of this.boxes)
@@ -109,7 +112,7 @@ class Homes {
 
 /** Returns the left edge of the free place in a row that is nearest to a taken one.
  * @param {Box[]} boxes @param {number} row @param {number} x */
-function freeBeside(boxes, row, x) {
+function freePlaceBeside(boxes, row, x) {
   const taken = boxes.filter((box) => box.row === row).map((box) => box.x), step = Size.width + Size.gap;
   const isFree = (at) => taken.every((other) => Math.abs(other - at) >= step - 1);
   const free = [x, ...taken].flatMap((at) => [at - step, at + step]).filter(isFree);
@@ -124,7 +127,7 @@ function linesOfGhost(box, byKey) {
 }
 
 /** Returns the edges of `base` to boxes that stay. @param {Drawing} base @param {Map<number, Box>} byKey */
-function linesThatStay(base, byKey) {
+function linesOfStayingBoxes(base, byKey) {
   const out = [];
   for (const line of base.lines) {
     if (byKey.get(line.to.key) !== line.to) continue;
@@ -135,10 +138,10 @@ function linesThatStay(base, byKey) {
 }
 
 /** Gives boxes positions and adds their edges to `lines`. `fresh`: the boxes without a position; the others stay.
- * @param {Recorded} g @param {Box[]} boxes
+ * @param {RecordedGraph} g @param {Box[]} boxes
  *  @param {number[]} fresh which of them have none yet; the others stay @param {Line[]} lines
  *  @param {Before | null} before */
-function place(g, boxes, fresh, lines, before) {
+function placeFreshBoxes(g, boxes, fresh, lines, before) {
   const n = boxes.length, index = new Int32Array(2 * g.count);
   const edges = fresh.reduce((sum, i) => sum + boxes[i].sources.length, 0);
   wasm.reset();
@@ -180,7 +183,7 @@ function place(g, boxes, fresh, lines, before) {
 }
 
 /** Stores the bounds of a drawing in it. @param {any} drawing @returns {Drawing} */
-export function withBounds(drawing) {
+export function storeBounds(drawing) {
   drawing.left = drawing.top = Infinity, drawing.right = drawing.bottom = -Infinity;
   for (const b of drawing.boxes) {
     drawing.left = Math.min(drawing.left, b.x), drawing.right = Math.max(drawing.right, b.x + Size.width);
@@ -193,7 +196,7 @@ export function withBounds(drawing) {
 
 /** Returns where a view of size `room` begins along one axis: at `at`, but the view shows no space beyond the margins
  * of the graph, which reaches from `low` to `high`. A graph that fits is in the middle. */
-export function startOf(at, low, high, room, margin) {
+export function viewStart(at, low, high, room, margin) {
   if (high - low + 2 * margin <= room) return (low + high) / 2 - room / 2;
   return Math.max(low - margin, Math.min(at, high + margin - room));
 }

@@ -1,5 +1,5 @@
 // Groups the nodes of a recorded tensor graph by the lines of the program that made them, for folding (folding.js).
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** What a record says of a method: `caller`: "net.py:7::__call__"; `nodes`: numbers of the first graph's nodes, which
  * are counted as nodesOf() lists them.
@@ -14,7 +14,7 @@ const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
  * group of each node. A line, or the lines of a function, have several groups if they run several times, or if other
- * lines run between their parts. @param {Recorded} g
+ * lines run between their parts. @param {RecordedGraph} g
  * @param {number} most number of groups above which groups are joined */
 export function groupByLine(g, most = kMostGroups) {
   const lines = g.methods.map(linesOf), functions = functionsOf(lines);
@@ -57,7 +57,7 @@ function functionsOf(/** @type {Lines[]} */ lines) {
 }
 
 class Grouping {
-  /** @param {Recorded} g @param {Method[]} methods @param {Lines[]} lines of each method
+  /** @param {RecordedGraph} g @param {Method[]} methods @param {Lines[]} lines of each method
    * @param {number} few nodes of a group that belongs to its user
    * @param {boolean} joinsAlike whether the groups of one line and one depth are one group */
   constructor(g, methods, lines, few, joinsAlike) {
@@ -69,9 +69,9 @@ class Grouping {
     methods.forEach(({name, nodes}, i) => {
       for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
     });
-    this.#connect();
-    if (joinsAlike) this.#joinAlike();
-    this.#join();
+    this.#groupConnected();
+    if (joinsAlike) this.#joinSameLines();
+    this.#joinSmallGroups();
   }
   root(k) {
     while (this.parent[k] !== k) k = this.parent[k] = this.parent[this.parent[k]];
@@ -79,7 +79,7 @@ class Grouping {
   }
   // Groups connected nodes of one line and one depth. A change of the line makes a node one deeper, so no path leaves a
   // group and comes back.
-  #connect() {
+  #groupConnected() {
     const {g, lineOf, groupOf, parent} = this, depths = new Map();
     this.depth = [];
     for (const n of this.order) {
@@ -101,7 +101,7 @@ class Grouping {
   }
   // Joins the groups of one line and one depth, such as the gradients of several weights. No path leads from one to
   // another.
-  #joinAlike() {
+  #joinSameLines() {
     const first = new Map();
     for (const [n, group] of this.groupOf) {
       if (group < 0) continue;
@@ -115,10 +115,10 @@ class Grouping {
   // Joins a group without sources with its first user if the group has few nodes, such as a weight, or is of that
   // user's line. Joins the groups of one line that have no users, such as the updates of weights. Neither makes a
   // cycle.
-  #join() {
+  #joinSmallGroups() {
     const {parent, depth} = this;
     for (let round = 0; round < kMostInRow; round++) {
-      const {users, lines, size, hasSources} = this.#groups();
+      const {users, lines, size, hasSources} = this.#describeGroups();
       for (const [group, line] of lines) {
         if (hasSources.has(group)) continue;
         const first = [...users.get(group)].sort((a, b) => this.#compare(a, b))[0];
@@ -127,7 +127,7 @@ class Grouping {
         parent[group] = first;
       }
     }
-    const {users, lines} = this.#groups();
+    const {users, lines} = this.#describeGroups();
     /** @type {Map<string, number>} */ const ends = new Map();
     for (const [group, {key}] of lines) {
       if (users.get(group).size) continue;
@@ -136,7 +136,7 @@ class Grouping {
     }
   }
   // Returns of each group the users, the line and the number of nodes, and the groups that have sources.
-  #groups() {
+  #describeGroups() {
     const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
     /** By node of no line, the groups that it uses. @type {Map<number, Set<number>>} */ const through = new Map();
     for (const n of this.order) {

@@ -1,21 +1,21 @@
 // Finds the model's nodes that a kernel was made from. The stage "number the uops" tags tensors that may become a
 // buffer, and the tags survive until the kernels are made.
-/** @typedef {import("./data.js").Recorded} Recorded */
-/** @typedef {import("./story.js").Story} Story */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
+/** @typedef {import("./story.js").NodeHistories} NodeHistories */
 
 const kOthers = new Set(["AFTER", "BUFFER", "KERNEL"]);  // the search stops at these: inputs and other kernels' results
 
 const numbersIn = (/** @type {string} */ tag) => (tag.match(/\d+/g) || []).map(Number);
 
 /** Returns the model's node for each number of a tag.
- * @param {Recorded} g @param {Story} story @returns {Map<number, number>} */
-function nodesOfTags(g, story) {
+ * @param {RecordedGraph} g @param {NodeHistories} story @returns {Map<number, number>} */
+function modelNodesOfTags(g, story) {
   const out = new Map();
   for (const stage of g.stages)
     for (const r of stage.rewrites) {
       const [tag] = numbersIn(g.strings[g.tag[r.after]]);
       if (tag === undefined || g.tag[r.before] || out.has(tag)) continue;
-      const node = story.atFirst(stage.index, r.before);
+      const node = story.nodeInFirstGraph(stage.index, r.before);
       if (g.madeForNode.has(node)) out.set(tag, g.madeForNode.get(node));
     }
   return out;
@@ -23,10 +23,10 @@ function nodesOfTags(g, story) {
 
 /** Returns for each item of the schedule the sorted numbers of the model's nodes that the item was made from; empty if
  * the graph was not made for a model. The graph's events must have been read.
- * @param {Recorded} g @param {Story} story @returns {number[][]} */
+ * @param {RecordedGraph} g @param {NodeHistories} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
   if (!g.madeForNode.size) return [];
-  const ofTag = nodesOfTags(g, story), madeOf = new Map();  // madeOf: from a kernel's AST to the node it replaced
+  const ofTag = modelNodesOfTags(g, story), madeOf = new Map();  // madeOf: from a kernel's AST to the node it replaced
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])
@@ -45,8 +45,8 @@ export function nodesOfKernels(g, story) {
 }
 
 /** Returns the model's node that node `n` of the graph at `place` was made for; -1: unknown.
- * @param {Recorded} g @param {Story} story */
-export function nodeOf(g, story, place, n) {
-  const first = story.atFirst(place, n);
+ * @param {RecordedGraph} g @param {NodeHistories} story */
+export function modelNodeOf(g, story, place, n) {
+  const first = story.nodeInFirstGraph(place, n);
   return g.madeForNode.has(first) ? g.madeForNode.get(first) : -1;
 }

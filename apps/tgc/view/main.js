@@ -1,5 +1,5 @@
 import {App} from "./app.js";
-import {unpacked} from "./data.js";
+import {unpackJson} from "./data.js";
 import {loadLayout} from "./layout.js";
 import {installCommands} from "./commands.js";
 
@@ -10,7 +10,7 @@ async function begin() {
   const code = new Blob([Uint8Array.from(atob(kLayout), (c) => c.charCodeAt(0))]).stream()
     .pipeThrough(new DecompressionStream("deflate"));
   await loadLayout(await new Response(code).arrayBuffer());
-  const app = new App(await unpacked(packedData("index")), async (g) => {
+  const app = new App(await unpackJson(packedData("index")), async (g) => {
     const here = document.getElementById("graph" + g);
     if (here) return here.textContent;
     for (const group of document.querySelectorAll("[id^=graphs][id*='-']")) {

@@ -1,13 +1,13 @@
 // Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). Numbers of
 // ranges and local buffers are names and are ignored.
 import {Table} from "./table.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kNameless = new Set(["UNIQUE", "LUNIQUE", "DEFINE_LOCAL", "DEFINE_REG"]);
 const kConstants = new Set(["CONST", "VCONST", "DEVICE"]);
 const kPartners = 4, kWindow = 64, kMostUsers = 64;  // limits on the number of candidates, for very regular graphs
 
-/** Returns a node's arg without the parts that are only names. @param {Recorded} g */
+/** Returns a node's arg without the parts that are only names. @param {RecordedGraph} g */
 function labelOfArg(g, n) {
   const op = g.opName(n);
   let arg = g.argText(n);
@@ -22,13 +22,13 @@ function labelOfArg(g, n) {
   }
   return arg;
 }
-/** Returns a node's label: op, dtype, arg and tag without names, and without its sources. @param {Recorded} g */
+/** Returns a node's label: op, dtype, arg and tag without names, and without its sources. @param {RecordedGraph} g */
 export function labelOf(g, n) { return g.op[n] + "|" + g.dtype[n] + "|" + g.tag[n] + "|" + labelOfArg(g, n); }
 
 /** One of the two graphs to match; its nodes are numbered in order. */
-class Side {
+class MatchSide {
   /** `shapes` numbers nodes by everything below them, without names; `labels` numbers their labels.
-   * @param {Recorded} g @param {number} root @param {Table} shapes of nodes with everything below, names left out
+   * @param {RecordedGraph} g @param {number} root @param {Table} shapes of nodes with everything below, names left out
    *  @param {Table} labels */
   constructor(g, root, shapes, labels) {
     this.nodes = g.nodesOf(root);
@@ -42,14 +42,14 @@ class Side {
       for (const s of list) if (this.users[s][this.users[s].length - 1] !== i) this.users[s].push(i);
       this.isValue[i] = kConstants.has(g.opName(n)) && list.every((s) => this.isValue[s]);
       this.label[i] = labels.number(labelOf(g, n));
-      const inner = g.inner.has(n) ? new Side(g, g.inner.get(n), shapes, labels).shape.pop() : "";
+      const inner = g.inner.has(n) ? new MatchSide(g, g.inner.get(n), shapes, labels).shape.pop() : "";
       this.shape[i] = shapes.number(this.label[i] + "," + inner + ":" + list.map((s) => this.shape[s]).join());
     });
   }
 }
 
 class Matcher {
-  /** @param {Side} a @param {Side} b */
+  /** @param {MatchSide} a @param {MatchSide} b */
   constructor(a, b) {
     this.a = a, this.b = b;
     this.inA = new Set(a.shape.filter((_, i) => !a.isValue[i]));
@@ -61,13 +61,13 @@ class Matcher {
     this.#matchShared();
     this.#propose(this.a.nodes.length - 1, this.b.nodes.length - 1);
     for (let i = 0; i < this.queue.length; i++) this.#pairSources(...this.queue[i]);
-    this.#settle();
+    this.#acceptBestPairs();
     this.#matchMoved();
     this.#matchByNeighbours();
   }
   #alike(x, y) { return this.a.shape[x] === this.b.shape[y]; }
-  #sameLabel(x, y) { return this.a.label[x] === this.b.label[y]; }
-  #isFree(x, y) { return this.a.match[x] < 0 && this.b.match[y] < 0; }
+  #haveSameLabel(x, y) { return this.a.label[x] === this.b.label[y]; }
+  #areUnmatched(x, y) { return this.a.match[x] < 0 && this.b.match[y] < 0; }
   #accept(x, y) { this.a.match[x] = y, this.b.match[y] = x; }
 
   #propose(x, y) {
@@ -106,7 +106,7 @@ class Matcher {
         let j = i;
         if (j >= sy.length || usedY[j] || sx.length !== sy.length) j = Math.max(0, i - kWindow);
         const end = Math.min(sy.length, i + kWindow);
-        while (j < end && (usedY[j] || same && !this.#sameLabel(s, sy[j]))) j++;
+        while (j < end && (usedY[j] || same && !this.#haveSameLabel(s, sy[j]))) j++;
         if (j >= end || !same && (this.a.isValue[s] || this.b.isValue[sy[j]])) return;
         usedX[i] = usedY[j] = true;
         this.#pairUnlike(s, sy[j]);
@@ -126,16 +126,16 @@ class Matcher {
     const sx = this.a.sources[x], sy = this.b.sources[y], n = Math.min(sx.length, sy.length);
     let alike = 0;
     for (let i = 0; i < n; i++) alike += this.#alike(sx[i], sy[i]) ? 1 : 0;
-    return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#sameLabel(x, y) ? 0.5 : 0)
+    return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#haveSameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
   // Pairs x and y, two different sources. If a node was inserted, pairs x with a source of y, or the reverse.
   #pairUnlike(x, y) {
-    const same = this.#sameLabel(x, y);
+    const same = this.#haveSameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
     const consider = (p, q) => {
       if (this.a.isValue[p] || this.b.isValue[q]) return;
-      const likeness = this.#alike(p, q) ? 9 : !same && this.#sameLabel(p, q) ? this.#likeness(p, q) - 0.1 : 0;
+      const likeness = this.#alike(p, q) ? 9 : !same && this.#haveSameLabel(p, q) ? this.#likeness(p, q) - 0.1 : 0;
       if (likeness > best) best = likeness, pair = [p, q];
     };
     for (const t of this.b.sources[y]) consider(x, t);
@@ -145,7 +145,7 @@ class Matcher {
   }
 
   // Whether two nodes are similar enough to be one changed node.
-  #related(x, y) {
+  #areSimilar(x, y) {
     const {a, b} = this, sx = a.sources[x], sy = b.sources[y];
     if (a.op[x] === b.op[y]) return true;
     if (a.dtype[x] !== b.dtype[y] && sx.length !== sy.length) return false;
@@ -153,12 +153,13 @@ class Matcher {
     return shared * 2 >= Math.max(sx.length, sy.length) && shared > 0;
   }
   // Matches the proposed pairs of nodes, the most certain pairs first.
-  #settle() {
+  #acceptBestPairs() {
     const sameOp = (x, y) => this.a.op[x] === this.b.op[y];
-    const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#sameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
+    const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#haveSameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
     const ranked = this.candidates.map((c) => ({...c, rank: rank(c)}))
       .sort((c, d) => c.rank - d.rank || d.votes - c.votes);
-    for (const {x, y, rank: r} of ranked) if ((r < 3 || this.#related(x, y)) && this.#isFree(x, y)) this.#accept(x, y);
+    for (const {x, y, rank: r} of ranked)
+      if ((r < 3 || this.#areSimilar(x, y)) && this.#areUnmatched(x, y)) this.#accept(x, y);
   }
   // Matches equal subgraphs that moved, which no matched neighbours propose; those nearest to the output first.
   #matchMoved() {
@@ -173,7 +174,7 @@ class Matcher {
       const todo = found && found.length ? [[x, found[found.length - 1]]] : [];
       while (todo.length) {
         const [u, v] = todo.pop();
-        if (!this.#isFree(u, v) || !this.#alike(u, v) || a.isValue[u]) continue;
+        if (!this.#areUnmatched(u, v) || !this.#alike(u, v) || a.isValue[u]) continue;
         this.#accept(u, v);
         a.sources[u].forEach((s, i) => todo.push([s, b.sources[v][i]]));
       }
@@ -193,7 +194,7 @@ class Matcher {
         if (a.match[user] >= 0) b.sources[a.match[user]].slice(0, kMostUsers).forEach(consider);
       let best = 0, bestY = -1;
       for (const [y, n] of score) {
-        const weight = 2 * n + (this.#sameLabel(x, y) ? 1 : 0);
+        const weight = 2 * n + (this.#haveSameLabel(x, y) ? 1 : 0);
         if (weight > best || weight === best && y < bestY) best = weight, bestY = y;
       }
       if (best) this.#accept(x, bestY);
@@ -208,18 +209,19 @@ class Matcher {
  *   came: Set<number>, went: Set<number>}} Diff */
 
 const kKept = 3;
-/** @type {WeakMap<Recorded, {shapes: Table, labels: Table, sides: Map<number, Side>}>} */ const known = new WeakMap();
+/** @type {WeakMap<RecordedGraph, {shapes: Table, labels: Table, sides: Map<number, MatchSide>}>} */
+const known = new WeakMap();
 
-/** Prepares a graph for diffOf(). Returns whether that took time. @param {Recorded} g @param {number} root */
+/** Prepares a graph for diffOf(). Returns whether that took time. @param {RecordedGraph} g @param {number} root */
 export function prepareSide(g, root) {
   if (!known.has(g)) known.set(g, {shapes: new Table(), labels: new Table(), sides: new Map()});
   const {shapes, labels, sides} = known.get(g);
   if (sides.has(root)) return false;
-  sides.set(root, new Side(g, root, shapes, labels));
+  sides.set(root, new MatchSide(g, root, shapes, labels));
   if (sides.size > kKept) sides.delete(sides.keys().next().value);
   return true;
 }
-/** @param {Recorded} g @param {number} root @returns {Side} */
+/** @param {RecordedGraph} g @param {number} root @returns {MatchSide} */
 function sideOf(g, root) {
   prepareSide(g, root);
   const side = known.get(g).sides.get(root);
@@ -227,7 +229,7 @@ function sideOf(g, root) {
   return side;
 }
 
-/** @param {Recorded} g @param {number} from @param {number} to roots @returns {Diff} */
+/** @param {RecordedGraph} g @param {number} from @param {number} to roots @returns {Diff} */
 export function diffOf(g, from, to) {
   const a = sideOf(g, from);
   if (from === to) known.get(g).sides.delete(to);  // the two sides must be two objects

@@ -1,9 +1,9 @@
 // Merges two recordings into one table, in which equal nodes have the same number.
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table, and for each
- * node of `b` its number there. @param {Recorded} a @param {Recorded} b
- * @returns {{names: string[], roots: number[], graph: Recorded, to: Int32Array}} */
+ * node of `b` its number there. @param {RecordedGraph} a @param {RecordedGraph} b
+ * @returns {{names: string[], roots: number[], graph: RecordedGraph, to: Int32Array}} */
 export function mergeInto(a, b) {
   const text = (g, number) => g.strings[number];
   const key = (g, n, sources) =>

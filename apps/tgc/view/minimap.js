@@ -30,7 +30,7 @@ export class Minimap {
     if (canvas.hidden) return void (this.placedFor = "");
     const scale = Math.min(kMapWidth / (right - left), size.height * kMapShare / (bottom - top));
     if (this.drawing !== drawing || this.scale !== scale) this.placedFor = "", this.#prepare(scale);
-    this.#place(scale);
+    this.#chooseCorner(scale);
     const c = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.clearRect(0, 0, canvas.width, canvas.height);
@@ -44,7 +44,7 @@ export class Minimap {
   }
 
   // Chooses the corner when the graph, the canvas or the selection has changed, but not while the user moves the view.
-  #place(scale) {
+  #chooseCorner(scale) {
     const {canvas, graph, placedFor} = this, {drawing, size, marks} = graph, seen = graph.seen();
     this.placedFor = [size.width, size.height, marks.selected].join();
     if (this.placedFor === placedFor) return;

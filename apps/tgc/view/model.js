@@ -1,8 +1,8 @@
-import {amount, counted, inTime} from "./amounts.js";
-import {memoryInUse, memoryPlan, timeline} from "./charts.js";
-import {buttonOf, filteredTable, withoutEmpty} from "./dialogs.js";
+import {amountText, countText, timeText} from "./amounts.js";
+import {memoryInUse, drawMemoryPlan, drawTimeline} from "./charts.js";
+import {buttonOf, filteredTable, withoutEmptyColumns} from "./dialogs.js";
 import {byId, element} from "./list.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 import {nodesOfKernels} from "./made.js";
 import {nameOfGraph} from "./overview.js";
 
@@ -44,19 +44,19 @@ export async function showModel(home, app) {
   const nodes = nodesOfKernels(graph, story);
   const labels = (item) => (nodes[item.number] || []).map((i) => graph.madeOf[i]).join(", ");
   for (const item of items) item.madeFor = item.madeFor || labels(item);
-  const names = namesOf(schedule, items);
+  const names = bufferNames(schedule, items);
   const heading = (text) => out.push(element("h2", "", text));
   const facts = (...texts) => out.push(element("p", "facts", texts.join("")));
-  heading("Schedule of " + plain(graph.name || index.title));
-  facts(counted(items.length, "item"), ", ", counted(schedule.buffers.length, "buffer"), ", ",
-    amount(before, "B"), " of memory, ", amount(after, "B"), " as planned",
+  heading("Schedule of " + plainText(graph.name || index.title));
+  facts(countText(items.length, "item"), ", ", countText(schedule.buffers.length, "buffer"), ", ",
+    amountText(before, "B"), " of memory, ", amountText(after, "B"), " as planned",
     after > before ? ", aligned to pages" : "");
   heading(isMeasured ? "Timeline, measured" : "Timeline, estimated");
   const fastest = "The fastest of several runs of each kernel on ";
-  if (isMeasured) facts(inTime(total), " in all. ", fastest, plain(index.measured_on), "; M: estimated times.");
-  else facts(inTime(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
+  if (isMeasured) facts(timeText(total), " in all. ", fastest, plainText(index.measured_on), "; M: estimated times.");
+  else facts(timeText(total), " in all. The larger of bytes at 40 GB/s and operations at 200 G/s. ",
     app.measured ? "M: measured times." : "Not measured; tgc view --run measures.");
-  out.push(timeline(items, total, (item) => openItem(app, item)));
+  out.push(drawTimeline(items, total, (item) => openItem(app, item)));
   const showBuffer = (i) => {
     const row = byId("buffer-" + i), old = home.querySelector("tr.shown");
     if (!row) return;
@@ -69,14 +69,14 @@ export async function showModel(home, app) {
     heading("Memory plan");
     facts("Each value from the item that stores it to the last that reads it; inputs are kept all the time, outputs " +
       "to the end; offsets upwards. At most ",
-      amount(peak, "B"), " are in use at a time, at item ", `${top} (${plain(items[top].name)})`,
+      amountText(peak, "B"), " are in use at a time, at item ", `${top} (${plainText(items[top].name)})`,
       ". The line shows the memory in use at each item. A click shows the buffer.");
-    out.push(memoryPlan(schedule, items, names, inUse, showBuffer));
+    out.push(drawMemoryPlan(schedule, items, names, inUse, showBuffer));
   }
   heading("Kernels by cost");
   const peaks = peaksOf(index, items, isMeasured);
   facts("A kernel is bound by memory or arithmetic if it reaches half of that peak rate: ",
-    amount(peaks.bytes, "B/s"), " and ", amount(peaks.ops, "op/s"), ", ",
+    amountText(peaks.bytes, "B/s"), " and ", amountText(peaks.ops, "op/s"), ", ",
     peaks.are, ".");
   out.push(itemTable(app, items, total, peaks, inUse, names, showBuffer));
   heading("Buffers");
@@ -87,7 +87,7 @@ export async function showModel(home, app) {
   }
   if (schedule.why) {
     heading("Why each kernel is one of its own");
-    out.push(element("pre", "", plain(schedule.why)));
+    out.push(element("pre", "", plainText(schedule.why)));
   }
   home.replaceChildren(...out.map((part) => {
     if (part.tagName !== "TABLE") return part;
@@ -103,10 +103,10 @@ export async function showModel(home, app) {
 function tableOf(heads, rows) {
   const columns = heads.map((name) => ({name: name.replace(/^~?#?/, ""), num: /^~?#/.test(name),
     kind: name.startsWith("~") ? "minor" : ""}));
-  const table = withoutEmpty({heads: columns, rows});
+  const table = withoutEmptyColumns({heads: columns, rows});
   return filteredTable(table.heads, table.rows).table;
 }
-function opener(app, item, text) {
+function itemButton(app, item, text) {
   if (item.graph < 0) return text;
   return buttonOf(text, () => openItem(app, item));
 }
@@ -116,19 +116,20 @@ function nodeTable(app, items, graph, nodes) {
     const kernels = element("span");
     for (const item of items) {
       if (!nodes[item.number] || !nodes[item.number].includes(i)) continue;
-      kernels.append(kernels.childNodes.length ? "  " : "", opener(app, item, item.number + " " + plain(item.name)));
+      kernels.append(kernels.childNodes.length ? "  " : "",
+        itemButton(app, item, item.number + " " + plainText(item.name)));
     }
     if (!kernels.childNodes.length) kernels.append("none: computed before the run, or only moved");
-    return {cells: [String(i), plain(label), kernels], values: [i, label, kernels.textContent]};
+    return {cells: [String(i), plainText(label), kernels], values: [i, label, kernels.textContent]};
   }));
 }
 
 /** Returns the name of each buffer: that of the model's tensor, what its first writer was made for, or "input".
  * @param {any} schedule @param {Item[]} items @returns {string[]} */
-function namesOf(schedule, items) {
+function bufferNames(schedule, items) {
   return schedule.buffers.map((b, i) => {
     const writer = items.find((item) => item.writes.includes(i));
-    return plain(b.name || (writer ? writer.madeFor && "of " + writer.madeFor : "input"));
+    return plainText(b.name || (writer ? writer.madeFor && "of " + writer.madeFor : "input"));
   });
 }
 
@@ -148,7 +149,7 @@ function peaksOf(index, items, isMeasured) {
 }
 
 // Returns what bounds an item: memory or arithmetic, whichever it uses more of; "neither" below kNearPeak of both.
-function boundOf({bytes, ops, seconds}, peaks) {
+function limitOfItem({bytes, ops, seconds}, peaks) {
   const least = [bytes / peaks.bytes, ops / peaks.ops];
   if (Math.max(...least) < kNearPeak * seconds) return "neither";
   return least[0] >= least[1] ? "memory" : "arithmetic";
@@ -171,13 +172,13 @@ function itemTable(app, items, total, peaks, inUse, names, showBuffer) {
   const perSecond = (n, item) => (n && item.seconds ? n / item.seconds / 1e9 : 0);
   const rate = (n) => (n ? n.toPrecision(3) : "");
   return tableOf(heads, [...items].sort((a, b) => b.seconds - a.seconds).map((item) => {
-    const share = (100 * item.seconds / total).toFixed(1) + " %", bound = boundOf(item, peaks), {number} = item;
+    const share = (100 * item.seconds / total).toFixed(1) + " %", bound = limitOfItem(item, peaks), {number} = item;
     const rates = [perSecond(item.bytes, item), perSecond(item.ops, item)];
-    const columns = [[String(number), number], [opener(app, item, plain(item.name)), item.name],
-      [plain(item.madeFor), item.madeFor], [share, item.seconds], [inTime(item.estimate), item.estimate],
-      ...measured.map(() => [item.measured ? inTime(item.measured) : "", item.measured]),
-      [amount(item.bytes, "B"), item.bytes], ...memory.map(() => [amount(inUse[number], "B"), inUse[number]]),
-      [item.ops ? amount(item.ops, "") : "", item.ops], ...rates.map((n) => [rate(n), n]), [bound, bound],
+    const columns = [[String(number), number], [itemButton(app, item, plainText(item.name)), item.name],
+      [plainText(item.madeFor), item.madeFor], [share, item.seconds], [timeText(item.estimate), item.estimate],
+      ...measured.map(() => [item.measured ? timeText(item.measured) : "", item.measured]),
+      [amountText(item.bytes, "B"), item.bytes], ...memory.map(() => [amountText(inUse[number], "B"), inUse[number]]),
+      [item.ops ? amountText(item.ops, "") : "", item.ops], ...rates.map((n) => [rate(n), n]), [bound, bound],
       [String(item.nodes), item.nodes], [buffers(item.writes), item.writes[0] ?? -1],
       [buffers(item.reads), item.reads[0] ?? -1]];
     return {cells: columns.map(([cell]) => cell), values: columns.map(([, value]) => value),
@@ -194,12 +195,13 @@ function bufferTable(app, schedule, items, names) {
   }
   const links = (list = []) => {
     const cell = element("span");
-    for (const item of list) cell.append(opener(app, item, item.number + " " + plain(item.name)), "  ");
+    for (const item of list) cell.append(itemButton(app, item, item.number + " " + plainText(item.name)), "  ");
     return cell;
   };
   const first = (list = []) => (list.length ? list[0].number : -1);
   return tableOf(["#buffer", "name", "dtype", "#size", "written by", "read by"], schedule.buffers.map((b, i) => ({
     id: "buffer-" + i,
-    cells: [String(i), names[i], plain(b.dtype), amount(b.bytes, "B"), links(writers.get(i)), links(readers.get(i))],
+    cells: [String(i), names[i], plainText(b.dtype), amountText(b.bytes, "B"), links(writers.get(i)),
+      links(readers.get(i))],
     values: [i, names[i], b.dtype, b.bytes, first(writers.get(i)), first(readers.get(i))]})));
 }

@@ -1,7 +1,7 @@
-import {amount, counted, inTime} from "./amounts.js";
-import {buttonOf, filteredTable, cellText, withoutEmpty} from "./dialogs.js";
+import {amountText, countText, timeText} from "./amounts.js";
+import {buttonOf, filteredTable, cellText, withoutEmptyColumns} from "./dialogs.js";
 import {element} from "./list.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 import {shownOpts} from "./rewrites.js";
 import {firstDifference} from "./pairs.js";
 import {verdictText} from "./proof.js";
@@ -16,23 +16,24 @@ const kMostFeatures = 3;
 /** Returns a target for readers, with the number of its features instead of a list of more than three, as the program
  * writes it. @param {string} target */
 export function shownTarget(target) {
-  const [device, renderer, ...features] = plain(target || "").split(":"), count = features.join(":").split(",").length;
-  if (!features.length || count <= kMostFeatures) return plain(target || "");
-  return `${device}:${renderer}, ${counted(count, device === "CL" ? "extension" : "feature")}`;
+  const [device, renderer, ...features] = plainText(target || "").split(":"),
+    count = features.join(":").split(",").length;
+  if (!features.length || count <= kMostFeatures) return plainText(target || "");
+  return `${device}:${renderer}, ${countText(count, device === "CL" ? "extension" : "feature")}`;
 }
 
 /** Returns a launch size without its last dimensions of 1: "16 x 4" for "16 x 4 x 1". @param {string} [size] */
-export const shownSize = (size = "") => plain(size).replace(/( x 1)+$/, "");
+export const shownSize = (size = "") => plainText(size).replace(/( x 1)+$/, "");
 
 /** Returns the name of a graph: that of the kernel's function, else that of the record. */
-export const nameOfGraph = (g, i = 0) => plain(g.function || g.name || "graph " + i);
+export const nameOfGraph = (g, i = 0) => plainText(g.function || g.name || "graph " + i);
 
 /** Returns the graphs, each pair of two inputs once, in the order in which the overview shows them. @param {App} app
  * @returns {Entry[]} */
 export function entriesOf(app) {
   const {graphs, measured = []} = app.index, hasSides = graphs.some((g) => g.side > 0);
   const out = graphs.map((graph, g) => {
-    const pair = app.pairs.get(g), other = pair ? pair.with : -1, [verdict, isWrong] = findingOf(graph);
+    const pair = app.pairs.get(g), other = pair ? pair.with : -1, [verdict, isWrong] = verdictOnGraph(graph);
     const seconds = graph.measured * Math.max(1, graph.numbers.length) ||
       graph.numbers.reduce((sum, n) => sum + (measured[n] || 0), 0);
     return {g, other, only: hasSides && !pair ? "only in " + (graph.side ? "B" : "A") : "", verdict, isWrong, seconds,
@@ -54,7 +55,7 @@ export function isConvicted({accused, proof}) {
 }
 
 // Returns the verdict on a graph as text ("": none), and whether the graph is wrong or was refused.
-function findingOf(graph) {
+function verdictOnGraph(graph) {
   const {accused, proof, error} = graph, {verdict} = accused || proof || {}, {rule, stage} = accused || {};
   if (verdict) return [verdictText(verdict) + (rule || stage ? ": " + (rule || stage) : ""), isConvicted(graph)];
   return error ? ["refused", true] : ["", false];
@@ -63,15 +64,16 @@ function findingOf(graph) {
 /** Returns the columns and rows of the table. @param {App} app @param {Entry[]} entries @param {() => void} close */
 export function graphTable(app, entries, close) {
   const {graphs} = app.index, total = entries.reduce((sum, e) => sum + e.seconds, 0);
-  const number = (n) => (n ? amount(n, "") : "");
+  const number = (n) => (n ? amountText(n, "") : "");
   const count = (text) => (/^\d+$/.test(text || "") ? Number(text) : 0);
   const hasTargets = entries.some(({g}) => graphs[g].target);
   const columns = [
-    {name: "graph", of: ({g, differs}) => openerOf(app, g, differs, close), value: ({g}) => nameOfGraph(graphs[g], g)},
-    {name: "record", of: ({g}) => (graphs[g].function ? plain(graphs[g].name) : "")},
-    {name: "verdict", of: (e) => plain(e.verdict), kind: "long"},
-    {name: "differs", of: (e) => e.only || (e.differs && "in " + plain(e.differs)) || (e.other >= 0 ? "no" : "")},
-    {name: "made for", of: ({g}) => plain(graphs[g].made_for || ""), kind: "long"},
+    {name: "graph", of: ({g, differs}) => graphButton(app, g, differs, close),
+      value: ({g}) => nameOfGraph(graphs[g], g)},
+    {name: "record", of: ({g}) => (graphs[g].function ? plainText(graphs[g].name) : "")},
+    {name: "verdict", of: (e) => plainText(e.verdict), kind: "long"},
+    {name: "differs", of: (e) => e.only || (e.differs && "in " + plainText(e.differs)) || (e.other >= 0 ? "no" : "")},
+    {name: "made for", of: ({g}) => plainText(graphs[g].made_for || ""), kind: "long"},
     {name: hasTargets ? "target" : "kind", of: ({g}) => shownTarget(graphs[g].target) ||
       (graphs[g].kind === "tensor" ? "tensor graph" : hasTargets ? "" : "kernel")},
     {name: "groups", of: ({g}) => shownSize(graphs[g].groups), kind: "minor"},
@@ -82,23 +84,23 @@ export function graphTable(app, entries, close) {
       value: ({g}) => graphs[g].rewrites, kind: "minor", num: true},
     {name: "operations", of: ({g}) => number(count(graphs[g].ops)), value: ({g}) => count(graphs[g].ops), num: true},
     {name: "bytes", of: ({g}) => number(count(graphs[g].mem)), value: ({g}) => count(graphs[g].mem), num: true},
-    {name: "time", of: ({seconds}) => (seconds ? inTime(seconds) : ""), value: ({seconds}) => seconds, num: true},
+    {name: "time", of: ({seconds}) => (seconds ? timeText(seconds) : ""), value: ({seconds}) => seconds, num: true},
     {name: "share", of: ({seconds}) => (seconds ? (100 * seconds / total).toFixed(1) + " %" : ""),
       value: ({seconds}) => seconds, kind: "minor", num: true},
     {name: "time to compile", of: ({g}) => (graphs[g].ms ? graphs[g].ms.toFixed(2) + " ms" : ""),
       value: ({g}) => graphs[g].ms, kind: "minor", num: true},
     {name: "runs", of: ({g}) => (graphs[g].numbers.length ? String(graphs[g].numbers.length) : ""),
       value: ({g}) => graphs[g].numbers.length, kind: "minor", num: true}];
-  return withoutEmpty({heads: columns, rows: entries.map((e) => {
+  return withoutEmptyColumns({heads: columns, rows: entries.map((e) => {
     const cells = columns.map((c) => c.of(e));
     return {cells, open: () => { close(), app.openGraph(e.g, e.differs); },
       values: columns.map((c, i) => (c.value ? c.value(e) : cellText(cells[i])))};
   })});
 }
 
-function openerOf(app, g, differs, close) {
+function graphButton(app, g, differs, close) {
   const out = buttonOf(nameOfGraph(app.index.graphs[g], g), () => { close(), app.openGraph(g, differs); });
-  out.title = plain(app.index.graphs[g].name);
+  out.title = plainText(app.index.graphs[g].name);
   return out;
 }
 
@@ -112,8 +114,8 @@ export function showOverview(home, app) {
     const top = element("div", "top"), facts = element("p", "facts", summaryOf(app, shown));
     const box = element("div", "scroll");
     if (hidden)
-      facts.append(buttonOf("show " + counted(hidden, "kernel") + " of tinygrad's runtime", () => show(false)));
-    top.append(element("h2", "", plain(sides ? `${sides[0]} (A) and ${sides[1]} (B)` : title)), filter);
+      facts.append(buttonOf("show " + countText(hidden, "kernel") + " of tinygrad's runtime", () => show(false)));
+    top.append(element("h2", "", plainText(sides ? `${sides[0]} (A) and ${sides[1]} (B)` : title)), filter);
     box.append(table), home.replaceChildren(top, facts, box);
   };
   show(all.some(({g}) => !graphs[g].runtime));
@@ -127,10 +129,10 @@ function summaryOf(app, entries) {
     .map((name) => [verdictText(name), count(({g}) => graphs[g].proof && graphs[g].proof.verdict === name)]);
   const convicted = count(({g}) => graphs[g].accused && isConvicted(graphs[g]));
   const refused = count(({g}) => !graphs[g].accused && !graphs[g].proof && graphs[g].error);
-  return [kernels ? counted(kernels, "kernel") : "",
-    entries.length > kernels ? counted(entries.length - kernels, "tensor graph") : "",
+  return [kernels ? countText(kernels, "kernel") : "",
+    entries.length > kernels ? countText(entries.length - kernels, "tensor graph") : "",
     convicted ? convicted + " wrong" : "", refused ? refused + " refused" : "",
     ...proofs.map(([name, n]) => (n ? n + " " + name : "")),
     sides ? differing + (differing === 1 ? " differs" : " differ") : "",
-    device ? "measured on " + plain(device) : ""].filter(Boolean).join(", ");
+    device ? "measured on " + plainText(device) : ""].filter(Boolean).join(", ");
 }

@@ -1,8 +1,8 @@
 import {colorOfOp, colorOfRange} from "./colors.js";
 import {buttonOf, dialog, showTable} from "./dialogs.js";
 import {axisTypeOf} from "./expressions.js";
-import {dot} from "./header.js";
-import {plain} from "./data.js";
+import {colorDot} from "./header.js";
+import {plainText} from "./data.js";
 import {element} from "./list.js";
 import {entriesOf, graphTable} from "./overview.js";
 /** @typedef {import("./app.js").App} App */
@@ -20,7 +20,7 @@ export function showHelp(commands, obey) {
 /** Lists the graphs of the page. @param {App} app */
 export function showGraphs(app) {
   const {heads, rows} = graphTable(app, entriesOf(app), () => dialog().close()), {sides, title} = app.index;
-  showTable("Graphs", heads, rows, sides ? "A and B are the two inputs: " + plain(title) + "." : "");
+  showTable("Graphs", heads, rows, sides ? "A and B are the two inputs: " + plainText(title) + "." : "");
 }
 
 const kMarks = [["--came", "green: added by the stage or the rewrite"],
@@ -42,17 +42,17 @@ export function showColors(app) {
     const op = graph.opName(n), color = colorOfOp(op);
     count(boxes, title + color, {op, color, title});
   }
-  const marks = kMarks.map(([name, says]) => ({cells: [dot(css.getPropertyValue(name).trim()), says, ""],
+  const marks = kMarks.map(([name, says]) => ({cells: [colorDot(css.getPropertyValue(name).trim()), says, ""],
     group: "Outlines and lines of text"}));
   const chips = [...axes].map(([type, {color, count: times}]) => ({
-    cells: [dot(color), type + ": chips below the graph, and the outline of the chosen range's boxes", times + ""],
+    cells: [colorDot(color), type + ": chips below the graph, and the outline of the chosen range's boxes", times + ""],
     group: "Ranges"}));
   const byColor = [...boxes.values()].sort((a, b) => a.color.localeCompare(b.color) || b.count - a.count);
   const ops = byColor.map(({op, color, title, count: times}) => {
     const find = buttonOf(title, () => { dialog().close(), app.go({q: "op:" + op}); });
     find.title = "find these";
-    const says = title === op ? find : plain(title) + ", folded; its output is " + op;
-    return {cells: [dot(color), says, String(times)], group: "Boxes of this graph"};
+    const says = title === op ? find : plainText(title) + ", folded; its output is " + op;
+    return {cells: [colorDot(color), says, String(times)], group: "Boxes of this graph"};
   });
   showTable("Colors", [{name: "color"}, {name: "meaning"}, {name: "count", num: true}], [...marks, ...chips, ...ops]);
 }

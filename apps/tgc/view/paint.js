@@ -1,6 +1,6 @@
 import {Size} from "./box.js";
-import {colorOfOp, colorOfRange, deep, mixed} from "./colors.js";
-import {plain} from "./data.js";
+import {colorOfOp, colorOfRange, darkened, mixColors} from "./colors.js";
+import {plainText} from "./data.js";
 import {nameOf} from "./expressions.js";
 /** @typedef {import("./layout.js").Drawing} Drawing */
 /** @typedef {import("./box.js").Box} Box */
@@ -64,7 +64,7 @@ export class Painting {
       accent: of("accent"), came: of("came"), cameBack: of("came-back"), went: of("went"), wentBack: of("went-back"),
       found: of("found"), lit: of("accent-back"), mono: of("mono"), sans: of("sans"),
       dark: document.documentElement.classList.contains("dark")};
-    this.paint.edge = mixed(this.paint.line, this.paint.quiet, 0.55), this.paint.wire = of("wire");
+    this.paint.edge = mixColors(this.paint.line, this.paint.quiet, 0.55), this.paint.wire = of("wire");
     c.setTransform(1, 0, 0, 1, 0, 0);
     c.fillStyle = this.paint.back;
     c.fillRect(0, 0, this.canvas.width, this.canvas.height);
@@ -198,7 +198,7 @@ export class Painting {
 
   /** Returns the name of a source whose edge is a stub, short enough for the space above a box. */
   stubName(box) {
-    return plain(nameOf(this.graph, box.n) || "#" + this.graph.number[box.n]).slice(0, 8);
+    return plainText(nameOf(this.graph, box.n) || "#" + this.graph.number[box.n]).slice(0, 8);
   }
 
   /** Returns the point where an edge reaches its box. */
@@ -210,12 +210,12 @@ export class Painting {
   // Returns the colour of an op. Dots, which have no outline, are darker on a light background.
   #colorOf(op) {
     const color = colorOfOp(op);
-    return this.paint.dark || this.view.scale >= kDots ? color : deep(color);
+    return this.paint.dark || this.view.scale >= kDots ? color : darkened(color);
   }
 
   /** Returns the background colour of an op's boxes in this drawing. @param {string} op */
   #fillOf(op) {
-    if (!this.fills.has(op)) this.fills.set(op, mixed(this.paint.card, this.#colorOf(op), this.strength));
+    if (!this.fills.has(op)) this.fills.set(op, mixColors(this.paint.card, this.#colorOf(op), this.strength));
     return this.fills.get(op);
   }
 
@@ -253,7 +253,7 @@ export class Painting {
     c.font = `600 ${size}px ${this.paint.sans}`, c.textBaseline = "middle", c.textAlign = "left";
     c.lineWidth = 3 / scale, c.strokeStyle = this.paint.back, c.fillStyle = this.paint.text, c.lineJoin = "round";
     for (const box of [...boxes].sort((a, b) => rank(a) - rank(b))) {
-      const title = cut(box.title, kLongestLabel), length = Math.ceil(title.length * 0.62) + 2;
+      const title = truncate(box.title, kLongestLabel), length = Math.ceil(title.length * 0.62) + 2;
       const first = Math.floor(box.x / size), row = Math.round(box.y / size / 1.5), cells = [];
       for (let i = 0; i < length; i++) cells.push(`${first + i} ${row}`, `${first + i} ${row + 1}`);
       if (cells.some((cell) => taken.has(cell))) continue;
@@ -302,20 +302,20 @@ export class Painting {
     c.textBaseline = "middle", c.textAlign = "left";
     c.fillStyle = p.text, c.font = `600 ${big}px ${p.sans}`;
     const title = (came ? "+ " : went ? "\u2212 " : "") + box.title;
-    c.fillText(cut(title, Math.max(3, Math.floor((right - left) / big / 0.62))), left, line, right - left + 4);
+    c.fillText(truncate(title, Math.max(3, Math.floor((right - left) / big / 0.62))), left, line, right - left + 4);
     const dtype = this.graph.dtypeName(box.n), isTold = box.lines.length > 0 && box.lines[0].startsWith("data");
     if (scale >= kText && dtype && title.length < 15 && !isTold) {
       const room = Math.floor((right - left - 6 - c.measureText(title).width) / small / 0.6);
       c.fillStyle = this.strength > 0.24 ? p.text : p.quiet;
       c.font = `${small}px ${p.mono}`, c.textAlign = "right";
-      if (room > 3) c.fillText(cut(dtype, room), right, line);
+      if (room > 3) c.fillText(truncate(dtype, room), right, line);
     }
     c.textAlign = "left", c.font = `${small}px ${p.mono}`;
     const letters = Math.floor((right - left + 4) / small / 0.6);
     lines.forEach((text, i) => {
       const isMarked = i >= box.lines.length - box.marked;
       c.fillStyle = !isMarked ? p.text : text.startsWith("+") ? p.came : p.went;
-      c.fillText(cut(plain(text), letters), left, line += step);
+      c.fillText(truncate(plainText(text), letters), left, line += step);
     });
     if (!box.fold || !box.fold.count || scale < kText) return;
     c.font = `600 ${Math.max(10, kSmall / scale)}px ${p.sans}`, c.fillStyle = p.text, c.textAlign = "right";
@@ -324,4 +324,4 @@ export class Painting {
   }
 }
 
-function cut(text, most) { return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "\u2026"; }
+function truncate(text, most) { return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "\u2026"; }

@@ -23,7 +23,7 @@ export function countsText({index, state, graph}) {
 }
 
 /** Returns the marks of a stage, a letter for each rewrite; "": none. @param {App} app @param {number} place */
-function marksOf(app, place) {
+function verdictMarks(app, place) {
   const {proof} = app.index.graphs[app.state.g];
   return proof && place > 0 && proof.marks[place - 1] || "";
 }
@@ -31,13 +31,13 @@ function marksOf(app, place) {
 /** Returns the worst verdict on the rewrites `first` to `last` of the stage before `place`; null if there is none.
  * @param {App} app @param {number} place @param {number} [first] @param {number} [last] */
 export function verdictOf(app, place, first = 0, last = Infinity) {
-  const some = [...marksOf(app, place)].slice(first, last + 1).map((letter) => kVerdicts[letter]);
+  const some = [...verdictMarks(app, place)].slice(first, last + 1).map((letter) => kVerdicts[letter]);
   return some.length ? some.reduce((worst, v) => (v.rank > worst.rank ? v : worst)) : null;
 }
 
 /** Returns why a rewrite is not proven, and its counterexample. @param {App} app
  * @returns {{why: string, counterexample?: Record<string, string>, before?: string[], after?: string[]} | undefined} */
-export function noteOf(app, place, rewrite) {
+export function proofNoteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 

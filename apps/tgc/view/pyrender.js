@@ -1,6 +1,6 @@
 // Makes the text of a kernel's graph, as tinygrad's pyrender does (lib/text/pyrender.cpp), for graphs whose text a
 // recording omits (is_text_implied_by_reprs in lib/text/pyrender.h).
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kNeverNamed = new Set(["CONST", "VCONST", "DEVICE"]);
 const kAlwaysNamed = new Set(["DEFINE_GLOBAL", "LOAD", "SPECIAL", "RANGE", "CONTIGUOUS", "VECTORIZE", "WHERE", "END",
@@ -30,7 +30,7 @@ function namedNodes(g, root, order) {
 }
 
 /** Returns the text of the graph below `root`. `nodes`: pairs of a node and its line.
- * @param {Recorded} g @param {number} root @returns {{lines: string[], nodes: number[]}} */
+ * @param {RecordedGraph} g @param {number} root @returns {{lines: string[], nodes: number[]}} */
 export function pyrender(g, root) {
   const order = g.nodesOf(root), named = namedNodes(g, root, order);
   const lines = [], nodes = [], texts = new Array(g.count);  // texts: the name of a node, or its expression

@@ -1,6 +1,6 @@
 // Reconstructs a graph within a graph rewrite: the input with the replacements that were made up to an event.
-import {Kind, resolved} from "./events.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+import {EventKind, resolveNode} from "./events.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./data.js").Run} Run */
 
 /** A graph to draw. A node's key is its number in the recording. If a node appears twice, because its sources are
@@ -10,7 +10,7 @@ import {Kind, resolved} from "./events.js";
 /** The sources of drawn nodes by key, with the interface of a Map: a node's own sources unless some were replaced. */
 export class DrawnSources {
   /** `seen`: by key; 0: the node is not drawn.
-   * @param {Recorded} graph @param {Uint8Array} seen by key, 0: it is not drawn
+   * @param {RecordedGraph} graph @param {Uint8Array} seen by key, 0: it is not drawn
    *  @param {Map<number, number[]>} replaced */
   constructor(graph, seen, replaced) { this.graph = graph, this.seen = seen, this.replaced = replaced; }
   has(key) { return Boolean(this.seen[key]); }
@@ -20,7 +20,7 @@ export class DrawnSources {
 
 /** The replacements that a graph rewrite has made up to an event. */
 export class Replacements {
-  /** `until`: the last event to apply. @param {Recorded} graph @param {Run} run @param {Int32Array} events
+  /** `until`: the last event to apply. @param {RecordedGraph} graph @param {Run} run @param {Int32Array} events
    *  @param {number} until the event to stop after */
   constructor(graph, run, events, until = Infinity) {
     this.graph = graph;
@@ -29,8 +29,8 @@ export class Replacements {
     /** For each new node, the node that it replaces. @type {Map<number, number>} */ this.from = new Map();
     for (const at of run.events) {
       if (at > until) break;
-      if (events[at] === Kind.Gated) this.gates.add(events[at + 1]);
-      else if (events[at] === Kind.Rewrite) this.#replace(events[at + 2], events[at + 3]);
+      if (events[at] === EventKind.Gated) this.gates.add(events[at + 1]);
+      else if (events[at] === EventKind.Rewrite) this.#replace(events[at + 2], events[at + 3]);
       else this.#replace(events[at + 1], events[at + 2]);
     }
   }
@@ -41,11 +41,11 @@ export class Replacements {
   }
 
   /** Returns what the node has become so far. @param {number} n */
-  resolve(n) { return resolved(this.to, n); }
+  resolve(n) { return resolveNode(this.to, n); }
 
   /** Returns the graph below `root` with the replacements. @param {number} root @returns {Shown} */
   shown(root) {
-    if (!this.to.size && !this.gates.size) return asItIs(this.graph, root);
+    if (!this.to.size && !this.gates.size) return unreplacedGraph(this.graph, root);
     const g = this.graph, count = g.count, order = [], lists = new Map(), untouched = new Map();
     const state = new Uint8Array(2 * count), kOpen = 1, kDone = 2;  // by key: 0 (not visited), kOpen or kDone
     const sources = new DrawnSources(g, state, lists), isReplaced = new Uint8Array(count);
@@ -103,15 +103,15 @@ export class Replacements {
 }
 
 /** Returns the graph below `root` without replacements.
- * @param {Recorded} graph @param {number} root @returns {Shown} */
-export function asItIs(graph, root) {
+ * @param {RecordedGraph} graph @param {number} root @returns {Shown} */
+export function unreplacedGraph(graph, root) {
   const order = graph.nodesOf(root), seen = new Uint8Array(2 * graph.count);
   for (const n of order) seen[n] = 1;
   return {order, sources: new DrawnSources(graph, seen, new Map()), root, count: graph.count};
 }
 
-/** Whether `shown` is the graph below `root`, node for node. @param {Recorded} graph @param {Shown} shown */
-export function isGraph(graph, shown, root) {
+/** Whether `shown` is the graph below `root`, node for node. @param {RecordedGraph} graph @param {Shown} shown */
+export function isSameGraph(graph, shown, root) {
   if (shown.root !== root) return false;
   return shown.order.every((key) => {
     const n = key % graph.count, list = shown.sources.get(key);

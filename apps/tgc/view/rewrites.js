@@ -2,21 +2,21 @@
 // texts of opts and of kernels' names.
 import {expressionOf, nameOf} from "./expressions.js";
 import {isValue} from "./values.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kArrow = " \u2192 ";
 const kMostNodes = 10, kMostOfSide = 72;
 
 /** Which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
-class Shown {
-  /** @param {Recorded} g @param {Set<number> | null} nodes */
+class ExpandedNodes {
+  /** @param {RecordedGraph} g @param {Set<number> | null} nodes */
   constructor(g, nodes) { this.g = g, this.nodes = nodes, this.isExact = true; }
   sourcesOf(key) { return this.g.sourceList(key % this.g.count); }
   has(n) { return isValue(this.g, n) || !this.nodes || this.nodes.has(n); }
 }
 
-/** Returns the nodes below a root, the nearest first. @param {Recorded} g @param {number} most */
-function nearest(g, root, most) {
+/** Returns the nodes below a root, the nearest first. @param {RecordedGraph} g @param {number} most */
+function nearestNodes(g, root, most) {
   const out = [root], seen = new Set(out);
   for (let i = 0; i < out.length && out.length < most; i++)
     for (const s of g.sourcesOf(out[i])) if (!seen.has(s)) seen.add(s), out.push(s);
@@ -24,10 +24,10 @@ function nearest(g, root, most) {
 }
 
 /** @returns {string} */
-const exactText = (g, n, nodes) => expressionOf(g, n, 0, /** @type {any} */ (new Shown(g, nodes)));
+const exactText = (g, n, nodes) => expressionOf(g, n, 0, /** @type {any} */ (new ExpandedNodes(g, nodes)));
 
 // Whether the expression of a node has at most `most` nodes; a node counts each time that it is used.
-function isWithin(g, root, most) {
+function isSmallExpression(g, root, most) {
   const stack = [root];
   for (let count = 0; stack.length; count++) {
     if (count === most) return false;
@@ -37,16 +37,17 @@ function isWithin(g, root, most) {
 }
 
 /** Returns the two sides of a rewrite as expressions: whole ones if both are small, else those of sidesOf().
- * @param {Recorded} g @param {{before: number, after: number}} rewrite @returns {string[]} */
+ * @param {RecordedGraph} g @param {{before: number, after: number}} rewrite @returns {string[]} */
 export function wholeSidesOf(g, rewrite) {
   const both = [rewrite.before, rewrite.after];
-  return both.every((n) => isWithin(g, n, 60)) ? both.map((n) => exactText(g, n, null)) : sidesOf(g, rewrite);
+  return both.every((n) => isSmallExpression(g, n, 60)) ? both.map((n) => exactText(g, n, null)) : sidesOf(g, rewrite);
 }
 
 /** Returns the two sides of a rewrite as expressions. Nodes that both sides have are numbers, unless there is room.
- * @param {Recorded} g @param {{before: number, after: number}} rewrite @returns {[string, string]} */
+ * @param {RecordedGraph} g @param {{before: number, after: number}} rewrite @returns {[string, string]} */
 export function sidesOf(g, {before, after}) {
-  const [a, b] = [before, after].map((root) => nearest(g, root, 4 * kMostNodes)), inA = new Set(a), inB = new Set(b);
+  const [a, b] = [before, after].map((root) => nearestNodes(g, root, 4 * kMostNodes)), inA = new Set(a),
+    inB = new Set(b);
   const sides = [[before, a, inB], [after, b, inA]].map(([root, nodes, other]) => {
     const own = nodes.filter((n) => n === root || !other.has(n)).slice(0, kMostNodes);
     const text = (list) => exactText(g, root, new Set(list));
@@ -66,21 +67,21 @@ export function sidesOf(g, {before, after}) {
 
 export const shortened = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
 /** Returns the number of characters with which both texts begin. @param {string} a @param {string} b */
-export function sameStart(a, b) {
+export function commonPrefixLength(a, b) {
   let same = 0;
   while (same < a.length && a[same] === b[same]) same++;
   return same;
 }
 /** Returns two different texts, shortened to parts that show their first difference. @param {string} a
  * @param {string} b @param {number} most @returns {string[]} */
-export function shortenedBoth(a, b, most) {
-  const same = sameStart(a, b);
+export function shortenPair(a, b, most) {
+  const same = commonPrefixLength(a, b);
   const from = same < most / 2 ? 0 : same - Math.floor(most / 3);
   return [a, b].map((text) => (from ? "\u2026" : "") + shortened(text.slice(from), most));
 }
 
 /** Returns what a rewrite did: its two sides, or, if they have the same text, how the nodes differ.
- * @param {Recorded} g @param {{before: number, after: number}} rewrite */
+ * @param {RecordedGraph} g @param {{before: number, after: number}} rewrite */
 export function changeText(g, rewrite) {
   const [x, y] = sidesOf(g, rewrite), {before, after} = rewrite;
   if (x !== y) return x + kArrow + y;
@@ -94,7 +95,7 @@ export function changeText(g, rewrite) {
 
 /** @typedef {{kind: string, size: string}} Loop */
 
-/** Returns the kind and the size of each loop of a graph: "THREAD", "4". @param {Recorded} g @returns {Loop[]} */
+/** Returns the kind and the size of each loop of a graph: "THREAD", "4". @param {RecordedGraph} g @returns {Loop[]} */
 function loopsOf(g, root) {
   const out = [];
   for (const n of g.nodesOf(root)) {
@@ -107,7 +108,7 @@ function loopsOf(g, root) {
 }
 
 /** Says how the loops of two graphs differ: ["+THREAD 4", "+2 UPCAST 4", "-LOOP 64"].
- * @param {Recorded} g @param {number} from @param {number} to roots @returns {string[]} */
+ * @param {RecordedGraph} g @param {number} from @param {number} to roots @returns {string[]} */
 export function loopChanges(g, from, to) {
   if (from < 0 || to < 0 || from === to) return [];
   const counts = new Map(), count = (root, by) => {

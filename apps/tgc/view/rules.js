@@ -1,22 +1,22 @@
 import {element} from "./list.js";
-import {plain} from "./data.js";
-import {increasing} from "./bothtexts.js";
-import {sameStart} from "./rewrites.js";
+import {plainText} from "./data.js";
+import {longestIncreasing} from "./bothtexts.js";
+import {commonPrefixLength} from "./rewrites.js";
 /** @typedef {import("./app.js").App} App */
 /** @typedef {import("./data.js").Rule} Rule */
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** Returns file and line of a rule; "" if they are its name, as in recordings of other releases.
  * @param {Rule} rule */
-export function placeBeside({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
+export function locationText({name, file, line}) { return name === `${file}:${line}` ? "" : `${file}:${line}`; }
 
 /** Returns the file and line of a rule in tinygrad, as a link to its source if possible; null: unknown.
- * @param {App} app @param {Rule} rule @param {Recorded} graph the one that has the rule */
-export function sourceOf(app, rule, graph = app.graph) {
+ * @param {App} app @param {Rule} rule @param {RecordedGraph} graph the one that has the rule */
+export function ruleSourceLink(app, rule, graph = app.graph) {
   const text = graph.producer ? rule.file + ":" + rule.line : rule.source;
   const place = /^([a-z][\w/]*\.py):(\d+)$/.exec(text), release = graph.producer || app.index.tinygrad;
   const version = /^(?:tinygrad )?(\d+\.\d+\.\d+)/.exec(release);
-  if (!place || !version) return text ? element("span", "place", plain(text)) : null;
+  if (!place || !version) return text ? element("span", "place", plainText(text)) : null;
   const out = /** @type {HTMLAnchorElement} */ (element("a", "place", text));
   out.href = `https://github.com/tinygrad/tinygrad/blob/v${version[1]}/tinygrad/${place[1]}#L${place[2]}`;
   out.target = "_blank", out.rel = "noreferrer", out.title = "the rule in tinygrad " + version[1];
@@ -26,7 +26,7 @@ export function sourceOf(app, rule, graph = app.graph) {
 /** Returns, for each rule of a graph, the one of the other input that has the same name and text, or else the one that
  * replaced most of the same nodes, or else the one of the same name; undefined: the other input did not apply it. An
  * edited file has a rule on another line.
- * @param {Recorded} graph one with `other` @returns {(Rule | undefined)[]} */
+ * @param {RecordedGraph} graph one with `other` @returns {(Rule | undefined)[]} */
 export function rulesOfOther(graph) {
   const {other} = graph, b = other.graph, votes = graph.rules.map(() => new Map());
   if (other.rules) return other.rules;
@@ -47,9 +47,9 @@ export function rulesOfOther(graph) {
 }
 
 /** Returns a rule in both inputs, A's first, if both have its text and the texts differ; else null.
- * @param {Recorded} graph @param {Rule} rule one of its rules
- * @returns {{rule: Rule, graph: Recorded}[] | null} */
-export function bothOf(graph, rule) {
+ * @param {RecordedGraph} graph @param {Rule} rule one of its rules
+ * @returns {{rule: Rule, graph: RecordedGraph}[] | null} */
+export function ruleInBothInputs(graph, rule) {
   if (!graph.other) return null;
   const {graph: b, isFirst} = graph.other, their = rulesOfOther(graph)[graph.rules.indexOf(rule)];
   if (!their || !their.text || !rule.text || their.text === rule.text) return null;
@@ -58,17 +58,18 @@ export function bothOf(graph, rule) {
 }
 
 /** Returns the text of a rule; if it differs between two inputs, the lines of A (−) and of B (+) in one text.
- * @param {Recorded} graph @param {Rule} rule @returns {HTMLElement | null} */
+ * @param {RecordedGraph} graph @param {Rule} rule @returns {HTMLElement | null} */
 export function textOfRule(graph, rule) {
-  const both = bothOf(graph, rule);
-  if (!both) return rule.text ? element("pre", "", plain(rule.text)) : null;
+  const both = ruleInBothInputs(graph, rule);
+  if (!both) return rule.text ? element("pre", "", plainText(rule.text)) : null;
   const out = element("pre", "diff"), lines = differingLines(both[0].rule.text, both[1].rule.text);
   lines.forEach(([sign, text], i) => {
     const line = element("span", {"-": "went", "+": "came"}[sign] || "", "");
     const [last, next] = [lines[i - 1], lines[i + 1]], isAlone = (a, b) => !a || a[0] !== b;
     const other = sign === "-" && next && next[0] === "+" && isAlone(last, "-") && isAlone(lines[i + 2], "+") ? next
       : sign === "+" && last && last[0] === "-" && isAlone(next, "+") && isAlone(lines[i - 2], "-") ? last : null;
-    line.append((sign === "-" ? "\u2212" : sign) + " ", ...(other ? parts(text, other[1]) : [plain(text)]));
+    line.append((sign === "-" ? "\u2212" : sign) + " ",
+      ...(other ? markDifferentPart(text, other[1]) : [plainText(text)]));
     out.append(line);
   });
   return out;
@@ -81,7 +82,7 @@ function differingLines(a, b) {
     return seen.get(line) + " " + line;
   });
   const ours = numbered(a), at = new Map(ours.map((key, i) => [key, i])), lines = a.split("\n"), out = [];
-  const pairs = increasing(numbered(b).map((key) => at.get(key) ?? -1));
+  const pairs = longestIncreasing(numbered(b).map((key) => at.get(key) ?? -1));
   let i = 0;
   const putA = (end) => { for (; i < end; i++) out.push(["-", lines[i]]); };
   b.split("\n").forEach((line, k) => {
@@ -97,10 +98,10 @@ function differingLines(a, b) {
 }
 
 // Returns a line as nodes; the part that differs from the other line is marked.
-function parts(line, other) {
-  const most = Math.min(line.length, other.length), start = sameStart(line, other);
+function markDifferentPart(line, other) {
+  const most = Math.min(line.length, other.length), start = commonPrefixLength(line, other);
   let end = 0;
   while (end < most - start && line[line.length - 1 - end] === other[other.length - 1 - end]) end++;
-  return [plain(line.slice(0, start)), element("mark", "", plain(line.slice(start, line.length - end))),
-    plain(line.slice(line.length - end))];
+  return [plainText(line.slice(0, start)), element("mark", "", plainText(line.slice(start, line.length - end))),
+    plainText(line.slice(line.length - end))];
 }

@@ -2,10 +2,10 @@
 // expression/ must all match. The values may be regular expressions, too: rule:/^mul/.
 import {expressionOf, isArithmetic, nameOf} from "./expressions.js";
 import {isValue} from "./values.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 /** `rule` tests a rewrite by the names of its rule and its stage.
- * @typedef {{empty: boolean, error: string, node: (g: Recorded, n: number) => boolean,
+ * @typedef {{empty: boolean, error: string, node: (g: RecordedGraph, n: number) => boolean,
  *   rule: (name: string, stage: string) => boolean, line: (text: string) => boolean}} Query */
 
 const kOfNodes = ["op", "dtype", "arg", "device", "number"], kOfRewrites = ["rule", "stage"];

@@ -1,7 +1,7 @@
 // Finds which node each line of a recorded source shows. Renderers print the linear list in order: a line for each
 // loop, store and named value. A line shows, of the next nodes of its kind, the one whose names and constants differ
 // least from the line's.
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** A row of the linear list. `sources`: numbers of rows; a constant is given by its value, as text.
  * @typedef {{op: string, dtype: string, sources: (number | string)[], arg: string, node: number}} Row */
 
@@ -23,7 +23,7 @@ const kUnnamed = new Set([...kBlockOps, ...kBuffers, "SPECIAL", "CONST", "VCONST
   "LINEAR", "SOURCE", "BINARY", "PROGRAM"]);
 
 /** Parses the text of a linear list. @param {string[]} lines @returns {Row[]} */
-export function rowsOf(lines) {
+export function parseRows(lines) {
   const out = [];
   for (const line of lines) {
     const [, number, op, dtype, list, arg] = kListRow.exec(line) || [];
@@ -36,7 +36,7 @@ export function rowsOf(lines) {
 }
 
 /** Finds the node of each row: the sources of the graph's LINEAR node, else the nodes with its op, dtype and sources.
- * @param {Recorded} g @param {number} root @param {Row[]} rows */
+ * @param {RecordedGraph} g @param {number} root @param {Row[]} rows */
 export function findNodes(g, root, rows) {
   const nodes = g.nodesOf(root), isSame = (n, row) => g.opName(n) === row.op;
   const linear = nodes.find((n) => g.opName(n) === "LINEAR" && g.sourcesOf(n).length === rows.length
@@ -83,62 +83,62 @@ class LineFinder {
     if (body < 0) return this.out;
     lines.slice(0, body + 1).forEach((line, i) => {
       const isBinding = /^@group|^var</.test(line.trim());
-      if (i === body || isBinding) this.#parameters(line, i);
+      if (i === body || isBinding) this.#linkParameters(line, i);
     });
     let depth = 0, isIn = false;
     for (; body < lines.length; body++) {
       const text = lines[body].replace(kComments, "").trim();
-      if (isIn && text !== "{" && text) this.#line(text, body);
+      if (isIn && text !== "{" && text) this.#linkLine(text, body);
       isIn ||= /\{$/.test(text) || text === "{";
       depth += (text.match(/\{/g) || []).length - (text.match(/\}/g) || []).length;
       if (depth <= 0 && /\}/.test(text)) break;
     }
     return this.out;
   }
-  #put(row, line, name = "") {
+  #addPair(row, line, name = "") {
     this.out.push([row, line]);
     if (name) this.nameOf.set(row, name), this.names.add(name);
   }
-  #parameters(line, at) {
+  #linkParameters(line, at) {
     const words = line.match(/[A-Za-z_]\w*/g) || [];
     this.rows.forEach(({op, arg}, i) => {
       if (!/^(PARAM|DEFINE_GLOBAL|DEFINE_VAR)$/.test(op) || this.nameOf.has(i)) return;
       const number = (/^(?:ParamArg\()?(\d+)/.exec(arg) || ["", ""])[1], named = /'([^']+)'/.exec(arg);
       const name = words.find((w) => named && op !== "PARAM" && w === named[1]
         || number && new RegExp("^data" + number + "(_|$)").test(w)) || words.find((w) => named && w === named[1]);
-      if (name) this.#put(i, at, name);
+      if (name) this.#addPair(i, at, name);
     });
   }
 
-  #line(text, at) {
+  #linkLine(text, at) {
     if (/^\}/.test(text)) {
       const from = this.open.pop();
-      this.#block(from === undefined ? /^SINK$/ : from < 0 ? /^ENDIF$/ : /^(END|ENDRANGE)$/, at, from);
+      this.#linkToNextRow(from === undefined ? /^SINK$/ : from < 0 ? /^ENDIF$/ : /^(END|ENDRANGE)$/, at, from);
     }
     const rest = text.replace(/^\}\s*/, "");
     const loop = /^for\s*\(.*?([A-Za-z_]\w*)(?::\s*\w+)?\s*=/.exec(rest);
-    if (loop) this.open.push(this.#block(/^RANGE$/, at, -1, loop[1]));
-    else if (/^if\s*\(/.test(rest)) this.#block(/^IF$/, at), /\{\s*$/.test(rest) && this.open.push(-1);
+    if (loop) this.open.push(this.#linkToNextRow(/^RANGE$/, at, -1, loop[1]));
+    else if (/^if\s*\(/.test(rest)) this.#linkToNextRow(/^IF$/, at), /\{\s*$/.test(rest) && this.open.push(-1);
     else if (/^(barrier|__syncthreads|workgroupBarrier|threadgroup_barrier|__builtin_amdgcn_s_barrier)/.test(rest)
-      || /s_barrier|fence\(/.test(rest)) this.#block(/^BARRIER$/, at);
-    else if (rest) this.#statement(rest, at);
+      || /s_barrier|fence\(/.test(rest)) this.#linkToNextRow(/^BARRIER$/, at);
+    else if (rest) this.#linkStatement(rest, at);
   }
   // Links a line to the next row whose op matches `kind`, preferably to one that has row `of` as a source.
-  #block(kind, at, of = -1, name = "") {
+  #linkToNextRow(kind, at, of = -1, name = "") {
     const {rows} = this, all = rows.map((_, i) => i).filter((i) => i >= this.next && kind.test(rows[i].op));
     const [row] = [...(of < 0 ? [] : all.filter((i) => rows[i].sources.includes(of))), ...all];
     if (row === undefined) return -1;
-    this.#put(row, at, name), this.next = row + 1;
+    this.#addPair(row, at, name), this.next = row + 1;
     return row;
   }
-  #statement(text, at) {
+  #linkStatement(text, at) {
     const [, name, size, value] = kNewName.test(text) && kDefinition.exec(text) || [];
     const {rows} = this, isLocal = /^var<workgroup>|^(__shared__|threadgroup|__local)\b/.test(text);
     const special = rows.findIndex(({op, arg}) => op === "SPECIAL" && arg.replace(/'/g, "") === name);
-    if (special >= 0) return this.#put(special, at, name);
+    if (special >= 0) return this.#addPair(special, at, name);
     if (name && (size || isLocal) && value === undefined) {
       const row = rows.findIndex(({op}, i) => kPlaces.includes(op) && !this.nameOf.has(i));
-      return row < 0 ? 0 : this.#put(row, at, name);
+      return row < 0 ? 0 : this.#addPair(row, at, name);
     }
     const isStore = !name && /(^|[^=<>!])=(?!=)|\(/.test(text);
     const words = this.#wordsOf(name ? text.slice(text.indexOf(name) + name.length) : text);
@@ -151,11 +151,11 @@ class LineFinder {
         : kUnnamed.has(op) || isVoid || (op === "LOAD") !== isLoad || this.#isConstant(i)) continue;
       const isShared = op === "WHERE" || this.uses[i] !== 1 && !kInside.test(op);
       const isAlone = isStore || (isLoad ? !this.#isOfRegister(i) : isShared);
-      const cost = wordsThatDiffer(words, this.#leaves(i)) + kPassed * passed + (isAlone ? 0 : kPassed);
+      const cost = wordDistance(words, this.#namesAndConstants(i)) + kPassed * passed + (isAlone ? 0 : kPassed);
       if (!best || cost < best.cost) best = {row: i, cost};
       if (isAlone) passed++;
     }
-    if (best) this.#put(best.row, at, name || ""), this.next = best.row + 1;
+    if (best) this.#addPair(best.row, at, name || ""), this.next = best.row + 1;
   }
 
   #isConstant(row) {
@@ -179,7 +179,7 @@ class LineFinder {
     return out;
   }
   // Returns the names and constants of the expression of a row, with how often each occurs.
-  #leaves(row) {
+  #namesAndConstants(row) {
     const out = new Map(), {rows} = this;
     let seen = 0;
     const visit = (i, isTop) => {
@@ -203,7 +203,7 @@ const countConstant = (map, text) => {
 };
 
 // Returns how much the names and constants of a line and of a row differ. Names count more.
-function wordsThatDiffer(a, b) {
+function wordDistance(a, b) {
   let out = 0;
   for (const key of new Set([...a.keys(), ...b.keys()]))
     out += Math.abs((a.get(key) || 0) - (b.get(key) || 0)) * (/^[A-Za-z_]/.test(key) ? 3 : 1);

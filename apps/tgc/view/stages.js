@@ -1,6 +1,6 @@
 import {RowList, element} from "./list.js";
-import {counted} from "./amounts.js";
-import {plain} from "./data.js";
+import {countText} from "./amounts.js";
+import {plainText} from "./data.js";
 import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
@@ -62,7 +62,7 @@ export class StageList {
         continue;
       }
       rows.push({kind: "place", place: p + 1});
-      if (p + 1 === state.s) this.#rewrites(rows, p + 1);
+      if (p + 1 === state.s) this.#addRewriteRows(rows, p + 1);
     }
     return rows;
   }
@@ -74,7 +74,7 @@ export class StageList {
   // With a word rule:NAME in the search, only rewrites of these rules are listed.
   #filter() { return /(^|\s)rule:\S/.test(this.app.state.q); }
 
-  #rewrites(rows, place) {
+  #addRewriteRows(rows, place) {
     const {graph, state, query} = this.app, stage = graph.stages[place - 1], isFiltered = this.#filter();
     const says = stage.name + " " + stage.alias, started = new Set();
     const list = stage.rewrites.map((rewrite, index) => ({rewrite, index}))
@@ -141,7 +141,7 @@ export class StageList {
   compareWith(place) {
     const {app} = this;
     app.pinned = place;
-    app.say("all stages are compared with " + app.placeName(place));
+    app.notify("all stages are compared with " + app.placeName(place));
     return place === app.state.s ? app.show(app.state) : this.goTo(app.state.s);
   }
 
@@ -167,7 +167,7 @@ export class StageList {
 
   #fill(row, item) {
     const {graph, app} = {graph: this.app.graph, app: this.app};
-    const say = (kind, text) => row.append(element("span", kind, plain(text)));
+    const say = (kind, text) => row.append(element("span", kind, plainText(text)));
     const badge = (verdict) => {
       if (!verdict) return;
       const mark = element("span", "count proof " + verdict.name, verdict.sign);
@@ -189,7 +189,7 @@ export class StageList {
       if (stage && !stage.changed) row.classList.add("quiet");
       if (stage && stage.to < 0) row.classList.add("failed");
       say("name", app.placeName(item.place));
-      const loops = stage ? this.#loops(stage) : [], nodes = counted(app.nodeCount(item.place), "node");
+      const loops = stage ? this.#loops(stage) : [], nodes = countText(app.nodeCount(item.place), "node");
       if (!loops.length && (!stage || stage.to >= 0)) say("count nodes", nodes);
       const made = stage ? stage.count - (stage.discarded || 0) : 0;
       if (made) say("count", "\u00d7" + made);
@@ -227,9 +227,9 @@ export class StageList {
         // recordings of tinygrad name rules by their files and lines
         const short = rule.name === "substitute" && item.within || name.replace(/^[\w/]*\/(?=\w+\.py:)/, "");
         say("rule", short), say("what", change), badge(verdictOf(app, item.place, item.index, item.index));
-        row.title = plain([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");
+        row.title = plainText([name, change, item.within && "within " + item.within].filter(Boolean).join("\n") + "\n");
       }
-      row.title += plain(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""));
+      row.title += plainText(rule.file + ":" + rule.line + (rule.source ? " (" + rule.source + ")" : ""));
     }
   }
 }

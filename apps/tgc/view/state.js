@@ -52,11 +52,11 @@ export class Visits {
     this.show = show, this.kept = [location.hash], this.at = 0;
     this.isOwn = location.protocol === "about:";
     this.last = location.hash;
-    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => this.#follow());
+    for (const event of ["popstate", "hashchange"]) addEventListener(event, () => this.#showBrowserAddress());
   }
   /** Notes the address of the shown state; `isStep`: "back" returns to the state before it.
    * @param {string} address @param {boolean} isStep */
-  note(address, isStep) {
+  recordAddress(address, isStep) {
     if (!this.isOwn) {
       history[isStep ? "pushState" : "replaceState"](null, "", address);
       this.last = location.hash;
@@ -67,7 +67,7 @@ export class Visits {
   }
   // Shows the state of the browser's address, once for each change: a changed fragment causes both events, and by the
   // second one the page may already have replaced the address.
-  #follow() {
+  #showBrowserAddress() {
     if (location.hash !== this.last) this.show(this.last = location.hash);
   }
   /** Goes back (-1) or forward (1). @param {number} by */

@@ -1,13 +1,13 @@
 // Follows nodes through the stages. A place is a point between stages: place 0 is the first graph, place n is after the
 // n-th stage.
 import {StageHistory} from "./history.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kMostOfUsers = 100;  // users to search for the one whose rewrite removed a node
 
 /** The users of each node of a graph, in one array. */
-class Users {
-  /** @param {Recorded} graph @param {number} root */
+class NodeUsers {
+  /** @param {RecordedGraph} graph @param {number} root */
   constructor(graph, root) {
     const nodes = graph.nodesOf(root), {first, source} = graph;
     this.first = new Int32Array(graph.count + 2);
@@ -24,14 +24,14 @@ class Users {
 /** How a stage made a node from the node `node` (see Maker). `rewrite`: the rewrite's number in the stage; -1: none.
  * @typedef {{place: number, rewrite: number, kind: "rule" | "part" | "sources" | "stage", node: number}} Step */
 
-export class Story {
-  /** @param {Recorded} graph */
+export class NodeHistories {
+  /** @param {RecordedGraph} graph */
   constructor(graph) {
     this.graph = graph;
     /** @type {Map<number, StageHistory>} */ this.known = new Map();
     /** @type {Map<number, Map<number, number>>} */ this.origins = new Map();
     /** @type {Map<number, Map<number, number[]>>} */ this.heirs = new Map();
-    /** @type {Map<number, Users>} */ this.users = new Map();
+    /** @type {Map<number, NodeUsers>} */ this.users = new Map();
     this.last = graph.stages.length;
     while (this.last > 0 && graph.stages[this.last - 1].to < 0) this.last--;
   }
@@ -55,7 +55,7 @@ export class Story {
 
   /** For nodes before stage `place`, returns the nodes after it that come from them.
    * @param {number} place from 1 @returns {Map<number, number[]>} */
-  heirsAt(place) {
+  successorsAt(place) {
     if (!this.heirs.has(place)) {
       const heirs = new Map();
       for (const [n, was] of this.originsAt(place)) heirs.has(was) ? heirs.get(was).push(n) : heirs.set(was, [n]);
@@ -65,16 +65,17 @@ export class Story {
   }
 
   /** Returns the node of the first graph from which `node` at `place` came; -1: none. @param {number} place */
-  atFirst(place, node) {
+  nodeInFirstGraph(place, node) {
     for (let p = place; p > 0 && node >= 0; p--)
       if (this.graph.stages[p - 1].changed && this.originsAt(p).has(node)) node = this.originsAt(p).get(node);
     return node;
   }
 
-  /** Returns the users of each node of the graph at a point between stages. @param {number} place @returns {Users} */
+  /** Returns the users of each node of the graph at a point between stages. @param {number} place @returns {NodeUsers}
+   * */
   usersAt(place) {
     const root = this.root(place);
-    if (!this.users.has(root)) this.users.set(root, new Users(this.graph, root));
+    if (!this.users.has(root)) this.users.set(root, new NodeUsers(this.graph, root));
     return this.users.get(root);
   }
 
@@ -83,19 +84,19 @@ export class Story {
   relatives(place, nodes) {
     const out = [];
     out[place] = new Set(nodes);
-    if (place && this.#changes(place))  // nodes that exist only within the stage
+    if (place && this.#isChanged(place))  // nodes that exist only within the stage
       for (const n of nodes) if (!this.historyAt(place).result.has(n)) out[place].add(this.historyAt(place).next(n));
     out[place].delete(-1);
     for (let p = place; p > 0; p--) {
-      const was = this.#changes(p) ? this.historyAt(p) : null;
+      const was = this.#isChanged(p) ? this.historyAt(p) : null;
       out[p - 1] = was ? new Set([...out[p]].map((n) => was.origin(n)).filter((n) => n >= 0)) : out[p];
     }
     for (let p = place + 1; p <= this.last; p++) {
       out[p] = out[p - 1];
-      if (!this.#changes(p)) continue;
+      if (!this.#isChanged(p)) continue;
       const history = this.historyAt(p);
       out[p] = new Set([...out[p - 1]].map((n) => history.next(n)).filter((n) => n >= 0));
-      for (const was of out[p - 1]) for (const n of this.heirsAt(p).get(was) || []) out[p].add(n);
+      for (const was of out[p - 1]) for (const n of this.successorsAt(p).get(was) || []) out[p].add(n);
     }
     return out;
   }
@@ -108,14 +109,14 @@ export class Story {
    * @param {number} place @param {number} n @param {import("./state.js").State} state
    * @param {import("./layout.js").Drawing} drawing */
   counterpart(place, n, state, drawing) {
-    if (state.r < 0) return this.bestOf(this.relatives(place, [n])[Math.min(state.s, this.last)], n);
+    if (state.r < 0) return this.bestMatch(this.relatives(place, [n])[Math.min(state.s, this.last)], n);
     const own = this.relatives(place, [n])[state.s - 1], history = this.historyAt(state.s);
     if (drawing.home.has(n)) return n;
-    return this.bestOf([...drawing.home.nodes()].filter((m) => own.has(history.origin(m))), n);
+    return this.bestMatch([...drawing.home.nodes()].filter((m) => own.has(history.origin(m))), n);
   }
   /** Returns `n` if it is among the nodes, else one of the same op, else the last; -1 if there are none.
    * @param {Iterable<number>} nodes @param {number} n */
-  bestOf(nodes, n) {
+  bestMatch(nodes, n) {
     const all = [...nodes], alike = all.filter((m) => this.graph.op[m] === this.graph.op[n]);
     return all.includes(n) ? n : all.length ? Math.max(...alike.length ? alike : all) : -1;
   }
@@ -128,14 +129,14 @@ export class Story {
   replacement(place, n) {
     const isBelow = (root) => this.graph.nodesOf(root).includes(n);
     for (let p = place + 1; p <= this.last; p++) {
-      const history = this.#changes(p) ? this.historyAt(p) : null;
+      const history = this.#isChanged(p) ? this.historyAt(p) : null;
       if (!history || history.result.has(n)) continue;
       const now = history.next(n), users = this.usersAt(p - 1), nearest = [n];
-      const own = history.replacing(n);
+      const own = history.firstReplacement(n);
       let change = own;
       for (let i = 0; i < nearest.length && !change; i++)
         for (const user of nearest.length < kMostOfUsers ? users.get(nearest[i]) : []) {
-          const ofUser = history.replacing(user);
+          const ofUser = history.firstReplacement(user);
           if (ofUser && !isBelow(ofUser.after)) change = ofUser;
           if (!nearest.includes(user)) nearest.push(user);
         }
@@ -151,20 +152,20 @@ export class Story {
 
   /** Returns the place whose graph has a node that a state selects: the shown one, or else the latest before it that
    * has the node. @param {import("./state.js").State} state @param {number} n */
-  placeWith(state, n) {
+  placeWithNode(state, n) {
     const has = (p) => (p ? this.historyAt(p).result : new Set(this.graph.nodesOf(this.root(0)))).has(n);
     if (state.r >= 0 || has(Math.min(state.s, this.last))) return this.placeOf(state, n);
     for (let p = Math.min(state.s, this.last) - 1; p >= 0; p--) if (has(p)) return p;
     return state.s;
   }
 
-  #changes(place) { return this.graph.stages[place - 1].changed; }
+  #isChanged(place) { return this.graph.stages[place - 1].changed; }
 
   /** Returns the steps that made a node of the graph at `place`, the newest first. @returns {Step[]} */
   history(place, node) {
     const out = [], g = this.graph;
     for (let p = place; p > 0 && node >= 0; p--) {
-      if (!this.#changes(p)) continue;
+      if (!this.#isChanged(p)) continue;
       for (const {kind, at, before} of this.historyAt(p).steps(node)) {
         const rewrite = kind === "sources" ? -1 : g.stages[p - 1].rewrites.findIndex((r) => r.at === at);
         out.push({place: p, rewrite, kind, node: before}), node = before;

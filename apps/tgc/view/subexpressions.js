@@ -1,7 +1,7 @@
 // Finds the part of a line that shows a node: parses the line, which is Python or C, and matches its expression with
 // the node of the line and the nodes below it.
-import {signOf} from "./expressions.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
+import {operatorSign} from "./expressions.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./texts.js").Text} Text */
 /** A part of a line: `name` is an identifier, a number, an operator or a called name.
  * @typedef {{from: number, to: number, kind: "leaf" | "call" | "binary" | "wrap" | "choice" | "list", name: string,
@@ -123,7 +123,7 @@ const kCalls = {index: ["INDEX"], load: ["LOAD"], store: ["STORE"], cast: ["CAST
 function mayShow(part, op) {
   const {kind, name} = part;
   if (kind === "binary") {
-    return signOf(op) === name || ["/IDIV", "/FDIV", "+INDEX", "-ADD"].includes(name + op);
+    return operatorSign(op) === name || ["/IDIV", "/FDIV", "+INDEX", "-ADD"].includes(name + op);
   }
   if (kind === "choice") return op === "WHERE" || op === "LOAD";
   if (kind === "list") return op === "VECTORIZE";
@@ -135,7 +135,7 @@ function mayShow(part, op) {
 }
 
 /** Returns, for each node that a line shows, the beginning and end of the part of the line that shows it.
- * @param {Recorded} g @param {Text} text @param {number} line @returns {Map<number, [number, number]>} */
+ * @param {RecordedGraph} g @param {Text} text @param {number} line @returns {Map<number, [number, number]>} */
 export function spansOf(g, text, line) {
   text.spans = text.spans || new Map();
   if (!text.spans.has(line)) text.spans.set(line, newSpans(g, text, line));

@@ -1,12 +1,12 @@
 // The panel of texts: one text or two side by side, with one tab for each text. The selected node is marked in the
 // texts.
 import {byId, element} from "./list.js";
-import {counted} from "./amounts.js";
+import {countText} from "./amounts.js";
 import {linesOfNodes, textsAt} from "./texts.js";
-import {withOther} from "./bothtexts.js";
+import {mergeOtherTexts} from "./bothtexts.js";
 import {spansOf} from "./subexpressions.js";
 import {TextView} from "./textview.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 
 // By op: the mnemonics of its instructions, on any machine.
 const kMnemonics = {ADD: /add|fma|fmla|mad|mac|lea/i, MUL: /mul|fma|fmla|mad|mac/i, MAX: /max|cmp/i,
@@ -26,7 +26,7 @@ export class TextPanel {
   show() {
     const {graph, story, state} = this.app;
     const own = textsAt(graph, story, Math.min(state.s, story.last), this.cache);
-    const texts = this.texts = state.o && graph.other ? withOther(this.app, own, this.cache) : own;
+    const texts = this.texts = state.o && graph.other ? mergeOtherTexts(this.app, own, this.cache) : own;
     this.text = texts.find((t) => t.kind === state.t) || texts[0];
     this.other = state.u ? texts.find((t) => t.kind === state.u) || null : null;
     this.#showTabs(byId("tabs"), "text", this.text, "t");
@@ -52,15 +52,15 @@ export class TextPanel {
 
   mark() {
     byId("text").parentElement.classList.toggle("unwrapped", this.app.state.w);
-    this.marks = this.#mark(this.list, this.text);
-    if (this.other) this.#mark(this.second, this.other);
+    this.marks = this.#markLines(this.list, this.text);
+    if (this.other) this.#markLines(this.second, this.other);
   }
   /** @param {TextView} view @param {import("./texts.js").Text} text */
-  #mark(view, text) {
+  #markLines(view, text) {
     const {story, state, query, scene} = this.app;
     const marks = {own: new Set(), near: new Set(), came: new Set(), went: new Set(), found: new Set()};
     if (!text) return marks;
-    const lit = this.app.litAt(text.place);
+    const lit = this.app.relatedNodesAt(text.place);
     if (lit.size) Object.assign(marks, linesOfNodes(text, story, lit));
     if (text.marks) Object.assign(marks, text.marks);
     else if (text.kind === "pyrender" && text.place === state.s) {
@@ -76,7 +76,7 @@ export class TextPanel {
     const selected = isChosen ? this.chosen : lines.length ? lines[0] : -1;
     view.show(text.lines);
     view.box.classList.toggle("table", text.kind === "linear");
-    view.mark(marks, lit.size ? this.#parts(text, lit, marks) : new Map(), selected);
+    view.mark(marks, lit.size ? this.#markedParts(text, lit, marks) : new Map(), selected);
     view.reveal(selected, marks.own.size ? lines : []);
     return marks;
   }
@@ -93,7 +93,7 @@ export class TextPanel {
   }
 
   // Returns the parts of lines that show the lit nodes without a line of their own.
-  #parts(text, lit, {near}) {
+  #markedParts(text, lit, {near}) {
     const out = new Map(), {graph} = this.app;
     for (const line of near) {
       const spans = spansOf(graph, text, line), found = [...lit].find((n) => spans.has(n));
@@ -114,7 +114,7 @@ export class TextPanel {
     if (text.marks && app.scene.drawing.home.has(shown)) app.go({n: shown});
     else if (parts.length) app.selectAt(text.place, parts[0][0]);
     else if (nodes && nodes.length) app.selectAt(text.place, nodes[nodes.length - 1]);
-    else app.say("no node is shown in line " + (i + 1) + ": " + plain(text.lines[i]).trim());
+    else app.notify("no node is shown in line " + (i + 1) + ": " + plainText(text.lines[i]).trim());
   }
 
   nextTab(by) {
@@ -124,6 +124,6 @@ export class TextPanel {
 
   async copy() {
     const isCopied = await this.list.copy(), {title, lines} = this.text;
-    this.app.say(isCopied ? `${title} copied: ${counted(lines.length, "line")}` : "the browser refuses to copy");
+    this.app.notify(isCopied ? `${title} copied: ${countText(lines.length, "line")}` : "the browser refuses to copy");
   }
 }

@@ -1,9 +1,9 @@
-import {summed} from "./data.js";
+import {prefixSums} from "./data.js";
 import {withoutColors} from "./rewrites.js";
 import {pyrender} from "./pyrender.js";
-import {findNodes, linesOfRows, rowsOf} from "./sourcelines.js";
-/** @typedef {import("./data.js").Recorded} Recorded */
-/** @typedef {import("./story.js").Story} Story */
+import {findNodes, linesOfRows, parseRows} from "./sourcelines.js";
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
+/** @typedef {import("./story.js").NodeHistories} NodeHistories */
 
 /** @typedef {{kind: string, title: string, place: number, lines: string[], error: string,
  *   linesOf: Map<number, number[]>, nodesOf: Map<number, number[]>,
@@ -16,15 +16,15 @@ const kTitles = {pyrender: "pyrender", linear: "linear", source: "source", "llvm
 function push(map, key, value) { map.has(key) ? map.get(key).push(value) : map.set(key, [value]); }
 
 /** Returns the texts to show at a point between stages, which include pyrender's text of the graph.
- * @param {Recorded} graph @param {Story} story
+ * @param {RecordedGraph} graph @param {NodeHistories} story
  *  @param {Map<any, Text>} cache @returns {Text[]} */
 export function textsAt(graph, story, place, cache) {
   let pyrender = null;
   for (const raw of graph.texts) if (raw.kind === "pyrender" && raw.stage <= place) pyrender = raw;
   const raws = [pyrender, ...graph.texts.filter((t) => t.kind !== "pyrender")].filter(Boolean);
   return raws.map((raw) => {
-    if (isEarly(graph, raw)) return made(graph, story, raw, cache);
-    if (!cache.has(raw)) cache.set(raw, made(graph, story, raw, cache));
+    if (needsRewrites(graph, raw)) return makeText(graph, story, raw, cache);
+    if (!cache.has(raw)) cache.set(raw, makeText(graph, story, raw, cache));
     return cache.get(raw);
   });
 }
@@ -34,7 +34,7 @@ const isOmitted = ({kind, lines, error}) => kind === "pyrender" && !lines && !er
 
 // Whether a text cannot be made, or the lines of a recorded text cannot be linked yet, because the nodes that rewrites
 // made were not read.
-function isEarly(graph, raw) {
+function needsRewrites(graph, raw) {
   if (!graph.unread.packed) return false;
   return raw.kind === "pyrender" ? isOmitted(raw) && raw.stage > 0 : Boolean(graph.producer || raw.rows);
 }
@@ -42,15 +42,15 @@ function isEarly(graph, raw) {
 // Returns the lines of a text, and pairs of a node and its line unless foundNodes() must find them in a recorded text.
 function linesAndNodes(graph, raw) {
   const own = (raw.text || "").replace(/\n$/, "").split("\n");
-  if (isOmitted(raw)) return isEarly(graph, raw) ? {lines: []} : pyrender(graph, graph.rootAfter(raw.stage));
-  const nodes = raw.nodes && summed([...raw.nodes], 2);
-  if (raw.rows) return {lines: isEarly(graph, raw) ? [] : rowsOfList(graph, raw), nodes};
+  if (isOmitted(raw)) return needsRewrites(graph, raw) ? {lines: []} : pyrender(graph, graph.rootAfter(raw.stage));
+  const nodes = raw.nodes && prefixSums([...raw.nodes], 2);
+  if (raw.rows) return {lines: needsRewrites(graph, raw) ? [] : rowsOfList(graph, raw), nodes};
   if (!raw.lines) return {lines: own, nodes};
-  const ofTable = summed([...raw.lines], 1).map((n) => graph.lines[n]);
-  return {lines: withNames(graph, ofTable, nodes), nodes};
+  const ofTable = prefixSums([...raw.lines], 1).map((n) => graph.lines[n]);
+  return {lines: decodeNames(graph, ofTable, nodes), nodes};
 }
 
-function made(graph, story, raw, cache) {
+function makeText(graph, story, raw, cache) {
   const told = linesAndNodes(graph, raw), nodes = told.nodes || foundNodes(graph, story, raw);
   const lines = told.lines.map(withoutColors);  // kernels' names contain terminal colours
   const linesOf = new Map(), nodesOf = new Map();
@@ -59,7 +59,7 @@ function made(graph, story, raw, cache) {
     push(linesOf, nodes[i], nodes[i + 1]), push(nodesOf, nodes[i + 1], nodes[i]);
   if (raw.kind === "asm") {
     const source = graph.texts.find((t) => t.kind === "source");
-    const from = source && (cache.get(source) || made(graph, story, source, cache));
+    const from = source && (cache.get(source) || makeText(graph, story, source, cache));
     let line = -1;
     lines.forEach((text, i) => {
       const comment = /^\s*(?:#|\/\/|;)\s*(\d+): /.exec(text);
@@ -73,14 +73,14 @@ function made(graph, story, raw, cache) {
 }
 
 /** The links that the page found for the list and source of a recording: pairs of node and line, by kind of text.
- * @type {WeakMap<Recorded, Record<string, number[]>>} */
+ * @type {WeakMap<RecordedGraph, Record<string, number[]>>} */
 const kFound = new WeakMap();
 
 function foundNodes(graph, story, {kind}) {
   if (kind !== "source" && kind !== "linear" || !graph.producer || graph.unread.packed) return [];
   if (!kFound.has(graph)) {
     const linesOf = (name) => ((graph.texts.find((t) => t.kind === name) || {}).text || "").split("\n");
-    const rows = rowsOf(linesOf("linear").map(withoutColors));
+    const rows = parseRows(linesOf("linear").map(withoutColors));
     findNodes(graph, story.root(story.last), rows);
     const pairs = (list) => list.map(([row, line]) => [rows[row].node, line]).filter(([n]) => n >= 0).flat();
     kFound.set(graph, {linear: pairs(rows.map((_, i) => [i, i])), source: pairs(linesOfRows(rows, linesOf("source")))});
@@ -89,9 +89,9 @@ function foundNodes(graph, story, {kind}) {
 }
 
 /** Returns the lines of a linear list, of which a recording has only what its nodes do not tell: the ranges and, behind
- * a tab, an arg (rows_of_list in lib/view/recording_writer.cpp). @param {Recorded} graph */
+ * a tab, an arg (rows_of_list in lib/view/recording_writer.cpp). @param {RecordedGraph} graph */
 export function rowsOfList(graph, {rows, nodes}) {
-  const list = summed([...nodes], 2).filter((_, i) => i % 2 === 0), at = new Map(list.map((n, i) => [n, i]));
+  const list = prefixSums([...nodes], 2).filter((_, i) => i % 2 === 0), at = new Map(list.map((n, i) => [n, i]));
   return rows.map((row, i) => {
     const n = list[i], [ranges, arg = graph.argText(n) || "None"] = graph.lines[row].split("\t");
     const sources = Array.from(graph.sourcesOf(n), (s) => (!at.has(s) ? "'--'"
@@ -104,8 +104,8 @@ export function rowsOfList(graph, {rows, nodes}) {
 
 /** Decodes the lines of pyrender's text (lib/view/recording_writer.cpp): earlier names are distances from their line's
  * name; a line that begins with "." has marks for what its node tells.
- * @param {Recorded} graph @param {string[]} lines @param {number[]} nodes pairs of a node and its line */
-function withNames(graph, lines, nodes) {
+ * @param {RecordedGraph} graph @param {string[]} lines @param {number[]} nodes pairs of a node and its line */
+function decodeNames(graph, lines, nodes) {
   const from = (own, told) => (told <= own ? own - told : told), name = /\bc(0|[1-9]\d{0,7})\b/g;
   const owners = new Map(), names = new Map();
   for (let i = 0; i < nodes.length; i += 2) owners.set(nodes[i + 1], nodes[i]);
@@ -114,7 +114,7 @@ function withNames(graph, lines, nodes) {
     const isShort = line[0] === ".", text = isShort ? line.slice(1) : line, head = /^c(0|[1-9]\d{0,7}) = /.exec(text);
     if (head) own = from(next, Number(head[1])), next = own + 1;
     const told = head ? text.slice(head[0].length) : text;
-    const rest = isShort ? filled(graph, owners.get(i), told, names)
+    const rest = isShort ? fillMarks(graph, owners.get(i), told, names)
       : told.replace(name, (_, number) => "c" + from(own, Number(number)));
     if (head && owners.has(i)) names.set(owners.get(i), "c" + own);
     return head ? "c" + own + " = " + rest : rest;
@@ -122,7 +122,7 @@ function withNames(graph, lines, nodes) {
 }
 
 // Replaces the marks of a line by the names and the constants below its node, in the order of the sources.
-function filled(graph, owner, text, names) {
+function fillMarks(graph, owner, text, names) {
   const parts = [], add = (n) => {
     for (const s of graph.sourcesOf(n)) names.has(s) || graph.opName(s) === "CONST" ? parts.push(s) : add(s);
   };
@@ -136,7 +136,7 @@ function filled(graph, owner, text, names) {
 
 /** Returns the lines of nodes. `own`: their own lines; `near`: for nodes without a line, the lines of their users.
  * @param {Text} text
- *  @param {Story} story @param {Iterable<number>} nodes @returns {{own: Set<number>, near: Set<number>}} */
+ *  @param {NodeHistories} story @param {Iterable<number>} nodes @returns {{own: Set<number>, near: Set<number>}} */
 export function linesOfNodes(text, story, nodes) {
   const own = new Set(), near = new Set();
   for (const node of nodes) {

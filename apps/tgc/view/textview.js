@@ -1,7 +1,7 @@
 // One text: its lines as elements, so that they can be selected, copied and found by the browser. Lines are coloured
 // when they come near the view.
 import {element} from "./list.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 
 const kChunk = 100;      // lines in one element, whose layout the browser skips while it is not visible
 const kFirstChunks = 3;  // chunks that are made at once; others are made when needed or in idle time
@@ -30,12 +30,12 @@ export class TextView {
     this.idPrefix = label.replace(/\W/g, "-") + "-";
     home.append(this.box);
     this.seen = new IntersectionObserver((entries) => {
-      for (const e of entries) if (e.isIntersecting) this.#color(/** @type {HTMLElement} */ (e.target));
+      for (const e of entries) if (e.isIntersecting) this.#highlightChunk(/** @type {HTMLElement} */ (e.target));
     }, {root: this.box, rootMargin: "400px"});
     this.box.addEventListener("click", (e) => {
       const row = /** @type {HTMLElement} */ (e.target).closest(".row"), selection = getSelection();
       if (!row || selection && !selection.isCollapsed) return;
-      this.chosen(this.rows.indexOf(/** @type {HTMLElement} */ (row)), this.#offset(row, e));
+      this.chosen(this.rows.indexOf(/** @type {HTMLElement} */ (row)), this.#clickedOffset(row, e));
     });
     this.box.addEventListener("keydown", (e) => {
       const by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
@@ -52,22 +52,22 @@ export class TextView {
     this.lines = lines, this.rows = [], this.marked = new Map(), this.selected = -1;
     this.box.replaceChildren();
     this.box.scrollTop = 0;
-    this.#make(kFirstChunks * kChunk);
+    this.#makeRowsUntil(kFirstChunks * kChunk);
     const more = () => {
       if (this.lines !== lines || this.rows.length >= lines.length) return;
-      this.#make(this.rows.length + kChunk * 4);
+      this.#makeRowsUntil(this.rows.length + kChunk * 4);
       requestIdleCallback(more);
     };
     requestIdleCallback(more);
   }
-  #make(until) {
+  #makeRowsUntil(until) {
     while (this.rows.length < Math.min(until, this.lines.length)) {
       const chunk = element("div", "chunk"), first = this.rows.length;
       const last = Math.min(first + kChunk, this.lines.length);
       chunk.setAttribute("role", "presentation"), chunk.dataset.first = String(first);
       chunk.style.containIntrinsicSize = "auto " + (last - first) * 18 + "px";
       for (let i = first; i < last; i++) {
-        const row = element("div", "row", plain(this.lines[i]) || "\u200b");
+        const row = element("div", "row", plainText(this.lines[i]) || "\u200b");
         row.dataset.n = String(i + 1), row.id = this.idPrefix + i;
         row.setAttribute("role", "option");
         this.rows.push(row), chunk.append(row);
@@ -75,13 +75,13 @@ export class TextView {
       this.box.append(chunk), this.seen.observe(chunk);
     }
   }
-  #color(chunk) {
+  #highlightChunk(chunk) {
     this.seen.unobserve(chunk);
     const first = Number(chunk.dataset.first);
     for (let i = first; i < Math.min(first + kChunk, this.rows.length); i++) this.#fill(i);
   }
   #fill(i) {
-    const line = plain(this.lines[i]), row = this.rows[i], [from, to] = this.parts && this.parts.get(i) || [-1, -1];
+    const line = plainText(this.lines[i]), row = this.rows[i], [from, to] = this.parts && this.parts.get(i) || [-1, -1];
     const out = [];
     const put = (start, end, kind) => {
       if (start >= end) return;
@@ -109,7 +109,7 @@ export class TextView {
     for (const [kind, lines] of Object.entries(marks))
       for (const line of lines) add(line, kind === "own" ? "lit" : kind);
     for (const line of parts.keys()) add(line, "has-part");
-    this.#make(Math.max(-1, ...next.keys()) + 1);
+    this.#makeRowsUntil(Math.max(-1, ...next.keys()) + 1);
     const old = this.marked, before = this.parts || new Map();
     this.parts = parts, this.marked = next;
     for (const line of new Set([...old.keys(), ...next.keys()])) {
@@ -148,7 +148,7 @@ export class TextView {
   }
 
   // Returns the index of the character of `row` that was clicked; -1 if there is none.
-  #offset(row, e) {
+  #clickedOffset(row, e) {
     const at = document.caretPositionFromPoint ? document.caretPositionFromPoint(e.clientX, e.clientY) : null;
     if (!at || !row.contains(at.offsetNode)) return -1;
     const before = document.createRange();
@@ -158,13 +158,13 @@ export class TextView {
 
   /** Copies all lines to the clipboard. Returns whether that was possible. */
   async copy() {
-    const text = this.lines.map(plain).join("\n") + "\n";
+    const text = this.lines.map(plainText).join("\n") + "\n";
     try {
       await navigator.clipboard.writeText(text);
       return true;
     } catch { /* a page from the disk may lack the permission */ }
     const range = document.createRange(), selection = getSelection();
-    this.#make(this.lines.length);
+    this.#makeRowsUntil(this.lines.length);
     range.selectNodeContents(this.box), selection.removeAllRanges(), selection.addRange(range);
     const isCopied = document.execCommand("copy");
     selection.removeAllRanges();

@@ -1,4 +1,4 @@
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 import {nodeTitle} from "./details.js";
 import {expressionOf} from "./expressions.js";
 import {element} from "./list.js";
@@ -22,7 +22,7 @@ export class Tip {
     if (box && e) this.timer = setTimeout(() => this.#show(box, e), kWait);
   }
   #show(box, e) {
-    const {home, app} = this, {width, height} = app.canvas.size, [title, ...lines] = textOf(app, box);
+    const {home, app} = this, {width, height} = app.canvas.size, [title, ...lines] = tooltipLines(app, box);
     home.replaceChildren(element("b", "", title), ...lines.map((line) => element("div", "", line)));
     home.hidden = false;
     home.style.left = Math.max(4, Math.min(e.offsetX + 14, width - home.offsetWidth - 4)) + "px";
@@ -32,7 +32,7 @@ export class Tip {
 }
 
 /** Returns the lines of a box's tooltip. @param {import("./app.js").App} app @param {Box} box */
-function textOf({graph}, box) {
+function tooltipLines({graph}, box) {
   const {n, fold, inline} = box, out = [nodeTitle(graph, n)], arg = graph.argText(n);
   if (fold && fold.title) out.push([fold.title, ...fold.lines].join("  "));
   if (arg.length >= 40) out.push(arg);
@@ -42,5 +42,5 @@ function textOf({graph}, box) {
     if (inline.isText(n, slot, s % graph.count)) out.push("source " + slot + ": " + expressionOf(graph, s, 0, inline));
   });
   if (fold && fold.count) out.push(fold.count + " nodes are folded; a double click unfolds them");
-  return out.map((line) => plain(line.length > kMostLetters ? line.slice(0, kMostLetters) + "\u2026" : line));
+  return out.map((line) => plainText(line.length > kMostLetters ? line.slice(0, kMostLetters) + "\u2026" : line));
 }

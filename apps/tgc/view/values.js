@@ -1,15 +1,15 @@
 // Decides which nodes are values. A value, such as a constant, has no box: it is text in the boxes of its users.
-/** @typedef {import("./data.js").Recorded} Recorded */
+/** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
 const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE", "PYLITERAL"]);
 
-/** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<Recorded, Uint8Array>} */
+/** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<RecordedGraph, Uint8Array>} */
 const kIsValue = new WeakMap();
-/** The entry of the recording of the last query. @type {{g: Recorded | null, known: Uint8Array}} */
+/** The entry of the recording of the last query. @type {{g: RecordedGraph | null, known: Uint8Array}} */
 const kLatest = {g: null, known: new Uint8Array(0)};
 
 /** Whether a node is a value: a leaf such as a constant or a device, or a list of constants with an index dtype. */
-export function isValue(/** @type {Recorded} */ g, n) {
+export function isValue(/** @type {RecordedGraph} */ g, n) {
   if (kLatest.g !== g || kLatest.known.length < g.count) {
     let known = kIsValue.get(g);
     if (!known || known.length < g.count) kIsValue.set(g, known = new Uint8Array(g.count));
@@ -19,7 +19,7 @@ export function isValue(/** @type {Recorded} */ g, n) {
   if (!known[n]) known[n] = isNewValue(g, n) ? 2 : 1;
   return known[n] === 2;
 }
-function isNewValue(/** @type {Recorded} */ g, n) {
+function isNewValue(/** @type {RecordedGraph} */ g, n) {
   const op = g.opName(n);
   if (kValues.has(op)) return true;
   if (op === "VECTORIZE" || op === "NOOP" || op === "TUPLE" || op === "STACK") {
@@ -31,7 +31,7 @@ function isNewValue(/** @type {Recorded} */ g, n) {
 }
 
 /** Returns the text of a value. */
-export function valueText(/** @type {Recorded} */ g, n) {
+export function valueText(/** @type {RecordedGraph} */ g, n) {
   const op = g.opName(n), arg = g.argText(n);
   if (op === "VECTORIZE" || op === "STACK")
     return "(" + Array.from(g.sourcesOf(n), (s) => g.argText(s)).join(", ") + ")";

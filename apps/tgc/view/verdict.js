@@ -1,13 +1,13 @@
 // The line below the header that says what is wrong: what a bisection or proof found, or where two inputs differ first.
 import {buttonOf, dialog, showTable} from "./dialogs.js";
-import {counted} from "./amounts.js";
+import {countText} from "./amounts.js";
 import {byId, element, link} from "./list.js";
 import {entriesOf} from "./overview.js";
-import {plain} from "./data.js";
+import {plainText} from "./data.js";
 import {nodeTitle} from "./details.js";
-import {countsText, exampleText, nextUnproven, noteOf, pointText, verdictText} from "./proof.js";
-import {changeText, shortened, shortenedBoth, withoutColors} from "./rewrites.js";
-import {bothOf, sourceOf} from "./rules.js";
+import {countsText, exampleText, nextUnproven, proofNoteOf, pointText, verdictText} from "./proof.js";
+import {changeText, shortened, shortenPair, withoutColors} from "./rewrites.js";
+import {ruleInBothInputs, ruleSourceLink} from "./rules.js";
 import {nameOfRule} from "./stages.js";
 import {StageHistory} from "./history.js";
 /** @typedef {import("./app.js").App} App */
@@ -19,20 +19,20 @@ const kMostValue = 50;
 /** @param {App} app */
 export function showVerdict(app) {
   const home = byId("verdict"), {accused, proof} = app.index.graphs[app.state.g];
-  const said = app.isList ? null : accused ? saidOfBisection(app, accused) : proof ? saidOfProof(app, proof)
-    : app.graph.other ? saidOfOther(app) : null;
+  const said = app.isList ? null : accused ? bisectionVerdict(app, accused) : proof ? proofVerdict(app, proof)
+    : app.graph.other ? comparisonVerdict(app) : null;
   home.hidden = !said;
   home.className = said ? said.kind : "";
   home.replaceChildren(...(said ? said.items : []));
 }
 
-const code = (text) => element("code", "", plain(text));
-const bold = (text) => element("b", "", plain(text)), span = (text) => element("span", "", plain(text));
+const code = (text) => element("code", "", plainText(text));
+const bold = (text) => element("b", "", plainText(text)), span = (text) => element("span", "", plainText(text));
 
 function ruleItems(app, name, stage, place) {
   const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
-  if (rule && rule.text) items[1].title = plain(rule.text);
-  const source = rule && sourceOf(app, rule);
+  if (rule && rule.text) items[1].title = plainText(rule.text);
+  const source = rule && ruleSourceLink(app, rule);
   if (source && source.textContent === name) items[1] = source;  // a recorded rule has its place as its name
   else if (source) items.splice(2, 0, span(" ("), source, span(")"));
   return items;
@@ -47,7 +47,7 @@ function ruleText(rule) {
 }
 
 // Says what a bisection found: the rule, values for which it is wrong, and the two sides of its rewrite.
-function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
+function bisectionVerdict(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
   if (verdict === "same")
     return {kind: "right", items: [bold("tgc bisect: "), span("the kernel computes what its AST says; whether the " +
       "AST is right is a question for the schedule")]};
@@ -72,13 +72,13 @@ function saidOfBisection(app, {verdict, rule, branch, stage, witness, wrong_elem
   return {kind: "wrong", items};
 }
 
-function saidOfProof(app, proof) {
+function proofVerdict(app, proof) {
   const senses = {"bit-exact": ", bit by bit", "but-nan": ", but for NaN, infinities and -0",
     reals: ", over the reals"};
   const items = [bold("tgc prove: "), bold(verdictText(proof.verdict)),
     span(proof.verdict === "proven" ? senses[proof.floats] || "" : "")];
-  const next = nextUnproven(app), {graph, state: {s, r}} = app, here = noteOf(app, s, r);
-  const at = here && here.counterexample ? {s, r} : next, note = at && noteOf(app, at.s, at.r);
+  const next = nextUnproven(app), {graph, state: {s, r}} = app, here = proofNoteOf(app, s, r);
+  const at = here && here.counterexample ? {s, r} : next, note = at && proofNoteOf(app, at.s, at.r);
   if (note && note.counterexample) {
     const stage = graph.stages[at.s - 1], rule = graph.rules[stage.rewrites[at.r].rule];
     items.push(span(": "), ...ruleItems(app, nameOfRule(rule), stage.name, at));
@@ -94,13 +94,13 @@ function saidOfProof(app, proof) {
 }
 
 // Says where two inputs differ first, and which colour marks which input.
-function saidOfOther(app) {
+function comparisonVerdict(app) {
   const {graph, state, story} = app, {other} = graph, names = [state.g, other.index];
   const [a, b] = (other.isFirst ? names.reverse() : names).map((g) => app.index.graphs[g].name);
   const sides = app.index.sides || ["A", "B"], pair = app.pairs.get(state.g);
   const label = (side, kind, letter, name) => {
-    const out = element("span", kind, plain(`${letter}: ${name} of ${sides[side].replace(/^.*\//, "")}`));
-    out.title = plain(sides[side]);
+    const out = element("span", kind, plainText(`${letter}: ${name} of ${sides[side].replace(/^.*\//, "")}`));
+    out.title = plainText(sides[side]);
     return out;
   };
   let first = 0;
@@ -108,14 +108,14 @@ function saidOfOther(app) {
   const items = [label(0, "a", "A", a), label(1, "b", "B", b)], inSource = app.differenceOf(state.g) === "source";
   if (first > story.last) items.unshift(bold(inSource ? "Only the sources differ  " : "A and B are equal  "));
   else {
-    items.unshift(bold("The first difference is in "), element("b", "", plain(app.placeName(first))), span("  "));
+    items.unshift(bold("The first difference is in "), element("b", "", plainText(app.placeName(first))), span("  "));
     const {said, r, rule} = differenceAt(app, first);
     if (r >= 0) items.push(link("rewrite " + (r + 1), () => app.go({s: first, r, d: -1, n: -1})), span(": "));
     if (said) items.push(span(said));
-    const both = rule && bothOf(app.graph, rule);
-    const texts = both && shortenedBoth(both[0].rule.text, both[1].rule.text, kLongestRule);
+    const both = rule && ruleInBothInputs(app.graph, rule);
+    const texts = both && shortenPair(both[0].rule.text, both[1].rule.text, kLongestRule);
     const ruleOf = ({rule: of, graph}, i) =>
-      [span(` in ${"AB"[i]} `), code(texts[i]), span(" "), sourceOf(app, of, graph)];
+      [span(` in ${"AB"[i]} `), code(texts[i]), span(" "), ruleSourceLink(app, of, graph)];
     if (both) items.push(span(".  The rule: "), ...both.flatMap(ruleOf));
     if (!first && app.graph.producer && !app.graph.isTensor)
       items.push(span(": the schedule made it; compare the recordings of tensor graphs, NAME.tensor.jsonl.gz"));
@@ -124,7 +124,7 @@ function saidOfOther(app) {
   const all = entriesOf(app), differing = all.filter((e) => e.differs);
   if (all.length > 1) {
     const differ = differing.length === 1 ? "differs" : "differ";
-    items.push(span(`. ${differing.length} of ${counted(all.length, "graph")} ${differ}`));
+    items.push(span(`. ${differing.length} of ${countText(all.length, "graph")} ${differ}`));
     if (nextDiffering(app, 1)) items.push(buttonOf("next that differs", () => nextDiffering(app, 1)()));
   }
   items.push(buttonOf(state.p < 0 && pair ? pair.by : "your choice", () => choosePartner(app)));
@@ -166,14 +166,15 @@ function firstNode(app, place, at) {
   if (!changed) return "";
   const [n, {of, differences: [{what, before, after}]}] = changed, [own, theirs] = other.isFirst ? [n, of] : [of, n];
   const made = (rule) => (rule ? ", made by " + rule : ""), {graph: b} = other;
-  const byUs = made(place ? ruleOf(graph, story.historyAt(place), own, what) : "");
-  const byThem = made(at > 0 ? ruleOf(b, new StageHistory(b, b.stages[at - 1]), other.to.indexOf(theirs), what) : "");
+  const byUs = made(place ? ruleNameOfNode(graph, story.historyAt(place), own, what) : "");
+  const byThem = made(at > 0 ? ruleNameOfNode(b, new StageHistory(b, b.stages[at - 1]), other.to.indexOf(theirs), what)
+    : "");
   const [byA, byB] = other.isFirst ? [byThem, byUs] : [byUs, byThem];
   const short = (text) => (text.length > kMostValue ? text.slice(0, kMostValue - 1) + "\u2026" : text || "none");
   return `${nodeTitle(graph, own)}: ${what} is ${short(before)} in A${byA}, ${short(after)} in B${byB}`;
 }
 // Returns the name of the rule that made a node, or the source of it that is called `what`; "": unknown.
-function ruleOf(graph, history, n, what) {
+function ruleNameOfNode(graph, history, n, what) {
   const slot = /^source (\d+)$/.exec(what), made = slot ? graph.sourcesOf(n)[Number(slot[1])] : n;
   const {at, kind} = history.maker(made, Infinity);
   const rewrite = kind === "rule" || kind === "part" ? history.stage.rewrites.find((r) => r.at === at) : null;
@@ -184,11 +185,12 @@ function choosePartner(app) {
   const {graphs} = app.index, {side} = graphs[app.state.g], pair = app.pairs.get(app.state.g);
   const others = graphs.map((_, g) => g).filter((g) => graphs[g].side !== side);
   const heads = [{name: "graph"}, {name: "target"}, {name: "made for"}, {name: "nodes", num: true}];
-  showTable("Compare " + plain(graphs[app.state.g].name) + " with", heads, others.map((g) => {
+  showTable("Compare " + plainText(graphs[app.state.g].name) + " with", heads, others.map((g) => {
     const choose = () => {
       dialog().close(), app.go({p: pair && pair.with === g ? -1 : g, s: -1, r: -1, n: -1, d: -1});
     };
     const {name, target, made_for: purpose, nodes} = graphs[g];
-    return {cells: [buttonOf(plain(name || "graph " + g), choose), plain(target), plain(purpose), String(nodes)]};
+    return {cells: [buttonOf(plainText(name || "graph " + g), choose), plainText(target), plainText(purpose),
+      String(nodes)]};
   }));
 }

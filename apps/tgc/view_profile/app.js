@@ -1,12 +1,12 @@
-import {counted, inTime} from "../view/amounts.js";
-import {plain, unpacked} from "../view/data.js";
+import {countText, timeText} from "../view/amounts.js";
+import {plainText, unpackJson} from "../view/data.js";
 import {buttonOf, dialog, installDialog, showTable, toast} from "../view/dialogs.js";
 import {byId, element} from "../view/list.js";
 import {followTheme, setTheme} from "../view/theme.js";
 import {TimeCanvas} from "./canvas.js";
 import {chartsOf, comparisonOf} from "./charts.js";
 import {textOf} from "./documents.js";
-import {colorOf, saysOf} from "./kinds.js";
+import {colorOf, descriptionOf} from "./kinds.js";
 import {lanesOf} from "./lanes.js";
 import {CodeList, countersOf, detailsOf, firstHintOf, hasLines, kTabs, kernelsOf, rowsOf,
   sourceRowsOf} from "./panel.js";
@@ -34,35 +34,35 @@ export class ProfileApp {
     this.zero = 0, this.openedAt = 0, this.wanted = 0;
     this.canvas = new TimeCanvas(byId("time"), byId("overview"), this);
     followTheme((dark) => this.theme(dark, false));
-    byId("title").textContent = document.title = plain(index.title.split("/").pop());
-    byId("title").title = plain(index.title) + ", written by tinygrad " + index.release;
+    byId("title").textContent = document.title = plainText(index.title.split("/").pop());
+    byId("title").title = plainText(index.title) + ", written by tinygrad " + index.release;
     const runs = byId("runs");
     const add = (value, text) => runs.append(Object.assign(element("option", "", text), {value: String(value)}));
-    index.runs.forEach((run, n) => add(n, plain(run.name) + " on " + plain(run.device)));
+    index.runs.forEach((run, n) => add(n, plainText(run.name) + " on " + plainText(run.device)));
     if (index.host.track.rows.length) add(-1, "the host and all devices");
     runs.addEventListener("change", () => this.open({...kStart, r: Number(runs.value), t: this.state.t}));
     this.#makeTools(), this.#makeTabs(), installSplit(), installDialog();
-    document.addEventListener("keydown", (e) => this.#key(e));
+    document.addEventListener("keydown", (e) => this.#handleKey(e));
     addEventListener("hashchange", () => {
       if (location.hash !== addressOf(this.state))
-        this.open(stateOf(location.hash, this.index.runs.length, this.#slowest()));
+        this.open(stateOf(location.hash, this.index.runs.length, this.#slowestRun()));
     });
   }
 
   /** The slowest run: by its time, or by its traces if no time is known. */
-  #slowest() {
+  #slowestRun() {
     const cost = (run) => run.seconds || 1e-15 * run.traces.reduce((most, t) => Math.max(most, t.last - t.first), 0);
     return this.index.runs.reduce((best, run, n, runs) => (cost(run) > cost(runs[best]) ? n : best), 0);
   }
 
   /** Shows a state: a run, its view and its selection. */
-  async open(state = stateOf(location.hash, this.index.runs.length, this.#slowest())) {
+  async open(state = stateOf(location.hash, this.index.runs.length, this.#slowestRun())) {
     if (state.r < 0 && !this.index.host.track.rows.length && this.index.runs.length) state.r = 0;
-    if (!this.run || state.r !== this.state.r) await this.#load(state.r);
+    if (!this.run || state.r !== this.state.r) await this.#loadRun(state.r);
     this.state = {...state};
     for (const group of this.groups) group.isOpen = group.starts !== state.c.includes(group.number);
     this.canvas.isHeld = true, this.isReady = false;
-    this.#layout();
+    this.#layOutLanes();
     if (state.v) this.canvas.show(state.v[0], state.v[1]);
     else this.canvas.fit();
     this.canvas.read();
@@ -74,21 +74,21 @@ export class ProfileApp {
     this.canvas.draw();
   }
 
-  async #load(r) {
+  async #loadRun(r) {
     const arrived = () => this.canvas.redraw();
     if (r >= 0) {
-      if (!this.documents.has(r)) this.documents.set(r, textOf("run" + r).then(unpacked));
+      if (!this.documents.has(r)) this.documents.set(r, textOf("run" + r).then(unpackJson));
       this.run = {...this.index.runs[r], ...await this.documents.get(r)};
       this.rows = rowsOf(this.run.instructions, this.run.source, this.run);
       this.groups = this.run.traces.flatMap((trace, n) => trace.tracks.map((raw) => ({
-        title: "SE " + trace.se + this.#saysOf(raw), trace: n, track: new Track(raw, arrived)})));
+        title: "SE " + trace.se + this.#trackSuffix(raw), trace: n, track: new Track(raw, arrived)})));
       this.canvas.texts = this.rows.map((row) => row.text);
     } else {
       this.run = {name: "the host and all devices", traces: [], instructions: [], counters: [], derived: {}, hints: []};
       this.rows = [];
       this.groups = this.index.host.track.rows.length ? [{title: "ranges", trace: -1,
         track: new Track(this.index.host.track, arrived)}] : [];
-      this.canvas.texts = this.index.host.names.map(plain);
+      this.canvas.texts = this.index.host.names.map(plainText);
     }
     // the first two groups with instructions are open at the start, or the first group if none has any
     const traced = this.groups.filter((g) => g.track.name !== "waves").slice(0, 2);
@@ -105,18 +105,18 @@ export class ProfileApp {
     byId("main").classList.toggle("with-source", hasLines(this.run.source));
   }
 
-  #saysOf({name, rows}) {
+  #trackSuffix({name, rows}) {
     if (name === "waves") return " waves";
     return rows.some((row) => row.name.startsWith("SIMD")) ? " traced CU" : " traced SIMD";
   }
 
-  #layout() { Object.assign(this.canvas, lanesOf(this.groups)), this.canvas.scroll(0); }
+  #layOutLanes() { Object.assign(this.canvas, lanesOf(this.groups)), this.canvas.scroll(0); }
 
   #showFacts() {
     const {run} = this, sum = (key) => run.traces.reduce((n, t) => n + t[key], 0);
     const emulated = this.index.emulated ? "emulated: timeline in instructions, tables in modeled cycles" : "";
-    const facts = run.traces.length ? [emulated, run.arch, run.seconds ? inTime(run.seconds) : "",
-      counted(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
+    const facts = run.traces.length ? [emulated, run.arch, run.seconds ? timeText(run.seconds) : "",
+      countText(run.traces.length, "trace"), sum("packets").toLocaleString("en") + " packets",
       sum("waves").toLocaleString("en") + (sum("waves") === 1 ? " wave" : " waves")] : [];
     byId("facts").textContent = byId("facts").title = facts.filter(Boolean).join(" \u00b7 ");
   }
@@ -126,7 +126,7 @@ export class ProfileApp {
     const isDark = document.documentElement.classList.contains("dark");
     byId("legend").replaceChildren(...seen.filter((kind) => kind !== "other").map((kind) => {
       const out = element("span", "", kind), dot = element("i");
-      dot.style.background = colorOf(kind, isDark), out.title = saysOf(kind), out.prepend(dot);
+      dot.style.background = colorOf(kind, isDark), out.title = descriptionOf(kind), out.prepend(dot);
       return out;
     }));
     if (this.run.traces.length > 1)
@@ -137,7 +137,7 @@ export class ProfileApp {
 
   // ---- functions that the canvas calls
   unitText() { return this.state.r < 0 ? "time" : "cycles"; }
-  timeText(time) { return this.state.r < 0 ? inTime(time * 1e-9, 6) : Math.round(time).toLocaleString("en"); }
+  timeText(time) { return this.state.r < 0 ? timeText(time * 1e-9, 6) : Math.round(time).toLocaleString("en"); }
   overviewTrack() {
     const group = this.groups.find((g) => g.track.name === "waves") || this.groups[0];
     return group ? group.track : null;
@@ -157,7 +157,7 @@ export class ProfileApp {
   toggle(group) {
     group.isOpen = !group.isOpen;
     this.state.c = this.groups.filter((g) => g.isOpen !== g.starts).map((g) => g.number);
-    this.#layout(), this.viewed();
+    this.#layOutLanes(), this.viewed();
   }
 
   /** @param {import("./canvas.js").Hit | null} slice */
@@ -181,10 +181,10 @@ export class ProfileApp {
 
   #tipOf({lane, begin, end, kind, item, level, amount}) {
     const {style, most} = lane.group.track.rows[lane.row], name = this.index.kinds[kind], length = end - begin;
-    const time = this.state.r < 0 ? inTime(length * 1e-9, 4) : counted(length, "cycle");
+    const time = this.state.r < 0 ? timeText(length * 1e-9, 4) : countText(length, "cycle");
     const at = "at " + this.timeText(begin - this.zero);
     if (style === "count" || style === "place" && level > 0)
-      return [`about ${counted(Math.round(amount / 15 * most), "wave")} of at most ${most}`, at];
+      return [`about ${countText(Math.round(amount / 15 * most), "wave")} of at most ${most}`, at];
     if (style === "place") return [`wave ${item} of ${lane.name}`, time, at];
     if (level > 0)
       return [`mostly ${name}, ${Math.round(amount / 15 * 100)} % busy`, `${time} ${at}`, "zoom in for details"];
@@ -192,7 +192,7 @@ export class ProfileApp {
     const source = row && row.line ? [`line ${row.line}: ${row.source.trim()}`] : [];
     if (style === "wave")
       return [text, ...source, `${name}: issued ${time} after the wave's previous instruction`, at];
-    return [text, `${saysOf(name)}, ${time} ${at}`];
+    return [text, `${descriptionOf(name)}, ${time} ${at}`];
   }
   hover(slice, {x, y}) {
     const tip = byId("tip");
@@ -211,7 +211,7 @@ export class ProfileApp {
       /** @type {Map<number, Hits>} */ const hits = new Map();
       for (const [n, trace] of i >= 0 ? this.run.traces.entries() : []) {
         const text = trace.hits === undefined ? undefined : (await textOf("hits" + trace.hits)).split(" ")[i];
-        if (text) hits.set(n, hitsOf(await unpacked(text)));
+        if (text) hits.set(n, executionsOf(await unpackJson(text)));
       }
       if (number !== this.wanted) return;
       this.hits = hits;
@@ -223,7 +223,7 @@ export class ProfileApp {
 
   get executions() { return [...this.hits.values()].reduce((sum, {begin}) => sum + begin.length, 0); }
   /** Returns an execution by its number, counted through all traces; null: none. @param {number} number */
-  #execution(number) {
+  #executionByNumber(number) {
     for (const [trace, {begin, wave, end}] of this.hits) {
       if (number < begin.length) return {e: [trace, wave[number], begin[number]], end: end[number]};
       number -= begin.length;
@@ -231,7 +231,7 @@ export class ProfileApp {
     return null;
   }
   /** Returns the number of the selected execution; -1: none is selected. */
-  #selected() {
+  #selectedExecution() {
     const {e} = this.state;
     let before = 0;
     for (const [trace, {begin, wave}] of e ? this.hits : []) {
@@ -244,9 +244,9 @@ export class ProfileApp {
 
   /** Goes to the next execution of the selected instruction, or to the previous one. @param {number} by 1 or -1 */
   async step(by) {
-    const all = this.executions, now = this.#selected();
+    const all = this.executions, now = this.#selectedExecution();
     if (!all) return this.say("select an instruction with executions first");
-    const {e: [trace, wave, begin], end} = this.#execution((Math.max(now, by > 0 ? -1 : 0) + by + all) % all);
+    const {e: [trace, wave, begin], end} = this.#executionByNumber((Math.max(now, by > 0 ? -1 : 0) + by + all) % all);
     const group = this.groups.find((g) => g.trace === trace && g.track.name !== "waves");
     if (group && !group.isOpen) this.toggle(group);
     const lane = this.canvas.lanes.find((l) => l.group === group && l.name === "wave " + wave);
@@ -262,7 +262,7 @@ export class ProfileApp {
     if (!e) return this.say("select an execution first");
     const group = this.groups.find((g) => g.trace === e[0] && g.track.name === "waves");
     const row = group ? group.track.rows.findIndex((r) => r.name === "CU 0 SIMD 0") : -1;
-    for (const chunk of row < 0 ? [] : await group.track.at(e[2])) {
+    for (const chunk of row < 0 ? [] : await group.track.chunksAt(e[2])) {
       const [first, last] = chunk.rows.get(row) || [0, 0];
       for (let n = first; n < last; n++)
         if (chunk.item[n] === e[1] && chunk.begin[n] <= e[2] && chunk.end[n] > e[2] && run === this.run)
@@ -273,24 +273,24 @@ export class ProfileApp {
 
   #showDetails() {
     const {i, e} = this.state, all = this.rows.reduce((sum, r) => sum + r.cycles, 0) || 1;
-    const count = this.executions, now = this.#selected();
+    const count = this.executions, now = this.#selectedExecution();
     let execution = "";
     if (now >= 0) {
-      const {e: [, , begin], end} = this.#execution(now);
+      const {e: [, , begin], end} = this.#executionByNumber(now);
       execution = `wave ${e[1]} of SE ${this.run.traces[e[0]].se}: issued at ${this.timeText(end - this.zero)}, `
-        + `${counted(end - begin, "cycle")} after its previous instruction`;
+        + `${countText(end - begin, "cycle")} after its previous instruction`;
     }
     const box = byId("details");
     if (this.state.r < 0 && i >= 0) {
       const name = this.index.host.names[i], totals = this.index.totals.filter((t) => t.name === name);
-      return box.replaceChildren(element("h2", "", plain(name)), ...totals.map((t) => element("p", "",
-        `${plain(t.device)}: ${counted(t.count, "range")}, ${inTime(t.seconds)} in all`)));
+      return box.replaceChildren(element("h2", "", plainText(name)), ...totals.map((t) => element("p", "",
+        `${plainText(t.device)}: ${countText(t.count, "range")}, ${timeText(t.seconds)} in all`)));
     }
     box.replaceChildren(...detailsOf(i >= 0 && this.rows[i] || null, {isHost: this.state.r < 0, hits: count, all,
       modeled: this.run.modeled, execution, source: this.run.source, rows: this.rows, select: (n) => this.select(n),
       actions: [["\u25c2 Previous", () => this.step(-1), !count], ["Next \u25b8", () => this.step(1), !count],
         ["Zoom to its wave", () => this.zoomToWave(), !e]]}));
-    if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + counted(count, "execution");
+    if (i >= 0 && this.rows[i]) byId("said").textContent = this.rows[i].text + ", " + countText(count, "execution");
   }
 
   #makeTabs() {
@@ -323,7 +323,7 @@ export class ProfileApp {
       panel.replaceChildren();
       const problems = [...new Set(this.run.traces.map((t) => t.error).filter(Boolean))];
       const isCdna = /^gfx9/.test(this.run.arch || "") && !this.rows.some((row) => row.hits);
-      for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plain(text)));
+      for (const text of problems) panel.append(element("p", "note", "Not mapped to instructions: " + plainText(text)));
       if (isCdna) panel.append(element("p", "note", kUnmapped));
       panel.append(...firstHintOf(this.run, () => this.tab("counters")));
       if (!this.rows.length) panel.append(element("p", "note", this.#whyNoCode()));
@@ -377,7 +377,7 @@ export class ProfileApp {
       return button;
     }));
   }
-  #key(e) {
+  #handleKey(e) {
     if (e.ctrlKey || e.altKey || e.metaKey || dialog().open || /^(INPUT|SELECT)$/.test(e.target.tagName)) return;
     const inList = e.target.closest && e.target.closest(".list") && this[this.state.t];
     if (inList && (e.key === "ArrowUp" || e.key === "ArrowDown")) {
@@ -395,7 +395,7 @@ export class ProfileApp {
     const isOpen = this.groups.some((g) => !g.isOpen);
     for (const group of this.groups) group.isOpen = isOpen;
     this.state.c = this.groups.filter((g) => g.isOpen !== g.starts).map((g) => g.number);
-    this.#layout(), this.viewed();
+    this.#layOutLanes(), this.viewed();
   }
   #showKeys() {
     showTable("Keys and mouse", [{name: "key"}, {name: "what"}], [
@@ -426,7 +426,7 @@ function installSplit() {
 }
 
 /** @param {{begin: number[], length: number[], wave: number[]}} raw @returns {Hits} */
-function hitsOf({begin, length, wave}) {
+function executionsOf({begin, length, wave}) {
   const from = Float64Array.from(begin);
   for (let n = 1; n < from.length; n++) from[n] += from[n - 1];
   const end = from.map((b, n) => b + length[n]), byWave = new Map();

@@ -1,4 +1,4 @@
-import {plain} from "../view/data.js";
+import {plainText} from "../view/data.js";
 import {colorOf} from "./kinds.js";
 import {firstAbove} from "./track.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
@@ -147,7 +147,7 @@ export class TimeCanvas {
     }
     if (lane.height < 11) return;
     c.fillStyle = paint.quiet, c.font = "11px " + paint.mono;
-    c.fillText(plain(lane.name), 18, y + lane.height / 2 + 4, label - 22);
+    c.fillText(plainText(lane.name), 18, y + lane.height / 2 + 4, label - 22);
   }
 
   /** @param {CanvasRenderingContext2D} c @param {Lane} lane @param {number} y

@@ -1,10 +1,10 @@
 // Charts of a run: how many waves the SIMDs have over time, the active lanes of instructions, the requests to levels of
 // the memory hierarchy, and the run before and after a change.
-import {inTime} from "../view/amounts.js";
-import {plain} from "../view/data.js";
+import {timeText} from "../view/amounts.js";
+import {plainText} from "../view/data.js";
 import {element} from "../view/list.js";
 import {tableOf} from "./panel.js";
-import {rate, svg} from "./svg.js";
+import {rateText, svgNode} from "./svg.js";
 
 const kWidth = 480, kLeft = 34;
 /** What limits the number of waves, in the order of the legend (OccupancyLimit of lib/profile). */
@@ -31,14 +31,15 @@ export function comparisonOf(run, select) {
   const {name, old_seconds, new_seconds, old_cycles, new_cycles, old_reasons, new_reasons, rows} = run.against;
   const out = element("div", "facts"), number = (n) => n.toLocaleString("en", {maximumFractionDigits: 1});
   const signed = (n) => (n > 0 ? "+" : "") + number(n), cell = (n) => (n === null ? "-" : number(n));
-  const times = old_seconds && new_seconds ? [["time", inTime(old_seconds), inTime(new_seconds),
+  const times = old_seconds && new_seconds ? [["time", timeText(old_seconds), timeText(new_seconds),
     signed(100 * (new_seconds / old_seconds - 1)) + " %"]] : [];
   const reasons = run.reasons.map(([reason], i) => [reason, old_reasons[i], new_reasons[i]])
     .filter(([, before, after]) => before + after >= 0.1)
     .sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1]));
-  out.append(element("h3", "", `Before (${plain(name)}) and after, of a mean wave`), tableOf(["", "#before", "#after",
+  out.append(element("h3", "", `Before (${plainText(name)}) and after, of a mean wave`),
+    tableOf(["", "#before", "#after",
     "#change"], [...times, ["cycles", number(old_cycles), number(new_cycles), signed(new_cycles - old_cycles)],
-    ...reasons.map(([reason, before, after]) => ["stalls: " + plain(reason), number(before), number(after),
+    ...reasons.map(([reason, before, after]) => ["stalls: " + plainText(reason), number(before), number(after),
       signed(after - before)])]));
   const change = ([, , before, after]) => (after || 0) - (before || 0);
   const largest = new Set(rows.map((_, i) => i).sort((a, b) => Math.abs(change(rows[b])) - Math.abs(change(rows[a])))
@@ -52,9 +53,9 @@ export function comparisonOf(run, select) {
     const part = element("i", change(r) > 0 ? "more" : "less");
     part.style.width = 50 * Math.abs(change(r)) / most + "%";
     bar.append(part);
-    let place = element("span", before === null ? "added" : after === null ? "removed" : "", plain(text));
+    let place = element("span", before === null ? "added" : after === null ? "removed" : "", plainText(text));
     if (n !== null) {
-      place = element("button", "link " + place.className, plain(text));
+      place = element("button", "link " + place.className, plainText(text));
       place.addEventListener("click", () => select(n));
     }
     return [cell(before), cell(after), signed(change(r)), bar, place];
@@ -67,23 +68,24 @@ function occupancyOf({begin, end, waves, limits, mean, largest, simds, device_si
   const height = 130, top = 16, bottom = 20, room = height - top - bottom;
   const peak = Math.max(fitting, largest, ...waves, 1), step = (kWidth - kLeft) / waves.length;
   const yOf = (n) => top + room * (1 - n / peak);
-  const box = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
+  const box = svgNode("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
     "aria-label": `occupancy over time: ${mean.toFixed(1)} waves of a SIMD on average`});
   waves.forEach((n, i) => {
-    const bar = svg("rect", {x: kLeft + i * step, y: yOf(n), width: step + 0.3,
+    const bar = svgNode("rect", {x: kLeft + i * step, y: yOf(n), width: step + 0.3,
       height: Math.max(0, room + top - yOf(n)), class: "limit-" + limits[i]});
     const at = Math.round((end - begin) * i / waves.length).toLocaleString("en");
-    bar.append(svg("title", {}, `${n.toFixed(2)} waves of a SIMD at cycle ${at}: ${kLimits[limits[i]]}`));
+    bar.append(svgNode("title", {}, `${n.toFixed(2)} waves of a SIMD at cycle ${at}: ${kLimits[limits[i]]}`));
     box.append(bar);
   });
-  const fits = fitting < most ? `${fitting} of ${most} fit: ${plain(limiter)}` : `${fitting} fit`;
+  const fits = fitting < most ? `${fitting} of ${most} fit: ${plainText(limiter)}` : `${fitting} fit`;
   if (fitting) {
-    box.append(svg("path", {d: `M${kLeft} ${yOf(fitting)}H${kWidth}`, class: "roof"}),
-      svg("text", {x: kWidth - 2, y: yOf(fitting) - 4, class: "end"}, fits));
+    box.append(svgNode("path", {d: `M${kLeft} ${yOf(fitting)}H${kWidth}`, class: "roof"}),
+      svgNode("text", {x: kWidth - 2, y: yOf(fitting) - 4, class: "end"}, fits));
   }
-  for (const n of [0, peak]) box.append(svg("text", {x: kLeft - 5, y: yOf(n) + 4, class: "end"}, Number(n.toFixed(1))));
-  box.append(svg("text", {x: kLeft, y: height - 5}, "cycle 0: the first wave begins"),
-    svg("text", {x: kWidth - 2, y: height - 5, class: "end"}, (end - begin).toLocaleString("en")));
+  for (const n of [0, peak])
+    box.append(svgNode("text", {x: kLeft - 5, y: yOf(n) + 4, class: "end"}, Number(n.toFixed(1))));
+  box.append(svgNode("text", {x: kLeft, y: height - 5}, "cycle 0: the first wave begins"),
+    svgNode("text", {x: kWidth - 2, y: height - 5, class: "end"}, (end - begin).toLocaleString("en")));
   const keys = element("p", "keys");
   for (const [limit, text] of Object.entries(kLimits)) {
     const share = limits.filter((l) => l === limit).length / limits.length;
@@ -105,16 +107,17 @@ function activeLanesOf({lanes, wave_lanes, mean_lanes, active_lanes, instruction
     return [element("p", "", `At most ${lanes} of ${wave_lanes} lanes are active: so many have a thread. The trace `
       + "does not say which of them EXEC switches off.")];
   const height = 70, top = 6, room = height - top - 4, step = (kWidth - kLeft) / vectors.length;
-  const box = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
+  const box = svgNode("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
     "aria-label": `active lanes: ${mean_lanes.toFixed(1)} of ${wave_lanes} on average`});
   vectors.forEach(([n, text], i) => {
-    const high = room * n / wave_lanes, bar = svg("rect", {x: kLeft + i * step, y: top + room - high, width: step + 0.3,
+    const high = room * n / wave_lanes,
+      bar = svgNode("rect", {x: kLeft + i * step, y: top + room - high, width: step + 0.3,
       height: high, class: n < lanes ? "limit-resources" : "hits"});
-    bar.append(svg("title", {}, `${n.toFixed(1)} lanes: ${plain(text)}`));
+    bar.append(svgNode("title", {}, `${n.toFixed(1)} lanes: ${plainText(text)}`));
     box.append(bar);
   });
   for (const n of [0, wave_lanes])
-    box.append(svg("text", {x: kLeft - 5, y: top + room * (1 - n / wave_lanes) + 4, class: "end"}, n));
+    box.append(svgNode("text", {x: kLeft - 5, y: top + room * (1 - n / wave_lanes) + 4, class: "end"}, n));
   const fewer = vectors.filter(([n]) => n < lanes).length;
   return [element("p", "", `Vector instructions run in ${mean_lanes.toFixed(1)} of ${wave_lanes} lanes on average; `
     + `${lanes} have a thread. `
@@ -125,20 +128,20 @@ function activeLanesOf({lanes, wave_lanes, mean_lanes, active_lanes, instruction
 /** The levels from the waves to the device's memory: a bar of the bytes, on one logarithmic scale, and the hits. */
 function memoryOf(levels) {
   const row = 44, height = levels.length * row, most = Math.max(...levels.map((l) => l.bytes || 0), 2);
-  const box = svg("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
+  const box = svgNode("svg", {viewBox: `0 0 ${kWidth} ${height}`, class: "chart", role: "img",
     "aria-label": "memory hierarchy: " + levels.map((l) => `${l.name} ${l.requests} ${l.unit}`).join(", ")});
   levels.forEach((level, i) => {
     const y = i * row, width = level.bytes ? (kWidth - 4) * Math.log2(1 + level.bytes) / Math.log2(1 + most) : 0;
-    const asked = `${plain(level.name)}: ${Math.round(level.requests).toLocaleString("en")} ${level.unit}`;
-    box.append(svg("text", {x: 0, y: y + 12, class: "name"}, asked));
-    if (width) box.append(svg("rect", {x: 0, y: y + 17, width, height: 8, class: "bytes"}));
+    const asked = `${plainText(level.name)}: ${Math.round(level.requests).toLocaleString("en")} ${level.unit}`;
+    box.append(svgNode("text", {x: 0, y: y + 12, class: "name"}, asked));
+    if (width) box.append(svgNode("rect", {x: 0, y: y + 17, width, height: 8, class: "bytes"}));
     if (width && level.hit_rate !== null)
-      box.append(svg("rect", {x: 0, y: y + 17, width: width * level.hit_rate, height: 8, class: "hits"}));
-    const bytes = level.bytes ? `${level.at_most ? "at most " : ""}${rate(level.bytes)}B` : "";
+      box.append(svgNode("rect", {x: 0, y: y + 17, width: width * level.hit_rate, height: 8, class: "hits"}));
+    const bytes = level.bytes ? `${level.at_most ? "at most " : ""}${rateText(level.bytes)}B` : "";
     const hits = level.hit_rate === null ? "" : `${(100 * level.hit_rate).toFixed(1)} % `
       + (level.unit === "cycles" ? "no conflict" : "hits");
-    box.append(svg("text", {x: 0, y: width ? y + 36 : y + 24},
-      [bytes, hits, "by " + plain(level.by)].filter(Boolean).join("; ")));
+    box.append(svgNode("text", {x: 0, y: width ? y + 36 : y + 24},
+      [bytes, hits, "by " + plainText(level.by)].filter(Boolean).join("; ")));
   });
   return [element("p", "quiet", "Bars are bytes, on a logarithmic scale; the dark part are hits. Bytes of loads count "
     + "all lanes, those of caches whole lines."), box];

@@ -13,4 +13,4 @@ const kSays = {wait: "s_waitcnt and its like: the wave waits for memory", contro
 /** @param {string} kind @param {boolean} isDark */
 export function colorOf(kind, isDark) { return (kColors[kind] || kColors.other)[isDark ? 1 : 0]; }
 /** @param {string} kind */
-export function saysOf(kind) { return kSays[kind] || kind; }
+export function descriptionOf(kind) { return kSays[kind] || kind; }

@@ -1,4 +1,4 @@
-import {unpacked} from "../view/data.js";
+import {unpackJson} from "../view/data.js";
 import {ProfileApp} from "./app.js";
 import {textOf} from "./documents.js";
 import {stateOf} from "./state.js";
@@ -9,8 +9,8 @@ async function begin() {
   const home = (id) => document.getElementById(id);
   // unpack the document of the address's run, or else of run 0, at the same time, so that the page opens sooner
   const {r} = stateOf(location.hash, kMostRuns, 0), run = home("run" + r);
-  const first = run ? textOf("run" + r).then(unpacked) : null;
-  const app = new ProfileApp(await unpacked(home("index").textContent));
+  const first = run ? textOf("run" + r).then(unpackJson) : null;
+  const app = new ProfileApp(await unpackJson(home("index").textContent));
   if (first) app.documents.set(r, first);
   window.theApp = app;
   await app.open();

@@ -1,8 +1,8 @@
 // The tables beside the timeline, and what is known of the selected instruction.
-import {counted, inTime} from "../view/amounts.js";
-import {plain} from "../view/data.js";
+import {countText, timeText} from "../view/amounts.js";
+import {plainText} from "../view/data.js";
 import {RowList, element} from "../view/list.js";
-import {rate, svg} from "./svg.js";
+import {rateText, svgNode} from "./svg.js";
 
 /** An instruction of a run: its number, address and assembly; times over all followed waves; its source line (0:
  * unknown; about: an approximate one) and the nodes that print it; the reason of its stalls, the cycles that others
@@ -25,16 +25,16 @@ export function rowsOf(raw, source, {reasons = [], stalls = []} = {}) {
     const waits = [];
     for (let k = 0; k < pairs.length; k += 2) waits.push([pairs[k], pairs[k + 1]]);
     waits.sort((a, b) => b[1] - a[1]);
-    return {reason: reason >= 0 ? plain(reasons[reason][0]) : "", waited, waits};
+    return {reason: reason >= 0 ? plainText(reasons[reason][0]) : "", waited, waits};
   };
   const end = raw.findLastIndex(([, text, hits]) => hits || text !== "s_code_end") + 1;
   return raw.slice(0, end).map(([address, text, hits = 0, cycles = 0, stall = 0, idle = 0], n) => (
-    {n, address, text: plain(text), hits, cycles, stall, idle, ...stallOf(n),
+    {n, address, text: plainText(text), hits, cycles, stall, idle, ...stallOf(n),
       ...lineOf(source, hasLines(source) ? source.line_of[n] : 0), about: hasLines(source) && !source.exact[n]}));
 }
 export const hasLines = (source) => Boolean(source && source.lines);
-const lineOf = (source, line) => ({line, source: line ? plain(source.lines[line - 1]) : "",
-  uop: line ? plain(source.nodes[line - 1]) : ""});
+const lineOf = (source, line) => ({line, source: line ? plainText(source.lines[line - 1]) : "",
+  uop: line ? plainText(source.nodes[line - 1]) : ""});
 
 /** Returns the lines of the source with the sums of their instructions. @param {Row[]} rows @returns {Row[]} */
 export function sourceRowsOf(rows, source) {
@@ -114,13 +114,13 @@ function filledCell(name, item) {
   if (kNumbers.has(name)) return element("span", name, item.hits ? item[name].toLocaleString("en") : "");
   if (name === "reason") return element("span", name, item.reason || "");
   if (name === "address") return element("span", name, "0x" + item.address.toString(16));
-  if (name === "instruction") return element("span", name + " " + kindOf(item.text), item.text || "?");
+  if (name === "instruction") return element("span", name + " " + rowClass(item.text), item.text || "?");
   if (name === "line") return element("span", name, item.line ? (item.about ? "~" : "") + item.line : "");
   // beside an instruction, the source line is shown without its indentation
   return element("span", name, name === "UOp" ? item.uop : item.n >= 0 && item.text ? item.source.trim() : item.source);
 }
 
-function kindOf(text) { return text.startsWith("s_wait") ? "waits" : ""; }
+function rowClass(text) { return text.startsWith("s_wait") ? "waits" : ""; }
 
 /** A table. @param {string[]} heads those of numbers begin with "#" @param {(string | Node)[][]} rows */
 export function tableOf(heads, rows) {
@@ -144,9 +144,9 @@ export function tableOf(heads, rows) {
 
 /** The first hint of a run, and what is damaged, above its code. @param {() => void} more shows all hints */
 export function firstHintOf(run, more) {
-  const out = (run.damage || []).map((text) => element("p", "note", "Damaged: " + plain(text)));
+  const out = (run.damage || []).map((text) => element("p", "note", "Damaged: " + plainText(text)));
   if (!run.hints.length) return out;
-  const hint = element("p", "hint", plain(run.hints[0]) + " ");
+  const hint = element("p", "hint", plainText(run.hints[0]) + " ");
   if (run.hints.length > 1) {
     const link = element("button", "link", `${run.hints.length - 1} more`);
     link.addEventListener("click", more), hint.append(link);
@@ -159,13 +159,13 @@ export function countersOf(run) {
   const out = element("div", "facts");
   const add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);
   const title = run.modeled ? "Hints, with times by a model of one wave" : "Hints";
-  add(title, ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plain(text)))
+  add(title, ...(run.hints.length ? run.hints.map((text) => element("p", "hint", plainText(text)))
     : [element("p", "quiet", "No counter and no stall is above the threshold of a hint.")]));
   const stalls = (run.reasons || []).filter(([, cycles]) => cycles);
   if (stalls.length) {
     const all = stalls.reduce((sum, [, cycles]) => sum + cycles, 0);
     stalls.sort((a, b) => b[1] - a[1]);
-    const rows = stalls.map(([name, cycles, idle]) => [plain(name), cycles.toLocaleString("en"),
+    const rows = stalls.map(([name, cycles, idle]) => [plainText(name), cycles.toLocaleString("en"),
       (100 * cycles / all).toFixed(1), idle.toLocaleString("en")]);
     add("Stalls by reason" + (run.modeled ? ", by a model of one wave" : ""),
       tableOf(["reason", "#cycles", "#% of stalls", "#idle"], rows));
@@ -177,8 +177,9 @@ export function countersOf(run) {
     add("Counters", element("p", "quiet", "The profile has no counters of this run."));
     return out;
   }
-  add("Counters", tableOf(["counter", "block", "#sum", "#largest", "#units"], run.counters.map((c) => [plain(c.name),
-    plain(c.block), c.sum.toLocaleString("en"), c.most.toLocaleString("en"), String(c.values)])));
+  add("Counters", tableOf(["counter", "block", "#sum", "#largest", "#units"],
+    run.counters.map((c) => [plainText(c.name),
+    plainText(c.block), c.sum.toLocaleString("en"), c.most.toLocaleString("en"), String(c.values)])));
   return out;
 }
 
@@ -187,20 +188,20 @@ export function kernelsOf(index, open) {
   const out = element("div", "facts"), isHost = (t) => t.device === "USER" || t.device === "TINY";
   const totals = index.totals.filter((t) => !isHost(t)).sort((a, b) => b.seconds - a.seconds);
   const all = totals.reduce((sum, t) => sum + t.seconds, 0) || 1;
-  const rateOf = (value, t, unit) => (value === null ? "-" : rate(value * t.count / t.seconds) + unit);
+  const rateOf = (value, t, unit) => (value === null ? "-" : rateText(value * t.count / t.seconds) + unit);
   out.append(element("h3", "", "Kernels and copies by total time"));
   if (!totals.length) return out.append(element("p", "quiet", "The profile has no times of kernels.")), out;
   out.append(tableOf(["kernel or copy", "device", "#total", "#%", "#count", "#mean", "#FLOPS", "#bytes/s",
     "bound by (of peak)"],
     totals.map((t) => {
       const run = index.runs.findIndex((r) => r.kernel === t.name && r.device === t.device);
-      let name = /** @type {Node} */ (element("span", "", plain(t.name)));
+      let name = /** @type {Node} */ (element("span", "", plainText(t.name)));
       if (run >= 0) {
-        name = element("button", "link", plain(t.name));
+        name = element("button", "link", plainText(t.name));
         name.addEventListener("click", () => open(run));
       }
-      return [name, plain(t.device), inTime(t.seconds), (100 * t.seconds / all).toFixed(1), String(t.count),
-        inTime(t.seconds / t.count), rateOf(t.flops, t, "FLOPS"), rateOf(t.bytes, t, "B/s"),
+      return [name, plainText(t.device), timeText(t.seconds), (100 * t.seconds / all).toFixed(1), String(t.count),
+        timeText(t.seconds / t.count), rateOf(t.flops, t, "FLOPS"), rateOf(t.bytes, t, "B/s"),
         t.copy ? "copy" : t.bound.replace(" of peak", "") || "-"];
     })));
   const known = totals.filter((t) => t.peak && (t.flops !== null || t.bytes !== null));
@@ -211,7 +212,7 @@ export function kernelsOf(index, open) {
   if (host.length) {
     out.append(element("h3", "", "Host: tinygrad and the program's tensor calls"));
     out.append(tableOf(["what", "on", "#total", "#count"], host.sort((a, b) => b.seconds - a.seconds).slice(0, 40)
-      .map((t) => [plain(t.name), plain(t.device), inTime(t.seconds), String(t.count)])));
+      .map((t) => [plainText(t.name), plainText(t.device), timeText(t.seconds), String(t.count)])));
   }
   return out;
 }
@@ -221,7 +222,7 @@ function rooflineOf(totals) {
   const out = element("div"), {peak} = totals[0], same = totals.filter((t) => t.peak.card === peak.card);
   const points = same.filter((t) => t.flops && t.bytes).map((t) => (
     {name: t.name, x: t.flops / t.bytes, y: t.flops * t.count / t.seconds}));
-  out.append(element("p", "quiet", `Peaks of ${peak.card}: ${rate(peak.flops)}FLOPS, ${rate(peak.bytes)}B/s. `
+  out.append(element("p", "quiet", `Peaks of ${peak.card}: ${rateText(peak.flops)}FLOPS, ${rateText(peak.bytes)}B/s. `
     + (same.some((t) => t.at_most) ? "FLOPS are at most: counted from the followed waves, every lane as active."
       : "FLOPS are those that the kernels need.")));
   if (!points.length)
@@ -232,25 +233,25 @@ function rooflineOf(totals) {
   const y1 = Math.log10(peak.flops) + 0.3, y0 = Math.min(...points.map((p) => Math.log10(p.y)), y1 - 2) - 0.4;
   const at = (x, y) => [left + (Math.log10(x) - x0) / (x1 - x0) * (w - left - 8),
     h - bottom - (Math.log10(y) - y0) / (y1 - y0) * (h - bottom - 6)];
-  const box = svg("svg", {viewBox: `0 0 ${w} ${h}`, class: "roofline", role: "img", "aria-label": "roofline"});
+  const box = svgNode("svg", {viewBox: `0 0 ${w} ${h}`, class: "roofline", role: "img", "aria-label": "roofline"});
   const roof = [at(10 ** x0, 10 ** x0 * peak.bytes), at(ridge, peak.flops), at(10 ** x1, peak.flops)];
-  box.append(svg("polyline", {points: roof.map((p) => p.join(",")).join(" "), class: "roof"}));
+  box.append(svgNode("polyline", {points: roof.map((p) => p.join(",")).join(" "), class: "roof"}));
   for (let e = Math.ceil(y0); e <= y1; e += Math.max(1, Math.round((y1 - y0) / 4))) {
     const [, y] = at(10 ** x0, 10 ** e);
-    box.append(svg("text", {x: left - 4, y: y + 4, class: "y"}, rate(10 ** e) + "FLOPS"));
-    box.append(svg("path", {d: `M${left} ${y}H${w - 8}`, class: "grid"}));
+    box.append(svgNode("text", {x: left - 4, y: y + 4, class: "y"}, rateText(10 ** e) + "FLOPS"));
+    box.append(svgNode("path", {d: `M${left} ${y}H${w - 8}`, class: "grid"}));
   }
   for (let e = Math.ceil(x0); e <= x1; e++) {
     const [x] = at(10 ** e, 10 ** y0);
-    box.append(svg("text", {x, y: h - bottom + 14, class: "x"}, Number((10 ** e).toPrecision(1))));
-    box.append(svg("path", {d: `M${x} 6V${h - bottom}`, class: "grid"}));
+    box.append(svgNode("text", {x, y: h - bottom + 14, class: "x"}, Number((10 ** e).toPrecision(1))));
+    box.append(svgNode("path", {d: `M${x} 6V${h - bottom}`, class: "grid"}));
   }
-  box.append(svg("text", {x: (left + w) / 2, y: h - 6, class: "x"}, "FLOP for each byte"));
+  box.append(svgNode("text", {x: (left + w) / 2, y: h - 6, class: "x"}, "FLOP for each byte"));
   for (const p of points) {
-    const [x, y] = at(p.x, p.y), dot = svg("circle", {cx: x, cy: y, r: 4});
-    dot.append(svg("title", {}, `${p.name}: ${p.x.toPrecision(3)} FLOP for each byte, ${rate(p.y)}FLOPS`));
+    const [x, y] = at(p.x, p.y), dot = svgNode("circle", {cx: x, cy: y, r: 4});
+    dot.append(svgNode("title", {}, `${p.name}: ${p.x.toPrecision(3)} FLOP for each byte, ${rateText(p.y)}FLOPS`));
     const isRight = x > w * 0.6, name = {x: isRight ? x - 7 : x + 7, y: y + 4, class: isRight ? "name before" : "name"};
-    box.append(dot, svg("text", name, plain(p.name)));
+    box.append(dot, svgNode("text", name, plainText(p.name)));
   }
   out.append(box);
   return out;
@@ -263,10 +264,10 @@ const kOnRun = "Click an instruction to mark its executions, or an execution to 
 /** The source line and the nodes of an instruction, or why they are unknown. @param {Row} row @param {any} source */
 function sourceFacts(row, source) {
   if (!hasLines(source))
-    return [["source line", source ? "unknown: " + plain(source.problem)
+    return [["source line", source ? "unknown: " + plainText(source.problem)
       : "unknown: tgc view PROFILE RECORDING takes it from a recording of the kernel"]];
   if (!row.line) return [["source line", "none: the compiler added this instruction"]];
-  const about = row.about ? ` (approximate: ${plain(source.differs)})` : "";
+  const about = row.about ? ` (approximate: ${plainText(source.differs)})` : "";
   return [["source line", `${row.line}: ${row.source.trim()}${about}`],
     ["UOp", row.uop || "unknown: tgc renders another source than the recorded one"]];
 }

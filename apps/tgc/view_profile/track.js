@@ -1,5 +1,5 @@
 // The data of one track: chunks of slices at several levels of detail (lib/view/timeline.h), which are read when shown.
-import {unpacked} from "../view/data.js";
+import {unpackJson} from "../view/data.js";
 import {textOf} from "./documents.js";
 
 const kMost = 20000, kFew = 3000;  // slices to draw of a level; up to kFew are drawn even if they are short
@@ -23,42 +23,42 @@ export class Track {
 
   get begin() { return this.levels[0].begin.length ? this.levels[0].begin[0] : 0; }
   get end() { return this.levels[0].end.length ? this.levels[0].end[this.levels[0].end.length - 1] : 0; }
-  get coarsest() { return this.levels.length - 1; }
+  get coarsestLevel() { return this.levels.length - 1; }
 
   /** Returns the level to draw between two times: the finest one with few slices, or else the coarsest one whose bins
    * are no wider than some pixels; a coarser one if that one has too many slices.
    * @param {number} from @param {number} to @param {number} perPixel cycles */
   levelFor(from, to, perPixel) {
-    for (let level = 0; level < this.coarsest; level++) {
-      const {bin, count} = this.levels[level], [first, last] = this.#range(level, from, to);
+    for (let level = 0; level < this.coarsestLevel; level++) {
+      const {bin, count} = this.levels[level], [first, last] = this.#chunkRange(level, from, to);
       let sum = 0;
       for (let n = first; n < last; n++) sum += count[n];
       const isEnough = this.levels[level + 1].bin > kBlur * perPixel;
       if (sum <= kFew || isEnough && (sum <= kMost || bin >= perPixel && bin > 1)) return level;
     }
-    return this.coarsest;
+    return this.coarsestLevel;
   }
 
   /** Returns the chunks to draw: those of the best level, or of the next coarser one whose chunks are all read. Reads
    * what is missing. @returns {{level: number, chunks: Chunk[]}} */
   visible(from, to, perPixel) {
-    const best = this.levelFor(from, to, perPixel), [begin, end] = this.#range(best, from, to);
+    const best = this.levelFor(from, to, perPixel), [begin, end] = this.#chunkRange(best, from, to);
     const isSoon = end - begin <= 2;
-    for (let level = best; level <= this.coarsest; level++) {
-      const [first, last] = this.#range(level, from, to), chunks = [];
+    for (let level = best; level <= this.coarsestLevel; level++) {
+      const [first, last] = this.#chunkRange(level, from, to), chunks = [];
       for (let n = first; n < last; n++) {
         const chunk = this.#kept(level, n);
         if (chunk) chunks.push(chunk);
-        else if (level === best || level === this.coarsest && !isSoon) this.read(level, n).then(this.arrived);
+        else if (level === best || level === this.coarsestLevel && !isSoon) this.read(level, n).then(this.arrived);
       }
       if (chunks.length === last - first) return {level, chunks};
     }
-    return {level: this.coarsest, chunks: []};
+    return {level: this.coarsestLevel, chunks: []};
   }
 
   /** Returns the chunks of the finest level that contain a time. @param {number} time @returns {Promise<Chunk[]>} */
-  async at(time) {
-    const [first, last] = this.#range(0, time, time + 1), out = [];
+  async chunksAt(time) {
+    const [first, last] = this.#chunkRange(0, time, time + 1), out = [];
     for (let n = first; n < last; n++) out.push(await this.read(0, n));
     return out;
   }
@@ -71,11 +71,11 @@ export class Track {
     return /** @type {Promise<Chunk>} */ (this.pending.get(key));
   }
   async #read(level, key) {
-    const chunk = chunkOf(await unpacked(await textOf("t" + this.number + "." + key)), this.levels[level].bin);
+    const chunk = chunkOf(await unpackJson(await textOf("t" + this.number + "." + key)), this.levels[level].bin);
     this.chunks.set(key, chunk), this.pending.delete(key);
     for (const old of this.chunks.keys()) {
       if (this.chunks.size <= kKept) break;
-      if (!old.startsWith(this.coarsest + ".")) this.chunks.delete(old);
+      if (!old.startsWith(this.coarsestLevel + ".")) this.chunks.delete(old);
     }
     return chunk;
   }
@@ -85,7 +85,7 @@ export class Track {
     return chunk;
   }
   /** The chunks of a level that have slices between two times: the first, and the one after the last. */
-  #range(level, from, to) {
+  #chunkRange(level, from, to) {
     const {begin, end} = this.levels[level];
     let first = firstAbove(end, from), last = first;
     while (last < begin.length && begin[last] < to) last++;

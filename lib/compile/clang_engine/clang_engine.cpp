@@ -30,33 +30,33 @@
 namespace tgc {
 namespace {
 
-class FirstError : public clang::DiagnosticConsumer {
+class FirstErrorConsumer : public clang::DiagnosticConsumer {
  public:
-  explicit FirstError(CompilerError& to) : to_(to) {}
+  explicit FirstErrorConsumer(CompilerError& to) : compiler_error_(to) {}
   void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& info) override {
     clang::DiagnosticConsumer::HandleDiagnostic(level, info);
-    if (level < clang::DiagnosticsEngine::Error || !to_.message.empty()) return;
+    if (level < clang::DiagnosticsEngine::Error || !compiler_error_.message.empty()) return;
     llvm::SmallString<128> text;
     info.FormatDiagnostic(text);
-    to_.message = std::string(text);
+    compiler_error_.message = std::string(text);
     if (!info.hasSourceManager() || info.getLocation().isInvalid()) return;
     clang::PresumedLoc where =
         info.getSourceManager().getPresumedLoc(info.getSourceManager().getExpansionLoc(info.getLocation()));
-    if (where.isValid()) to_.line = where.getLine(), to_.column = where.getColumn();
+    if (where.isValid()) compiler_error_.line = where.getLine(), compiler_error_.column = where.getColumn();
   }
 
  private:
-  CompilerError& to_;
+  CompilerError& compiler_error_;
 };
 
-[[noreturn]] void refuse(CompilerError compiler_error) {
+[[noreturn]] void throw_rejection(CompilerError compiler_error) {
   if (compiler_error.message.empty()) compiler_error.message = "clang refused the source without a message";
   throw ThrownCompilerError{std::move(compiler_error)};
 }
 
-using Diagnostics = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
+using DiagnosticsPointer = llvm::IntrusiveRefCntPtr<clang::DiagnosticsEngine>;
 
-std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, Diagnostics diagnostics,
+std::vector<std::string> compiler_arguments(const std::vector<std::string>& command, DiagnosticsPointer diagnostics,
                                             CompilerError& compiler_error) {
   std::vector<const char*> args;
   for (const std::string& a : command) args.push_back(a.c_str());
@@ -70,34 +70,34 @@ std::vector<std::string> compiler_arguments(const std::vector<std::string>& comm
         return {list.begin() + 1, list.end()};
       }
   if (compiler_error.message.empty()) compiler_error.message = "clang's driver planned no compilation";
-  refuse(compiler_error);
+  throw_rejection(compiler_error);
 }
 
 // The files that clang sees: its headers in its resource folder, and the AMD libraries that the command line names. The
 // source is in memory.
-class OwnFiles : public llvm::vfs::ProxyFileSystem {
+class CompilerFileSystem : public llvm::vfs::ProxyFileSystem {
  public:
-  OwnFiles(std::string folder, std::vector<std::string> libraries)
+  CompilerFileSystem(std::string folder, std::vector<std::string> libraries)
       : ProxyFileSystem(llvm::vfs::getRealFileSystem()), folder_(std::move(folder) + "/"),
         libraries_(std::move(libraries)) {}
 
   llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine& path) override {
-    return is_own(path) ? ProxyFileSystem::status(path) : kNone;
+    return is_visible_path(path) ? ProxyFileSystem::status(path) : kNoSuchFile;
   }
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine& path) override {
-    if (is_own(path)) return ProxyFileSystem::openFileForRead(path);
-    return kNone;
+    if (is_visible_path(path)) return ProxyFileSystem::openFileForRead(path);
+    return kNoSuchFile;
   }
   llvm::vfs::directory_iterator dir_begin(const llvm::Twine& path, std::error_code& error) override {
-    if (is_own(path)) return ProxyFileSystem::dir_begin(path, error);
-    return error = kNone, llvm::vfs::directory_iterator();
+    if (is_visible_path(path)) return ProxyFileSystem::dir_begin(path, error);
+    return error = kNoSuchFile, llvm::vfs::directory_iterator();
   }
   std::error_code getRealPath(const llvm::Twine& path, llvm::SmallVectorImpl<char>& out) override {
-    return is_own(path) ? ProxyFileSystem::getRealPath(path, out) : kNone;
+    return is_visible_path(path) ? ProxyFileSystem::getRealPath(path, out) : kNoSuchFile;
   }
 
  private:
-  bool is_own(const llvm::Twine& path) const {
+  bool is_visible_path(const llvm::Twine& path) const {
     llvm::SmallString<256> plain;
     path.toVector(plain);
     llvm::sys::path::remove_dots(plain, true);
@@ -105,19 +105,19 @@ class OwnFiles : public llvm::vfs::ProxyFileSystem {
     return (text + "/").starts_with(folder_) || std::ranges::find(libraries_, text) != libraries_.end();
   }
 
-  static inline const std::error_code kNone = std::make_error_code(std::errc::no_such_file_or_directory);
+  static inline const std::error_code kNoSuchFile = std::make_error_code(std::errc::no_such_file_or_directory);
   std::string folder_;
   std::vector<std::string> libraries_;
 };
 
-std::vector<std::string> libraries_of(const std::vector<std::string>& arguments) {
+std::vector<std::string> linked_bitcode_libraries(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
   for (size_t i = 0; i + 1 < arguments.size(); i++)
     if (arguments[i] == "-mlink-builtin-bitcode") out.push_back(arguments[i + 1]);
   return out;
 }
 
-std::unique_ptr<clang::CodeGenAction> action_of(OutputForm form) {
+std::unique_ptr<clang::CodeGenAction> make_codegen_action(OutputForm form) {
   switch (form) {
     case OutputForm::Ir: return std::make_unique<clang::EmitLLVMAction>();
     case OutputForm::Assembly: return std::make_unique<clang::EmitAssemblyAction>();
@@ -127,9 +127,9 @@ std::unique_ptr<clang::CodeGenAction> action_of(OutputForm form) {
 }
 
 // Returns clang's option for the folder of its headers if an installation has them beside this library.
-std::vector<std::string> own_headers() {
+std::vector<std::string> find_header_options() {
   Dl_info own;
-  if (!::dladdr(reinterpret_cast<void*>(&own_headers), &own) || !own.dli_fname) return {};
+  if (!::dladdr(reinterpret_cast<void*>(&find_header_options), &own) || !own.dli_fname) return {};
   std::error_code error;
   const auto folder = std::filesystem::canonical(own.dli_fname, error).parent_path() / "clang";
   if (!std::filesystem::exists(folder / "include", error)) return {};
@@ -140,7 +140,7 @@ std::string compile_text(std::string_view source, const std::string& file, const
                          OutputForm form) {
   // clang finds the folder of its headers relative to the first argument
   std::vector<std::string> command{TGC_CLANG_PATH};
-  static const std::vector<std::string> headers = own_headers();
+  static const std::vector<std::string> headers = find_header_options();
   command.insert(command.end(), headers.begin(), headers.end());
   command.insert(command.end(), arguments.begin(), arguments.end());
   // For a device, pass -S instead of -c. The cc1 arguments are the same, but with -c clang's driver would plan a link
@@ -149,20 +149,21 @@ std::string compile_text(std::string_view source, const std::string& file, const
   command.insert(command.end(), {for_device ? "-S" : "-c", file});
   llvm::IntrusiveRefCntPtr<clang::DiagnosticIDs> ids(new clang::DiagnosticIDs);
   CompilerError compiler_error;
-  FirstError first(compiler_error);
+  FirstErrorConsumer first(compiler_error);
 #if LLVM_VERSION_MAJOR >= 21
   clang::DiagnosticOptions options;
 #else
   llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions);
 #endif
-  Diagnostics diagnostics(new clang::DiagnosticsEngine(ids, options, &first, false));
+  DiagnosticsPointer diagnostics(new clang::DiagnosticsEngine(ids, options, &first, false));
   std::vector<std::string> arguments_of_compiler = compiler_arguments(command, diagnostics, compiler_error);
-  if (!compiler_error.message.empty()) refuse(compiler_error);
+  if (!compiler_error.message.empty()) throw_rejection(compiler_error);
 
   std::vector<const char*> args;
   for (const std::string& a : arguments_of_compiler) args.push_back(a.c_str());
   clang::CompilerInstance compiler;
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics)) refuse(compiler_error);
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), args, *diagnostics))
+    throw_rejection(compiler_error);
   compiler.getDiagnosticOpts().ShowCarets = false;  // also suppresses "1 error generated" on standard error
 #if LLVM_VERSION_MAJOR >= 20
   compiler.createDiagnostics(*llvm::vfs::getRealFileSystem(), &first, false);
@@ -171,7 +172,8 @@ std::string compile_text(std::string_view source, const std::string& file, const
 #endif
   llvm::SmallString<256> folder(compiler.getHeaderSearchOpts().ResourceDir);
   llvm::sys::path::remove_dots(folder, true);
-  compiler.createFileManager(new OwnFiles(std::string(folder), libraries_of(arguments_of_compiler)));
+  compiler.createFileManager(
+      new CompilerFileSystem(std::string(folder), linked_bitcode_libraries(arguments_of_compiler)));
   auto& preprocessor = compiler.getPreprocessorOpts();
   preprocessor.RetainRemappedFileBuffers = true;
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(source.data(), source.size()), file);
@@ -179,13 +181,13 @@ std::string compile_text(std::string_view source, const std::string& file, const
   compiler.getFrontendOpts().DisableFree = false;
   llvm::SmallVector<char, 0> bytes;
   compiler.setOutputStream(std::make_unique<llvm::raw_svector_ostream>(bytes));
-  auto action = action_of(form);
+  auto action = make_codegen_action(form);
   bool done = compiler.ExecuteAction(*action);
-  if (!done || !compiler_error.message.empty()) refuse(compiler_error);
+  if (!done || !compiler_error.message.empty()) throw_rejection(compiler_error);
   return std::string(bytes.data(), bytes.size());
 }
 
-std::vector<CodeLine> lines_of(std::string_view object) {
+std::vector<CodeLine> read_line_table(std::string_view object) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object"));
   if (!file) throw std::runtime_error(llvm::toString(file.takeError()));
@@ -198,15 +200,15 @@ std::vector<CodeLine> lines_of(std::string_view object) {
   return out;
 }
 
-class Engine final : public ClangEngine {
+class ClangEngineImpl final : public ClangEngine {
  public:
-  Engine() { initialize_targets(); }
+  ClangEngineImpl() { initialize_targets(); }
   EngineResult<std::string> compile(std::string_view source, const std::string& file,
                                     const std::vector<std::string>& arguments, OutputForm form) override {
     return contained_result([&] { return compile_text(source, file, arguments, form); });
   }
   EngineResult<std::vector<CodeLine>> code_lines(std::string_view object) override {
-    return contained_result([&] { return lines_of(object); });
+    return contained_result([&] { return read_line_table(object); });
   }
   std::string version() const override { return CLANG_VERSION_STRING; }
 };
@@ -215,6 +217,7 @@ class Engine final : public ClangEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::ClangEngine* tgc_clang_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::ClangEngineImpl* engine =
+      new tgc::ClangEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

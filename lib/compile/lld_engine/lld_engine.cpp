@@ -39,9 +39,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Its name has the same form as TemporaryFolder's names, so that remove_leftover_folders() removes it after a crash.
-struct Folder {
+struct LinkFolder {
   std::string path;
-  Folder() {
+  LinkFolder() {
     std::error_code error;
     fs::path base = fs::temp_directory_path(error);
     if (error) throw std::runtime_error("there is no folder for temporary files (TMPDIR): " + error.message());
@@ -49,17 +49,17 @@ struct Folder {
     if (!::mkdtemp(path.data()))
       throw std::runtime_error(base.string() + ": cannot make a temporary folder: " + std::strerror(errno));
   }
-  ~Folder() {
+  ~LinkFolder() {
     std::error_code ignored;
     fs::remove_all(path, ignored);
   }
 };
 
 // Throws std::runtime_error if linking fails.
-std::string link(std::string_view object) {
+std::string link_object(std::string_view object) {
   static std::mutex one_at_a_time;  // lld has global state
   std::lock_guard lock(one_at_a_time);
-  Folder folder;
+  LinkFolder folder;
   std::string in = folder.path + "/kernel.o", out = folder.path + "/kernel.hsaco";
   std::ofstream written(in, std::ios::binary);
   written.write(object.data(), std::streamsize(object.size()));
@@ -81,10 +81,10 @@ std::string link(std::string_view object) {
   return bytes.str();
 }
 
-class Engine final : public LldEngine {
+class LldEngineImpl final : public LldEngine {
  public:
   EngineResult<std::string> link_code_object(std::string_view object) override {
-    return contained_result([&] { return link(object); });
+    return contained_result([&] { return link_object(object); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 };
@@ -93,6 +93,7 @@ class Engine final : public LldEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LldEngine* tgc_lld_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::LldEngineImpl* engine =
+      new tgc::LldEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

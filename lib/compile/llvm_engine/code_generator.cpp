@@ -32,7 +32,7 @@ bool find_avx512(const MachineSpec& m) {
 
 // The passes for CPUs keep no state of an earlier module, as LLVM's tests require (llc -compile-twice); the passes for
 // GPUs accumulate what functions use.
-bool passes_can_be_kept(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
+bool can_reuse_passes(const llvm::Triple& triple) { return triple.isX86() || triple.isAArch64(); }
 
 }  // namespace
 
@@ -53,10 +53,10 @@ std::string CodeGenerator::emit_code(llvm::Module& module, OutputForm form) {
   emitter->bytes.clear();
   // for Artifact::Resources; listing() drops this section
   machine_->Options.EmitStackSizeSection =
-      form == OutputForm::Assembly && passes_can_be_kept(machine_->getTargetTriple());
+      form == OutputForm::Assembly && can_reuse_passes(machine_->getTargetTriple());
   emitter->passes.run(module);
   std::string out(emitter->bytes.data(), emitter->bytes.size());
-  if (passes_can_be_kept(machine_->getTargetTriple())) kept = std::move(emitter);
+  if (can_reuse_passes(machine_->getTargetTriple())) kept = std::move(emitter);
   return out;
 }
 

@@ -14,37 +14,37 @@ thread_local std::string fatal_message;
 void keep_fatal_message(void*, const char* message, bool) { fatal_message = message; }
 
 // Otherwise LLVM would abort. Installed before LLVM's first allocation.
-[[noreturn]] void no_memory(void*, const char*, bool) { throw std::bad_alloc(); }
-__attribute__((constructor(101))) void throw_without_memory() {
+[[noreturn]] void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
+__attribute__((constructor(101))) void install_bad_alloc_handler() {
   llvm::remove_bad_alloc_error_handler();  // of another engine that shares this LLVM
-  llvm::install_bad_alloc_error_handler(no_memory);
+  llvm::install_bad_alloc_error_handler(throw_bad_alloc);
 }
 
 // Installs LLVM's signal handlers only while a compilation runs, because kernels in this process use other handlers.
-class Handlers {
+class CrashHandlers {
  public:
-  Handlers() {
+  CrashHandlers() {
     std::lock_guard lock(mutex_);
-    if (users_++) return;
+    if (num_users_++) return;
     llvm::install_fatal_error_handler(keep_fatal_message);
     llvm::CrashRecoveryContext::Enable();
   }
-  ~Handlers() {
+  ~CrashHandlers() {
     std::lock_guard lock(mutex_);
-    if (--users_) return;
+    if (--num_users_) return;
     llvm::CrashRecoveryContext::Disable();
     llvm::remove_fatal_error_handler();
   }
 
  private:
   static inline std::mutex mutex_;
-  static inline int users_ = 0;
+  static inline int num_users_ = 0;
 };
 
 }  // namespace
 
 std::string run_contained_work(const std::function<void()>& work) {
-  Handlers handlers;
+  CrashHandlers handlers;
   fatal_message.clear();
   llvm::CrashRecoveryContext context;
   if (context.RunSafely([&] { work(); })) return {};

@@ -24,7 +24,7 @@ namespace tgc {
 namespace {
 
 template <class T>
-T value_of(llvm::Expected<T> made) {
+T value_or_throw(llvm::Expected<T> made) {
   if (!made) throw std::runtime_error(llvm::toString(made.takeError()));
   return std::move(*made);
 }
@@ -44,38 +44,39 @@ class Disassembler {
   }
 
   // Ignores damaged debug information.
-  void show_lines(const llvm::object::ObjectFile& file) {
+  void load_line_table(const llvm::object::ObjectFile& file) {
     auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
-    lines_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "", ignore,
-                                        ignore);
+    dwarf_context_ = llvm::DWARFContext::create(file, llvm::DWARFContext::ProcessDebugRelocations::Process, nullptr, "",
+                                                ignore, ignore);
   }
 
   void section(const llvm::object::SectionRef& section, const std::map<uint64_t, std::string>& names,
                std::string& out) {
-    llvm::StringRef bytes = value_of(section.getContents());
+    llvm::StringRef bytes = value_or_throw(section.getContents());
     auto code = llvm::arrayRefFromStringRef(bytes);
     for (uint64_t at = 0; at < code.size();) {
       uint64_t address = section.getAddress() + at, size = 0;
       if (auto name = names.find(address); name != names.end()) out += (out.empty() ? "" : "\n") + name->second + ":\n";
-      if (lines_) show_line({address, section.getIndex()}, out);
+      if (dwarf_context_) print_source_line({address, section.getIndex()}, out);
       llvm::MCInst instruction;
       bool decoded = decoder_->getInstruction(instruction, size, code.slice(at), address, llvm::nulls()) ==
                      llvm::MCDisassembler::Success;
       size = std::min<uint64_t>(std::max<uint64_t>(size, 1), code.size() - at);
-      line(address, code.slice(at, size), decoded ? &instruction : nullptr, out);
+      print_instruction(address, code.slice(at, size), decoded ? &instruction : nullptr, out);
       at += size;
     }
   }
 
  private:
   // Shows the line of the kernel itself, not that of a function that was inlined there.
-  void show_line(llvm::object::SectionedAddress address, std::string& out) {
-    auto calls = lines_->getInliningInfoForAddress(address);
+  void print_source_line(llvm::object::SectionedAddress address, std::string& out) {
+    auto calls = dwarf_context_->getInliningInfoForAddress(address);
     uint32_t line = calls.getNumberOfFrames() ? calls.getFrame(calls.getNumberOfFrames() - 1).Line : 0;
-    if (line != shown_line_) out += "; line " + std::to_string(line) + "\n";
-    shown_line_ = line;
+    if (line != printed_line_) out += "; line " + std::to_string(line) + "\n";
+    printed_line_ = line;
   }
-  void line(uint64_t address, llvm::ArrayRef<uint8_t> bytes, const llvm::MCInst* instruction, std::string& out) {
+  void print_instruction(uint64_t address, llvm::ArrayRef<uint8_t> bytes, const llvm::MCInst* instruction,
+                         std::string& out) {
     std::string hex = llvm::toHex(bytes, true);
     llvm::raw_string_ostream to(out);
     to << llvm::format("%6llx: %-22s", static_cast<unsigned long long>(address), hex.c_str());
@@ -88,27 +89,27 @@ class Disassembler {
   llvm::MCContext context_;
   std::unique_ptr<llvm::MCDisassembler> decoder_;
   std::unique_ptr<llvm::MCInstPrinter> printer_;
-  std::unique_ptr<llvm::DWARFContext> lines_;
-  uint32_t shown_line_ = 0;
+  std::unique_ptr<llvm::DWARFContext> dwarf_context_;
+  uint32_t printed_line_ = 0;
 };
 
 }  // namespace
 
 std::string disassemble_object(std::string_view object, const llvm::TargetMachine& machine) {
-  auto file = value_of(llvm::object::ObjectFile::createELFObjectFile(
+  auto file = value_or_throw(llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "object")));
   Disassembler disassembler(machine);
   for (const llvm::object::SectionRef& section : file->sections())
-    if (value_of(section.getName()) == ".debug_line") disassembler.show_lines(*file);
+    if (value_or_throw(section.getName()) == ".debug_line") disassembler.load_line_table(*file);
   std::string out;
   for (const llvm::object::SectionRef& section : file->sections()) {
     if (!section.isText()) continue;
     std::map<uint64_t, std::string> names;
     for (const llvm::object::SymbolRef& symbol : file->symbols()) {
-      if (value_of(symbol.getType()) != llvm::object::SymbolRef::ST_Function ||
-          value_of(symbol.getSection()) != llvm::object::section_iterator(section))
+      if (value_or_throw(symbol.getType()) != llvm::object::SymbolRef::ST_Function ||
+          value_or_throw(symbol.getSection()) != llvm::object::section_iterator(section))
         continue;
-      names[value_of(symbol.getAddress())] = value_of(symbol.getName()).str();
+      names[value_or_throw(symbol.getAddress())] = value_or_throw(symbol.getName()).str();
     }
     disassembler.section(section, names, out);
   }
@@ -117,13 +118,13 @@ std::string disassemble_object(std::string_view object, const llvm::TargetMachin
 
 namespace {
 
-struct Body {
-  unsigned header = 0;                  // line number of the function's "define"
+struct FunctionBody {
+  unsigned define_line = 0;                  // line number of the function's "define"
   std::vector<unsigned> instructions;
 };
 
-std::vector<Body> bodies_of(std::string_view text) {
-  std::vector<Body> bodies;
+std::vector<FunctionBody> find_function_bodies(std::string_view text) {
+  std::vector<FunctionBody> bodies;
   bool inside = false;
   unsigned number = 0;
   for (std::string_view whole : lines_of(text)) {
@@ -141,7 +142,7 @@ std::vector<Body> bodies_of(std::string_view text) {
 }  // namespace
 
 void add_line_table(llvm::Module& module, std::string_view text) {
-  std::vector<Body> bodies = bodies_of(text);
+  std::vector<FunctionBody> bodies = find_function_bodies(text);
   std::vector<llvm::Function*> functions;
   for (llvm::Function& f : module)
     if (!f.isDeclaration()) functions.push_back(&f);
@@ -155,8 +156,8 @@ void add_line_table(llvm::Module& module, std::string_view text) {
     std::vector<llvm::Instruction*> instructions;
     for (llvm::Instruction& inst : llvm::instructions(functions[i])) instructions.push_back(&inst);
     if (instructions.size() != bodies[i].instructions.size()) continue;
-    auto* scope = builder.createFunction(file, functions[i]->getName(), functions[i]->getName(), file, bodies[i].header,
-                                         type, bodies[i].header, llvm::DINode::FlagZero,
+    auto* scope = builder.createFunction(file, functions[i]->getName(), functions[i]->getName(), file,
+                                         bodies[i].define_line, type, bodies[i].define_line, llvm::DINode::FlagZero,
                                          llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
     functions[i]->setSubprogram(scope);
     for (size_t k = 0; k < instructions.size(); k++)

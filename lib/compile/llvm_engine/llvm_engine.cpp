@@ -36,7 +36,7 @@
 namespace tgc {
 namespace {
 
-[[noreturn]] void refuse(std::string message, uint32_t line = 0, uint32_t column = 0) {
+[[noreturn]] void throw_rejection(std::string message, uint32_t line = 0, uint32_t column = 0) {
   throw ThrownCompilerError{{std::move(message), line, column}};
 }
 
@@ -47,7 +47,7 @@ std::string host_features() {
   return out;
 }
 
-MachineSpec resolved(MachineSpec m) {
+MachineSpec resolve_native_cpu(MachineSpec m) {
   if (m.cpu != "native") return m;
   static const std::string cpu = llvm::sys::getHostCPUName().str(), cpu_features = host_features();
   m.cpu = cpu;
@@ -59,21 +59,21 @@ MachineSpec resolved(MachineSpec m) {
 // with vectors wider than 128 bits: accumulators are permuted. The width is global to the process, so compilations that
 // need different widths wait for each other. Construct the object outside of run_contained_work(), because a crash of
 // LLVM skips the destructors of objects inside.
-class SlpWidth {
+class ScopedSlpWidth {
  public:
-  explicit SlpWidth(bool narrow) {
+  explicit ScopedSlpWidth(bool narrow) {
     std::unique_lock lock(mutex_);
-    free_.wait(lock, [&] { return users_ == 0 || narrow_ == narrow; });
-    if (users_++ == 0) set(narrow);
+    width_released_.wait(lock, [&] { return num_users_ == 0 || is_narrow_ == narrow; });
+    if (num_users_++ == 0) set_narrow_width(narrow);
   }
-  ~SlpWidth() {
+  ~ScopedSlpWidth() {
     std::lock_guard lock(mutex_);
-    if (--users_ == 0) free_.notify_all();
+    if (--num_users_ == 0) width_released_.notify_all();
   }
 
  private:
-  static void set(bool narrow) {
-    if (std::exchange(narrow_, narrow) == narrow) return;
+  static void set_narrow_width(bool narrow) {
+    if (std::exchange(is_narrow_, narrow) == narrow) return;
     llvm::cl::Option* width = llvm::cl::getRegisteredOptions()["slp-max-reg-size"];
     if (!width) llvm::report_fatal_error("LLVM has no option slp-max-reg-size");
     if (narrow) width->addOccurrence(0, "slp-max-reg-size", "128");
@@ -81,14 +81,14 @@ class SlpWidth {
   }
 
   static inline std::mutex mutex_;
-  static inline std::condition_variable free_;
-  static inline int users_ = 0;
-  static inline bool narrow_ = false;
+  static inline std::condition_variable width_released_;
+  static inline int num_users_ = 0;
+  static inline bool is_narrow_ = false;
 };
 
-struct CollectErrors : llvm::DiagnosticHandler {
+struct ErrorCollector : llvm::DiagnosticHandler {
   std::string& errors;
-  explicit CollectErrors(std::string& to) : errors(to) {}
+  explicit ErrorCollector(std::string& to) : errors(to) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
     if (info.getSeverity() != llvm::DS_Error) return true;
     llvm::raw_string_ostream out(errors);
@@ -99,21 +99,22 @@ struct CollectErrors : llvm::DiagnosticHandler {
   }
 };
 
-std::unique_ptr<llvm::Module> parse(std::string_view text, llvm::LLVMContext& context) {
+std::unique_ptr<llvm::Module> parse_module(std::string_view text, llvm::LLVMContext& context) {
   llvm::SMDiagnostic error;
   auto module = llvm::parseAssemblyString(llvm::StringRef(text.data(), text.size()), error, context);
   if (!module)
-    refuse(error.getMessage().str(), uint32_t(std::max(error.getLineNo(), 0)), uint32_t(error.getColumnNo() + 1));
+    throw_rejection(error.getMessage().str(), uint32_t(std::max(error.getLineNo(), 0)),
+                    uint32_t(error.getColumnNo() + 1));
   std::string broken;
   llvm::raw_string_ostream out(broken);
-  if (llvm::verifyModule(*module, &out)) refuse(broken);
+  if (llvm::verifyModule(*module, &out)) throw_rejection(broken);
   return module;
 }
 
 // These passes are fast also for large modules.
 constexpr const char* kFewerPasses = "function(sroa,early-cse<memssa>,simplifycfg,loop-mssa(licm),adce)";
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {
+void optimize_module(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan& plan, PassGate* gate) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -142,29 +143,29 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const PassPlan
   fewer.run(module, modules);
 }
 
-std::string print(const llvm::Module& module) {
+std::string print_module(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream out(text);
   module.print(out, nullptr);
   return text;
 }
 
-std::string compile_with(CodeGenerator& generator, std::string_view text, const MachineSpec& machine, OutputForm form,
-                         bool lines, const PassPlan& plan) {
+std::string compile_module(CodeGenerator& generator, std::string_view text, const MachineSpec& machine, OutputForm form,
+                           bool lines, const PassPlan& plan) {
   llvm::LLVMContext context;
   std::string errors;
   std::optional<PassGate> gate;
   if (plan.max_passes >= 0 || plan.lists_passes) context.setOptPassGate(gate.emplace(plan.max_passes));
-  context.setDiagnosticHandler(std::make_unique<CollectErrors>(errors));
-  auto module = parse(text, context);
+  context.setDiagnosticHandler(std::make_unique<ErrorCollector>(errors));
+  auto module = parse_module(text, context);
   using Triple = std::remove_cvref_t<decltype(module->getTargetTriple())>;  // a string until LLVM 20
   module->setTargetTriple(Triple(machine.triple));
   module->setDataLayout(generator.machine().createDataLayout());
   if (lines) add_line_table(*module, text);
   if (plan.wrong_pass == "intrinsic") replace_sqrt_by_fabs(*module);
-  optimize(*module, generator.machine(), plan, gate ? &*gate : nullptr);
-  std::string out = form == OutputForm::Ir ? print(*module) : generator.emit_code(*module, form);
-  if (!errors.empty()) refuse(errors);
+  optimize_module(*module, generator.machine(), plan, gate ? &*gate : nullptr);
+  std::string out = form == OutputForm::Ir ? print_module(*module) : generator.emit_code(*module, form);
+  if (!errors.empty()) throw_rejection(errors);
   return plan.lists_passes ? gate->pass_list() : out;
 }
 
@@ -172,14 +173,14 @@ std::string compile_with(CodeGenerator& generator, std::string_view text, const 
 std::string compile_text(std::string_view text, CodeGenerators& generators, OutputForm form, bool lines,
                          const PassPlan& plan) {
   auto generator = generators.acquire_generator();
-  std::string out = compile_with(*generator, text, generators.machine(), form, lines, plan);
+  std::string out = compile_module(*generator, text, generators.machine(), form, lines, plan);
   generators.release_generator(std::move(generator));
   return out;
 }
 
-class Engine final : public LlvmEngine {
+class LlvmEngineImpl final : public LlvmEngine {
  public:
-  Engine() {
+  LlvmEngineImpl() {
     initialize_targets();
     LLVMInitializeX86Disassembler(), LLVMInitializeAArch64Disassembler(), LLVMInitializeAMDGPUDisassembler();
   }
@@ -187,18 +188,18 @@ class Engine final : public LlvmEngine {
   EngineResult<std::string> compile(std::string_view text, const MachineSpec& machine, OutputForm form, bool lines,
                                     const PassPlan& plan) override {
     CodeGenerators& generators = generators_of(machine, plan.runs_only_fast_passes);
-    SlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
+    ScopedSlpWidth width(generators.has_avx512() && plan.wrong_pass != "wide-slp");
     return contained_result([&] { return compile_text(text, generators, form, lines, plan); });
   }
   EngineResult<std::string> disassemble_object(std::string_view object, const MachineSpec& machine) override {
     return contained_result(
-        [&] { return tgc::disassemble_object(object, CodeGenerator(resolved(machine)).machine()); });
+        [&] { return tgc::disassemble_object(object, CodeGenerator(resolve_native_cpu(machine)).machine()); });
   }
   std::string version() const override { return LLVM_VERSION_STRING; }
 
  private:
   CodeGenerators& generators_of(const MachineSpec& machine, bool fast) {
-    MachineSpec m = resolved(machine);
+    MachineSpec m = resolve_native_cpu(machine);
     std::lock_guard lock(mutex_);
     return generators_.try_emplace(std::tuple(m.triple, m.cpu, m.cpu_features, fast), m, fast).first->second;
   }
@@ -211,6 +212,7 @@ class Engine final : public LlvmEngine {
 }  // namespace tgc
 
 extern "C" __attribute__((visibility("default"))) tgc::LlvmEngine* tgc_llvm_engine() {
-  static tgc::Engine* engine = new tgc::Engine;  // never destroyed: LLVM's static objects may be destroyed earlier
+  static tgc::LlvmEngineImpl* engine =
+      new tgc::LlvmEngineImpl;  // never destroyed: LLVM's static objects may be destroyed earlier
   return engine;
 }

@@ -12,7 +12,7 @@ namespace tgc {
 
 namespace {
 
-std::string text_of(const llvm::Any& unit) {
+std::string ir_unit_name(const llvm::Any& unit) {
   if (llvm::any_cast<const llvm::Module*>(&unit)) return "module";
   if (auto* f = llvm::any_cast<const llvm::Function*>(&unit)) return "function (" + (*f)->getName().str() + ")";
   if (auto* l = llvm::any_cast<const llvm::Loop*>(&unit))
@@ -29,13 +29,13 @@ bool PassGate::shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) const {
 }
 
 bool PassGate::should_run_pass(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit) {
-  return shouldRunPass(pass.empty() ? of_class : pass, text_of(unit));
+  return shouldRunPass(pass.empty() ? of_class : pass, ir_unit_name(unit));
 }
 
 namespace {
 
 template <class Change>
-llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
+llvm::PreservedAnalyses change_first_instruction(llvm::Function& f, Change change) {
   for (llvm::Instruction& i : llvm::instructions(f))
     if (change(i)) return llvm::PreservedAnalyses::none();
   return llvm::PreservedAnalyses::all();
@@ -45,7 +45,7 @@ llvm::PreservedAnalyses change_first(llvm::Function& f, Change change) {
 struct WrongSubtract : llvm::PassInfoMixin<WrongSubtract> {
   static llvm::StringRef name() { return "wrong-subtract"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
-    return change_first(f, [](llvm::Instruction& i) {
+    return change_first_instruction(f, [](llvm::Instruction& i) {
       if (i.getOpcode() != llvm::Instruction::FAdd) return false;
       auto* other = llvm::BinaryOperator::CreateFSub(i.getOperand(0), i.getOperand(1), "", i.getIterator());
       return i.replaceAllUsesWith(other), true;
@@ -57,7 +57,7 @@ struct WrongSubtract : llvm::PassInfoMixin<WrongSubtract> {
 struct WrongCompare : llvm::PassInfoMixin<WrongCompare> {
   static llvm::StringRef name() { return "wrong-compare"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
-    return change_first(f, [](llvm::Instruction& i) {
+    return change_first_instruction(f, [](llvm::Instruction& i) {
       auto* compare = llvm::dyn_cast<llvm::CmpInst>(&i);
       if (!compare || llvm::any_of(i.users(), [](llvm::User* u) { return llvm::isa<llvm::BranchInst>(u); }))
         return false;
@@ -70,7 +70,7 @@ struct WrongCompare : llvm::PassInfoMixin<WrongCompare> {
 struct WrongSelect : llvm::PassInfoMixin<WrongSelect> {
   static llvm::StringRef name() { return "wrong-select"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
-    return change_first(f, [](llvm::Instruction& i) {
+    return change_first_instruction(f, [](llvm::Instruction& i) {
       auto* select = llvm::dyn_cast<llvm::SelectInst>(&i);
       return select ? select->swapValues(), true : false;
     });
@@ -81,7 +81,7 @@ struct WrongSelect : llvm::PassInfoMixin<WrongSelect> {
 struct WrongConstant : llvm::PassInfoMixin<WrongConstant> {
   static llvm::StringRef name() { return "wrong-constant"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
-    return change_first(f, [](llvm::Instruction& i) {
+    return change_first_instruction(f, [](llvm::Instruction& i) {
       if (i.getOpcode() != llvm::Instruction::FMul || i.getOperand(0) == i.getOperand(1)) return false;
       return i.setOperand(1, i.getOperand(0)), true;
     });
@@ -92,7 +92,7 @@ struct WrongConstant : llvm::PassInfoMixin<WrongConstant> {
 struct WrongXor : llvm::PassInfoMixin<WrongXor> {
   static llvm::StringRef name() { return "wrong-xor"; }
   llvm::PreservedAnalyses run(llvm::Function& f, llvm::FunctionAnalysisManager&) {
-    return change_first(f, [](llvm::Instruction& i) {
+    return change_first_instruction(f, [](llvm::Instruction& i) {
       if (i.getOpcode() != llvm::Instruction::Xor) return false;
       auto* other = llvm::BinaryOperator::CreateOr(i.getOperand(0), i.getOperand(1), "", i.getIterator());
       return i.replaceAllUsesWith(other), true;

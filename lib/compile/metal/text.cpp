@@ -9,8 +9,8 @@
 namespace tgc {
 namespace {
 
-using Meaning = std::pair<std::string_view, std::string_view>;
-constexpr Meaning kPositions[] = {
+using PositionName = std::pair<std::string_view, std::string_view>;
+constexpr PositionName kPositions[] = {
     {"threadgroup_position_in_grid", "group"},
     {"threadgroups_per_grid", "groups"},
     {"thread_position_in_threadgroup", "thread_in_group"},
@@ -23,10 +23,10 @@ constexpr Meaning kPositions[] = {
 // Comments, and literals of strings and characters, yield no tokens.
 struct Token {
   std::string_view text;
-  size_t at = 0;
+  size_t offset = 0;
 };
 
-std::vector<Token> tokens_of(std::string_view s) {
+std::vector<Token> tokenize(std::string_view s) {
   std::vector<Token> out;
   for (size_t at = 0; at < s.size();) {
     std::string_view rest = s.substr(at);
@@ -47,89 +47,91 @@ std::vector<Token> tokens_of(std::string_view s) {
   return out;
 }
 
-[[noreturn]] void refuse(std::string_view source, const Token& token, std::string what) {
+[[noreturn]] void throw_rejection(std::string_view source, const Token& token, std::string what) {
   throw RejectedSource(Diag{.message = std::move(what),
-                      .line = uint32_t(1 + std::count(source.begin(), source.begin() + long(token.at), '\n'))});
+                      .line = uint32_t(1 + std::count(source.begin(), source.begin() + long(token.offset), '\n'))});
 }
 
-class Reader {
+class KernelParser {
  public:
-  explicit Reader(std::string_view source) : source_(source), tokens_(tokens_of(source)) {}
+  explicit KernelParser(std::string_view source) : source_(source), tokens_(tokenize(source)) {}
 
-  std::vector<MetalKernel> kernels() {
+  std::vector<MetalKernel> parse_kernels() {
     std::vector<MetalKernel> out;
     for (size_t i = 0; i + 4 < tokens_.size(); i++)
-      if (is(i, "kernel") && is(i + 1, "void") && is(i + 3, "(")) out.push_back(kernel(i + 2));
+      if (is_token(i, "kernel") && is_token(i + 1, "void") && is_token(i + 3, "(")) out.push_back(parse_kernel(i + 2));
     return out;
   }
 
-  std::string with_shared_memory() {
+  std::string convert_shared_memory() {
     std::string out;
     size_t done = 0, number = 0;
     for (size_t i = 1; i < tokens_.size(); i++) {
-      bool declares = is(i, "threadgroup") && (is(i - 1, ";") || is(i - 1, "{") || is(i - 1, "}"));
+      bool declares =
+          is_token(i, "threadgroup") && (is_token(i - 1, ";") || is_token(i - 1, "{") || is_token(i - 1, "}"));
       if (!declares) continue;
       size_t end = i;
-      while (end < tokens_.size() && !is(end, ";")) end++;
+      while (end < tokens_.size() && !is_token(end, ";")) end++;
       size_t name = i + 1, depth = 0;
       bool named = false;
       for (size_t k = i + 1; k < end; k++) {
-        depth += is(k, "("), depth -= is(k, ")");
-        if (is(k, "=") || (is(k, ",") && depth == 0))
-          refuse(source_, tokens_[k], "threadgroup memory is declared one array at a time, without values");
-        named = named || is(k, "[");
+        depth += is_token(k, "("), depth -= is_token(k, ")");
+        if (is_token(k, "=") || (is_token(k, ",") && depth == 0))
+          throw_rejection(source_, tokens_[k], "threadgroup memory is declared one array at a time, without values");
+        named = named || is_token(k, "[");
         if (!named && depth == 0 && is_word_char(tokens_[k].text[0])) name = k;
       }
       if (end == tokens_.size() || name + 1 > end)
-        refuse(source_, tokens_[i], "a declaration of threadgroup memory has no end");
+        throw_rejection(source_, tokens_[i], "a declaration of threadgroup memory has no end");
       std::string type = "tgc_type_" + std::to_string(number), called(tokens_[name].text);
-      out += source_.substr(done, tokens_[i].at - done);
-      out += "typedef " + between(i + 1, name) + type + between(name + 1, end) + "; " + type + "& " + called +
+      out += source_.substr(done, tokens_[i].offset - done);
+      out += "typedef " + text_between(i + 1, name) + type + text_between(name + 1, end) + "; " + type + "& " + called +
              " = tgc_threadgroup_memory<" + type + ">(" + std::to_string(number++) + ", \"" + called + "\")";
-      done = end < tokens_.size() ? tokens_[end].at : source_.size();
+      done = end < tokens_.size() ? tokens_[end].offset : source_.size();
       i = end;
     }
     return out + std::string(source_.substr(done));
   }
 
  private:
-  bool is(size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
-  std::string between(size_t from, size_t to) const {
-    return std::string(source_.substr(tokens_[from].at, tokens_[to].at - tokens_[from].at));
+  bool is_token(size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
+  std::string text_between(size_t from, size_t to) const {
+    return std::string(source_.substr(tokens_[from].offset, tokens_[to].offset - tokens_[from].offset));
   }
 
-  MetalKernel kernel(size_t name) {
+  MetalKernel parse_kernel(size_t name) {
     MetalKernel out{std::string(tokens_[name].text), {}};
     size_t begin = name + 2, depth = 0;
     for (size_t i = begin; i < tokens_.size(); i++) {
-      if (depth == 0 && (is(i, ",") || is(i, ")"))) {
-        if (i > begin) out.parameters.push_back(parameter(begin, i));
+      if (depth == 0 && (is_token(i, ",") || is_token(i, ")"))) {
+        if (i > begin) out.parameters.push_back(parse_parameter(begin, i));
         begin = i + 1;
-        if (is(i, ")")) return out;
+        if (is_token(i, ")")) return out;
       }
-      depth += is(i, "(") || is(i, "["), depth -= is(i, ")") || is(i, "]");
+      depth += is_token(i, "(") || is_token(i, "["), depth -= is_token(i, ")") || is_token(i, "]");
     }
-    refuse(source_, tokens_[name], "the parameters of the kernel '" + out.name + "' have no end");
+    throw_rejection(source_, tokens_[name], "the parameters of the kernel '" + out.name + "' have no end");
   }
 
-  MetalParameter parameter(size_t begin, size_t end) {
+  MetalParameter parse_parameter(size_t begin, size_t end) {
     MetalParameter out;
     bool is_pointer = false;
     for (size_t i = begin; i < end; i++) {
-      if (is(i, "[") && is(i + 1, "[")) {
-        auto* known = std::ranges::find(kPositions, tokens_[i + 2].text, &Meaning::first);
+      if (is_token(i, "[") && is_token(i + 1, "[")) {
+        auto* known = std::ranges::find(kPositions, tokens_[i + 2].text, &PositionName::first);
         if (known != std::end(kPositions)) out.position = known->second;
-        else if (!is(i + 2, "buffer"))
-          refuse(source_, tokens_[i],
-                 "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not support");
+        else if (!is_token(i + 2, "buffer"))
+          throw_rejection(source_, tokens_[i],
+                          "[[" + std::string(tokens_[i + 2].text) + "]], which the emulator does not support");
         break;
       }
-      if (is(i, "*")) is_pointer = true;
-      else if (is(i, "&")) out.is_reference = true;
+      if (is_token(i, "*")) is_pointer = true;
+      else if (is_token(i, "&")) out.is_reference = true;
       else out.name = tokens_[i].text;
     }
     if (out.position.empty() && !is_pointer && !out.is_reference)
-      refuse(source_, tokens_[begin], "the parameter '" + out.name + "' is not a buffer, a value or a position");
+      throw_rejection(source_, tokens_[begin],
+                      "the parameter '" + out.name + "' is not a buffer, a value or a position");
     return out;
   }
 
@@ -139,18 +141,18 @@ class Reader {
 
 }  // namespace
 
-std::vector<MetalKernel> find_metal_kernels(std::string_view source) { return Reader(source).kernels(); }
+std::vector<MetalKernel> find_metal_kernels(std::string_view source) { return KernelParser(source).parse_kernels(); }
 
 std::string metal_entry_name(std::string_view kernel) { return "tgc_entry_" + std::string(kernel); }
 
 std::string convert_metal_to_cpp(std::string_view source) {
-  Reader reader(source);
-  std::string text = reader.with_shared_memory();
+  KernelParser reader(source);
+  std::string text = reader.convert_shared_memory();
   constexpr std::string_view kHeader = "#include <metal_stdlib>";
   for (size_t at = 0; (at = text.find(kHeader, at)) != text.npos;) text.replace(at, kHeader.size(), "");
   std::string out = std::string(kMetalLibrarySource) + text;
   if (!out.ends_with('\n')) out += '\n';
-  for (const MetalKernel& k : reader.kernels()) {
+  for (const MetalKernel& k : reader.parse_kernels()) {
     out += "extern \"C\" TGC_UNCHECKED void " + metal_entry_name(k.name) +
            "(void* const* a, const tgc::Position* p) { " + k.name + "(";
     size_t n = 0;

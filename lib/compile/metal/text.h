@@ -23,7 +23,7 @@ struct MetalKernel {
 // Throws RejectedSource, with the line, for parameters that tgc does not support.
 std::vector<MetalKernel> find_metal_kernels(std::string_view source);
 
-// Returns the name of a kernel's function for one thread, of type metal::Entry (lib/emulate/metal/grid.h).
+// Returns the name of a kernel's function for one thread, of type metal::KernelFunction (lib/emulate/metal/grid.h).
 std::string metal_entry_name(std::string_view kernel);
 
 // Returns C++: the library, the source with unchanged line numbers, and an entry function per kernel. Throws

@@ -46,10 +46,10 @@ void note_lane_accesses(Warp& w, const Op& o, Space space, uint32_t bytes, Acces
       auto race = block.race_detector->note_access(at.host[lane], bytes,
                                     {o.instruction, w.num_syncs, uint16_t(w.first_thread + uint32_t(lane)), access});
       if (!race) return;
-      const RaceDetector::ThreadAccess& other = race->other;
-      throw_fault(
-          w, o, lane, kLaunchFailed,
-          race->text(thread_text(block, other.thread), block.launch->code->instruction_text(other.instruction)));
+      const RaceDetector::ThreadAccess& earlier_access = race->earlier_access;
+      throw_fault(w, o, lane, kLaunchFailed,
+                  race->text(thread_text(block, earlier_access.thread),
+                             block.launch->code->instruction_text(earlier_access.instruction)));
     });
 }
 

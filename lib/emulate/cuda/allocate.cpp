@@ -14,12 +14,12 @@ constexpr size_t kMostLiveBits = size_t(1) << 31;   // limit for all live sets t
                                                     // slots
 constexpr uint64_t kMostFileBytes = 64 << 20;
 
-uint32_t lane_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kNumLanes; }
+uint32_t register_bytes(unsigned bits) { return bits == 1 ? 4 : bits / 8 * kNumLanes; }
 
 // Calls read(r) for each register that the op reads, and write(r) for each that it writes: d and the first `outs` of
 // its more_operands.
 template <class Read, class Write>
-void visit(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
+void visit_registers(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, Write write) {
   for (uint32_t r : {op.a, op.b, op.c, op.guard})
     if (r != kNone) read(r);
   if (op.has_register_list())
@@ -32,70 +32,71 @@ void visit(const TranslatedKernel& code, const Op& op, uint8_t outs, Read read, 
   for (uint32_t n = 0; n < outs; n++) written(code.operands[op.more_operands + n]);
 }
 
-struct Interval {
+struct LiveInterval {
   uint64_t first = UINT64_MAX, last = 0;
-  void include(uint64_t at) { first = std::min(first, at), last = std::max(last, at); }
+  void extend(uint64_t at) { first = std::min(first, at), last = std::max(last, at); }
 };
 
 class Liveness {
  public:
   Liveness(const TranslatedKernel& code, const std::vector<uint8_t>& outs, size_t registers)
-      : code_(code), outs_(outs), flow_(ControlFlow::analyze_code(code)), words_((registers + 63) / 64) {}
+      : code_(code), output_counts_(outs), flow_(ControlFlow::analyze_code(code)), num_words_((registers + 63) / 64) {}
 
-  bool is_affordable() const { return flow_.blocks.size() * words_ * 64 <= kMostLiveBits; }
+  bool is_affordable() const { return flow_.blocks.size() * num_words_ * 64 <= kMostLiveBits; }
 
-  std::vector<Interval> intervals(size_t registers) {
-    solve();
-    std::vector<Interval> out(registers);
+  std::vector<LiveInterval> intervals(size_t registers) {
+    solve_dataflow();
+    std::vector<LiveInterval> out(registers);
     for (size_t b = 0; b < flow_.blocks.size(); b++) {
       const ControlFlow::BasicBlock& block = flow_.blocks[b];
-      each(live_in_[b], [&](size_t r) { out[r].include(2 * uint64_t(block.begin)); });
-      each(live_out(b), [&](size_t r) { out[r].include(2 * uint64_t(block.end)); });
+      for_each_register(live_in_[b], [&](size_t r) { out[r].extend(2 * uint64_t(block.begin)); });
+      for_each_register(live_out(b), [&](size_t r) { out[r].extend(2 * uint64_t(block.end)); });
       for (uint32_t i = block.begin; i < block.end; i++) {
         // an op with operands at Op::more_operands may write some before it has read the others
         uint64_t read = 2 * uint64_t(i) + (code_.ops[i].has_register_list() ? 2 : 0);
-        visit(
-            code_, code_.ops[i], outs_[i], [&](uint32_t r) { out[r].include(2 * uint64_t(i)), out[r].include(read); },
-            [&](uint32_t r) { out[r].include(2 * uint64_t(i) + 1); });
+        visit_registers(
+            code_, code_.ops[i], output_counts_[i],
+            [&](uint32_t r) { out[r].extend(2 * uint64_t(i)), out[r].extend(read); },
+            [&](uint32_t r) { out[r].extend(2 * uint64_t(i) + 1); });
       }
     }
     return out;
   }
 
  private:
-  using Set = std::vector<uint64_t>;
-  static bool has(const Set& s, uint32_t r) { return s[r / 64] >> (r % 64) & 1; }
-  static void add(Set& s, uint32_t r) { s[r / 64] |= uint64_t(1) << (r % 64); }
+  using RegisterSet = std::vector<uint64_t>;
+  static bool contains(const RegisterSet& s, uint32_t r) { return s[r / 64] >> (r % 64) & 1; }
+  static void insert(RegisterSet& s, uint32_t r) { s[r / 64] |= uint64_t(1) << (r % 64); }
   template <class F>
-  static void each(const Set& s, F f) {
+  static void for_each_register(const RegisterSet& s, F f) {
     for (size_t w = 0; w < s.size(); w++)
       for (uint64_t rest = s[w]; rest; rest &= rest - 1) f(w * 64 + size_t(__builtin_ctzll(rest)));
   }
 
-  Set live_out(size_t b) const {
-    Set out(words_);
+  RegisterSet live_out(size_t b) const {
+    RegisterSet out(num_words_);
     for (uint32_t s : flow_.blocks[b].successors)
-      for (size_t w = 0; w < words_; w++) out[w] |= live_in_[s][w];
+      for (size_t w = 0; w < num_words_; w++) out[w] |= live_in_[s][w];
     return out;
   }
 
-  void solve() {
+  void solve_dataflow() {
     size_t n = flow_.blocks.size();
-    std::vector<Set> reads(n, Set(words_)), writes(n, Set(words_));
+    std::vector<RegisterSet> reads(n, RegisterSet(num_words_)), writes(n, RegisterSet(num_words_));
     for (size_t b = 0; b < n; b++)
       for (uint32_t i = flow_.blocks[b].begin; i < flow_.blocks[b].end; i++)
-        visit(
-            code_, code_.ops[i], outs_[i],
+        visit_registers(
+            code_, code_.ops[i], output_counts_[i],
             [&](uint32_t r) {
-              if (!has(writes[b], r)) add(reads[b], r);
+              if (!contains(writes[b], r)) insert(reads[b], r);
             },
-            [&](uint32_t r) { add(writes[b], r); });
+            [&](uint32_t r) { insert(writes[b], r); });
     live_in_ = reads;
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t b = n; b-- > 0;) {
-        Set out = live_out(b);
-        for (size_t w = 0; w < words_; w++) {
+        RegisterSet out = live_out(b);
+        for (size_t w = 0; w < num_words_; w++) {
           uint64_t in = reads[b][w] | (out[w] & ~writes[b][w]);
           if (in != live_in_[b][w]) live_in_[b][w] = in, changed = true;
         }
@@ -104,34 +105,35 @@ class Liveness {
   }
 
   const TranslatedKernel& code_;
-  const std::vector<uint8_t>& outs_;
+  const std::vector<uint8_t>& output_counts_;
   ControlFlow flow_;
-  size_t words_;
-  std::vector<Set> live_in_;
+  size_t num_words_;
+  std::vector<RegisterSet> live_in_;
 };
 
-class Places {
+class RegisterSlots {
  public:
-  explicit Places(const std::vector<unsigned>& bits) : bits_(bits), place_(bits.size(), kNone) {}
+  explicit RegisterSlots(const std::vector<unsigned>& bits) : bits_(bits), slots_(bits.size(), kNone) {}
 
-  void assign_new(uint32_t r) {
-    uint32_t bytes = lane_bytes(bits_[r]);
+  void assign_new_slot(uint32_t r) {
+    uint32_t bytes = register_bytes(bits_[r]);
     uint64_t unit = bytes < 64 ? bytes : 64;
-    end_ = (end_ + unit - 1) / unit * unit;
-    place_[r] = uint32_t(end_);
-    end_ += bytes;
-    if (end_ > kMostFileBytes) throw Failure(Diag{.message = "the kernel has too many registers to be emulated"});
+    end_offset_ = (end_offset_ + unit - 1) / unit * unit;
+    slots_[r] = uint32_t(end_offset_);
+    end_offset_ += bytes;
+    if (end_offset_ > kMostFileBytes)
+      throw Failure(Diag{.message = "the kernel has too many registers to be emulated"});
   }
-  void assign(uint32_t r) {
-    auto& free = free_[size_class(r)];
-    if (free.empty()) return assign_new(r);
-    place_[r] = free.back();
+  void assign_slot(uint32_t r) {
+    auto& free = free_slots_[size_class(r)];
+    if (free.empty()) return assign_new_slot(r);
+    slots_[r] = free.back();
     free.pop_back();
   }
-  void take_back(uint32_t r) { free_[size_class(r)].push_back(place_[r]); }
-  bool has(uint32_t r) const { return place_[r] != kNone; }
-  void resolve(uint32_t& r) const { r = r == kNone ? 0 : place_[r]; }
-  uint32_t end() const { return uint32_t((end_ + 63) / 64 * 64); }
+  void release_slot(uint32_t r) { free_slots_[size_class(r)].push_back(slots_[r]); }
+  bool contains(uint32_t r) const { return slots_[r] != kNone; }
+  void replace_by_slot(uint32_t& r) const { r = r == kNone ? 0 : slots_[r]; }
+  uint32_t end_offset() const { return uint32_t((end_offset_ + 63) / 64 * 64); }
 
  private:
   size_t size_class(uint32_t r) const {
@@ -139,41 +141,42 @@ class Places {
     return b == 1 ? 0 : b == 16 ? 1 : b == 32 ? 2 : b == 64 ? 3 : 4;
   }
   const std::vector<unsigned>& bits_;
-  std::vector<uint32_t> place_;
-  std::array<std::vector<uint32_t>, 5> free_;
-  uint64_t end_ = 0;
+  std::vector<uint32_t> slots_;
+  std::array<std::vector<uint32_t>, 5> free_slots_;
+  uint64_t end_offset_ = 0;
 };
 
 }  // namespace
 
 void allocate_registers(TranslatedKernel& code, const std::vector<uint8_t>& outs, const std::vector<unsigned>& bits) {
-  Places places(bits);
-  for (RegisterPreset& p : code.presets) places.assign_new(p.register_offset);
+  RegisterSlots places(bits);
+  for (RegisterPreset& p : code.presets) places.assign_new_slot(p.register_offset);
   Liveness liveness(code, outs, bits.size());
   if (liveness.is_affordable()) {
-    std::vector<Interval> intervals = liveness.intervals(bits.size());
+    std::vector<LiveInterval> intervals = liveness.intervals(bits.size());
     std::vector<uint32_t> order;
     for (uint32_t r = 0; r < bits.size(); r++)
-      if (intervals[r].first != UINT64_MAX && !places.has(r)) order.push_back(r);
+      if (intervals[r].first != UINT64_MAX && !places.contains(r)) order.push_back(r);
     std::ranges::sort(order, {}, [&](uint32_t r) { return std::pair(intervals[r].first, r); });
     auto later = [&](uint32_t a, uint32_t b) { return intervals[a].last > intervals[b].last; };
     std::priority_queue<uint32_t, std::vector<uint32_t>, decltype(later)> live(later);
     for (uint32_t r : order) {
-      for (; !live.empty() && intervals[live.top()].last < intervals[r].first; live.pop()) places.take_back(live.top());
-      places.assign(r);
+      for (; !live.empty() && intervals[live.top()].last < intervals[r].first; live.pop())
+        places.release_slot(live.top());
+      places.assign_slot(r);
       live.push(r);
     }
   } else {
     for (uint32_t r = 0; r < bits.size(); r++)
-      if (!places.has(r)) places.assign_new(r);
+      if (!places.contains(r)) places.assign_new_slot(r);
   }
-  for (RegisterPreset& p : code.presets) places.resolve(p.register_offset);
-  for (uint32_t& r : code.operands) places.resolve(r);
+  for (RegisterPreset& p : code.presets) places.replace_by_slot(p.register_offset);
+  for (uint32_t& r : code.operands) places.replace_by_slot(r);
   for (Op& op : code.ops) {
-    for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.resolve(*r);
-    if (op.guard != kNone) places.resolve(op.guard);
+    for (uint32_t* r : {&op.d, &op.a, &op.b, &op.c}) places.replace_by_slot(*r);
+    if (op.guard != kNone) places.replace_by_slot(op.guard);
   }
-  code.register_file_bytes = std::max(places.end(), 64u);
+  code.register_file_bytes = std::max(places.end_offset(), 64u);
 }
 
 }  // namespace tgc::ptx

@@ -7,7 +7,7 @@
 namespace tgc::ptx {
 namespace {
 
-const OpcodeRow* find_row(std::string_view opcode) {
+const OpcodeRow* find_opcode_row(std::string_view opcode) {
   static const std::unordered_map<std::string_view, const OpcodeRow*> kRows = [] {
     std::unordered_map<std::string_view, const OpcodeRow*> out;
     for (auto rows : {arithmetic_opcode_rows(), bit_opcode_rows(), float_opcode_rows(), compare_opcode_rows(),
@@ -20,16 +20,16 @@ const OpcodeRow* find_row(std::string_view opcode) {
   return found == kRows.end() ? nullptr : found->second;
 }
 
-const std::map<std::string_view, Special>& special_names() {
-  static const std::map<std::string_view, Special> kNames{
-#define X(name, text) {text, Special::name},
+const std::map<std::string_view, SpecialRegister>& special_register_names() {
+  static const std::map<std::string_view, SpecialRegister> kNames{
+#define X(name, text) {text, SpecialRegister::name},
       TGC_PTX_SPECIALS(X)
 #undef X
   };
   return kNames;
 }
 
-bool sees_lanes(Special s) { return s >= Special::Laneid && s != Special::Gridid; }
+bool differs_by_lane(SpecialRegister s) { return s >= SpecialRegister::Laneid && s != SpecialRegister::Gridid; }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void CodeBuilder::throw_error(const std::string& why, const std::string& expecte
 }
 
 void CodeBuilder::throw_type_error(Type t, const std::string& expected) const {
-  throw_error("the type ." + std::string(text(t)) + " does not go with it", expected);
+  throw_error("the type ." + std::string(ptx_name(t)) + " does not go with it", expected);
 }
 
 void CodeBuilder::check_operand_count(size_t least, size_t most) {
@@ -96,14 +96,14 @@ const Register& CodeBuilder::check_register(int32_t reg, Type type, Width width)
   bool wider = width == Width::Wider;
   unsigned have = register_bits_[size_t(reg)], want = type == Type::Pred ? 1 : register_bits(type);
   auto mismatch = [&] {
-    throw_error("the register " + std::string(r.name) + " is a ." + std::string(text(r.type)),
-                "a ." + std::string(text(type)));
+    throw_error("the register " + std::string(r.name) + " is a ." + std::string(ptx_name(r.type)),
+                "a ." + std::string(ptx_name(type)));
   };
   if ((r.type == Type::Pred) != (type == Type::Pred)) mismatch();
   if (have != want && !(wider && have > want)) mismatch();
-  Kind a = kind(r.type), b = kind(type);
-  if (have == want && a != b && (a == Kind::Float || b == Kind::Float) && a != Kind::Bits && b != Kind::Bits &&
-      !(a >= Kind::Float && b >= Kind::Float) && !wider)
+  TypeKind a = type_kind(r.type), b = type_kind(type);
+  if (have == want && a != b && (a == TypeKind::Float || b == TypeKind::Float) && a != TypeKind::Bits &&
+      b != TypeKind::Bits && !(a >= TypeKind::Float && b >= TypeKind::Float) && !wider)
     mismatch();
   return r;
 }
@@ -120,14 +120,14 @@ uint32_t CodeBuilder::constant(uint64_t low, unsigned bits) {
   }
   return found->second;
 }
-uint32_t CodeBuilder::special_register(ptx::Special s) {
+uint32_t CodeBuilder::special_register(ptx::SpecialRegister s) {
   auto [found, is_new] = special_registers_.emplace(s, 0);
   if (is_new) {
     found->second = new_register(32);
     kernel_code_.presets.push_back(
         {.kind = RegisterPreset::Special, .lane_bytes = 4, .register_offset = found->second, .special = s});
   }
-  if (sees_lanes(s)) kernel_code_.is_lane_independent = false;
+  if (differs_by_lane(s)) kernel_code_.is_lane_independent = false;
   return found->second;
 }
 uint32_t CodeBuilder::parameter(uint32_t offset, unsigned bytes) {
@@ -147,8 +147,8 @@ uint32_t CodeBuilder::value_of_name(const Operand& o, Type t) {
     unsigned want = register_bits(t);
     if (o.name == "%clock" || o.name == "%clock64" || o.name == "%globaltimer" || o.name == "%activemask")
       throw_error("the special register " + std::string(o.name) + " is not supported");
-    auto found = special_names().find(o.name);
-    if (found == special_names().end())
+    auto found = special_register_names().find(o.name);
+    if (found == special_register_names().end())
       throw_error("'" + std::string(o.name) + "' is neither a register nor a special one");
     uint32_t value = special_register(found->second);
     if (want == 32) return value;
@@ -181,12 +181,12 @@ uint32_t CodeBuilder::source(const Operand& o, Type t, Width width) {
   }
   if (o.kind == Operand::Integer) {
     uint64_t value = o.bits;
-    if (kind(t) == Kind::Float && bits(t) > 16 && info(t).count == 1)
+    if (type_kind(t) == TypeKind::Float && bits(t) > 16 && info_of_type(t).count == 1)
       throw_error("an integer constant for a float operand");
     return constant(value, want);
   }
   if (o.kind == Operand::Real) {
-    if (is_integer(t) && kind(t) != Kind::Bits) throw_error("a float constant for an integer operand");
+    if (is_integer(t) && type_kind(t) != TypeKind::Bits) throw_error("a float constant for an integer operand");
     uint64_t value = o.bits;
     if (o.is_double && want == 32) value = std::bit_cast<uint32_t>(float(std::bit_cast<double>(value)));
     if (!o.is_double && want == 64) value = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(value))));
@@ -250,7 +250,7 @@ void CodeBuilder::emit_op(Op op, std::span<const uint32_t> outs, std::span<const
   output_counts_.push_back(uint8_t(outs.size()));
 }
 
-void CodeBuilder::jump(Op op, std::string_view label) {
+void CodeBuilder::emit_jump(Op op, std::string_view label) {
   if (!function_.labels.contains(label)) throw_error("there is no label '" + std::string(label) + "'");
   label_jumps_.emplace_back(kernel_code_.ops.size(), label);
   emit_op(op);
@@ -306,7 +306,7 @@ void CodeBuilder::translate(const Instruction& i) {
   next_modifier_ = 0;
   std::string_view rest = i.opcode;
   size_t dot = rest.find('.');
-  const OpcodeRow* row = find_row(rest.substr(0, dot));
+  const OpcodeRow* row = find_opcode_row(rest.substr(0, dot));
   if (!row) throw Failure(Diag{.message = "unknown instruction '" + std::string(i.opcode) + "'", .line = i.line});
   while (dot != rest.npos) {
     rest = rest.substr(dot + 1);

@@ -47,7 +47,7 @@ class CodeBuilder {
   }
   uint32_t constant(uint64_t low, unsigned register_bits);
   uint32_t temporary_register(unsigned register_bits);
-  uint32_t special_register(ptx::Special special);
+  uint32_t special_register(ptx::SpecialRegister special);
   uint32_t parameter(uint32_t offset, unsigned bytes);
   std::vector<uint32_t> sources(const Operand& list, size_t n, Type type, Width width = Width::Exact);
   std::vector<uint32_t> output_registers(const Operand& list, size_t n, Type type, Width width = Width::Exact);
@@ -58,7 +58,7 @@ class CodeBuilder {
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands: it writes the registers `outs` and reads `ins`.
   void emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void jump(Op op, std::string_view label);           // sets op.immediate to the index of the label's op
+  void emit_jump(Op op, std::string_view label);           // sets op.immediate to the index of the label's op
   // Emits a jump with op.immediate and op.num_more_operands set to the first index and the size of the table in
   // TranslatedKernel::jump_targets.
   void emit_table_jump(Op op, std::string_view table);
@@ -87,7 +87,7 @@ class CodeBuilder {
   size_t next_modifier_ = 0;
   std::vector<unsigned> register_bits_;
   std::map<std::pair<uint64_t, unsigned>, uint32_t> constant_registers_;
-  std::map<ptx::Special, uint32_t> special_registers_;
+  std::map<ptx::SpecialRegister, uint32_t> special_registers_;
   std::map<std::pair<uint32_t, unsigned>, uint32_t> parameters_;
   std::map<std::string_view, VariableAddress> variables_;
   std::vector<Op> deferred_ops_;  // conversions of the current instruction's results to wider destinations

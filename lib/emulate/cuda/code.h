@@ -44,7 +44,7 @@ struct Op {
   bool has_register_list() const { return more_operands != kNone; }
 };
 
-// The special registers. sees_lanes (builder.cpp) depends on their order.
+// The special registers. differs_by_lane (builder.cpp) depends on their order.
 #define TGC_PTX_SPECIALS(X)                                                                 \
   X(TidX, "%tid.x") X(TidY, "%tid.y") X(TidZ, "%tid.z")                                     \
   X(NtidX, "%ntid.x") X(NtidY, "%ntid.y") X(NtidZ, "%ntid.z")                               \
@@ -57,7 +57,7 @@ struct Op {
   X(DynamicSharedSize, "%dynamic_smem_size") X(TotalSharedSize, "%total_smem_size")         \
   X(Gridid, "%gridid")
 
-enum class Special : uint8_t {
+enum class SpecialRegister : uint8_t {
 #define X(name, text) name,
   TGC_PTX_SPECIALS(X)
 #undef X
@@ -67,7 +67,7 @@ struct RegisterPreset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
   uint8_t lane_bytes;           // 0 for a predicate
   uint32_t register_offset;
-  ptx::Special special{};
+  ptx::SpecialRegister special{};
   uint32_t offset = 0;     // for a parameter: its offset in the parameter block
   std::array<uint64_t, 2> immediate{};
 };

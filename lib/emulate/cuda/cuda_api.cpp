@@ -13,16 +13,16 @@ using namespace tgc::ptx;
 using Address = unsigned long long;
 
 struct Event {
-  std::chrono::steady_clock::time_point at;
+  std::chrono::steady_clock::time_point time;
 };
-struct Node {
+struct GraphNode {
   LaunchNode launch;
   bool is_copy = false;
   Address to = 0, from = 0;
   size_t bytes = 0;
 };
 struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::unique_ptr<GraphNode>> nodes;
 };
 
 int the_context;
@@ -31,19 +31,19 @@ bool is_started = false;
 
 EmulatedGpu& gpu() { return EmulatedGpu::get_gpu(); }
 
-int copy_in(Address to, const void* from, size_t bytes) {
+int copy_to_device(Address to, const void* from, size_t bytes) {
   if (!is_started) return kNotInitialized;
   if (int wrong = gpu().check_range("cuMemcpyHtoD", to, bytes)) return wrong;
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return kSuccess;
 }
-int copy_out(void* to, Address from, size_t bytes) {
+int copy_from_device(void* to, Address from, size_t bytes) {
   if (!is_started) return kNotInitialized;
   if (int wrong = gpu().check_range("cuMemcpyDtoH", from, bytes)) return wrong;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return kSuccess;
 }
-int copy_within(Address to, Address from, size_t bytes) {
+int copy_on_device(Address to, Address from, size_t bytes) {
   if (!is_started) return kNotInitialized;
   if (int wrong = gpu().check_range("cuMemcpyDtoD", to, bytes)) return wrong;
   if (int wrong = gpu().check_range("cuMemcpyDtoD", from, bytes)) return wrong;
@@ -170,12 +170,18 @@ EXPORT int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
 EXPORT int cuMemFreeHost(void* address) {
   return gpu().memory().free(reinterpret_cast<Address>(address)) ? kSuccess : kInvalidValue;
 }
-EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) { return copy_in(to, from, bytes); }
-EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) { return copy_in(to, from, bytes); }
-EXPORT int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) { return copy_out(to, from, bytes); }
-EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void*) { return copy_out(to, from, bytes); }
-EXPORT int cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) { return copy_within(to, from, bytes); }
-EXPORT int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void*) { return copy_within(to, from, bytes); }
+EXPORT int cuMemcpyHtoD_v2(Address to, const void* from, size_t bytes) { return copy_to_device(to, from, bytes); }
+EXPORT int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) {
+  return copy_to_device(to, from, bytes);
+}
+EXPORT int cuMemcpyDtoH_v2(void* to, Address from, size_t bytes) { return copy_from_device(to, from, bytes); }
+EXPORT int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, void*) {
+  return copy_from_device(to, from, bytes);
+}
+EXPORT int cuMemcpyDtoD_v2(Address to, Address from, size_t bytes) { return copy_on_device(to, from, bytes); }
+EXPORT int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, void*) {
+  return copy_on_device(to, from, bytes);
+}
 EXPORT int cuMemsetD8_v2(Address to, unsigned char value, size_t bytes) {
   if (int wrong = gpu().check_range("cuMemsetD8", to, bytes)) return wrong;
   std::memset(reinterpret_cast<void*>(to), value, bytes);
@@ -226,12 +232,12 @@ EXPORT int cuStreamSynchronize(void*) { return kSuccess; }
 EXPORT int cuStreamWaitEvent(void*, void*, unsigned) { return kSuccess; }
 EXPORT int cuEventCreate(void** event, unsigned) { return *event = new Event{}, kSuccess; }
 EXPORT int cuEventRecord(void* event, void*) {
-  return static_cast<Event*>(event)->at = std::chrono::steady_clock::now(), kSuccess;
+  return static_cast<Event*>(event)->time = std::chrono::steady_clock::now(), kSuccess;
 }
 EXPORT int cuEventSynchronize(void*) { return kSuccess; }
 EXPORT int cuEventQuery(void*) { return kSuccess; }
 EXPORT int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
-  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->at - static_cast<Event*>(from)->at;
+  std::chrono::duration<float, std::milli> time = static_cast<Event*>(to)->time - static_cast<Event*>(from)->time;
   return *milliseconds = time.count(), kSuccess;
 }
 EXPORT int cuEventDestroy_v2(void* event) { return delete static_cast<Event*>(event), kSuccess; }
@@ -257,7 +263,7 @@ struct MemcpyParams {
 };
 
 namespace {
-int set_launch(Node& node, const KernelNodeParams& p) {
+int set_launch_node(GraphNode& node, const KernelNodeParams& p) {
   node.launch = {.kernel = static_cast<Kernel*>(p.function),
                  .grid = {p.gx, p.gy, p.gz},
                  .block = {p.bx, p.by, p.bz},
@@ -265,7 +271,7 @@ int set_launch(Node& node, const KernelNodeParams& p) {
   if (!gpu().modules().contains(node.launch.kernel)) return kInvalidHandle;
   return gpu().pack_parameters(*node.launch.kernel, p.parameters, p.extra, node.launch.parameters);
 }
-int set_copy(Node& node, const MemcpyParams& p) {
+int set_copy_node(GraphNode& node, const MemcpyParams& p) {
   constexpr int kDevice = 2;
   if (p.from_type != kDevice || p.to_type != kDevice || p.height != 1 || p.depth != 1) return kNotSupported;
   node.is_copy = true, node.to = p.to + p.to_x, node.from = p.from + p.from_x, node.bytes = p.width;
@@ -275,14 +281,14 @@ int set_copy(Node& node, const MemcpyParams& p) {
 
 EXPORT int cuGraphCreate(void** graph, unsigned) { return *graph = new Graph, kSuccess; }
 EXPORT int cuGraphAddKernelNode(void** node, void* graph, void* const*, size_t, const KernelNodeParams* p) {
-  auto made = std::make_unique<Node>();
-  if (int code = set_launch(*made, *p)) return code;
+  auto made = std::make_unique<GraphNode>();
+  if (int code = set_launch_node(*made, *p)) return code;
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
 EXPORT int cuGraphAddMemcpyNode(void** node, void* graph, void* const*, size_t, const MemcpyParams* p, void*) {
-  auto made = std::make_unique<Node>();
-  if (int code = set_copy(*made, *p)) return code;
+  auto made = std::make_unique<GraphNode>();
+  if (int code = set_copy_node(*made, *p)) return code;
   *node = made.get();
   return static_cast<Graph*>(graph)->nodes.push_back(std::move(made)), kSuccess;
 }
@@ -291,14 +297,14 @@ EXPORT int cuGraphInstantiate_v2(void** instance, void* graph, void**, char*, si
   return *instance = graph, kSuccess;
 }
 EXPORT int cuGraphExecKernelNodeSetParams(void*, void* node, const KernelNodeParams* p) {
-  return set_launch(*static_cast<Node*>(node), *p);
+  return set_launch_node(*static_cast<GraphNode*>(node), *p);
 }
 EXPORT int cuGraphExecMemcpyNodeSetParams(void*, void* node, const MemcpyParams* p, void*) {
-  return set_copy(*static_cast<Node*>(node), *p);
+  return set_copy_node(*static_cast<GraphNode*>(node), *p);
 }
 EXPORT int cuGraphLaunch(void* instance, void*) {
   for (auto& n : static_cast<Graph*>(instance)->nodes)
-    if (int code = n->is_copy ? copy_within(n->to, n->from, n->bytes) : gpu().launch(n->launch)) return code;
+    if (int code = n->is_copy ? copy_on_device(n->to, n->from, n->bytes) : gpu().launch(n->launch)) return code;
   return kSuccess;
 }
 EXPORT int cuGraphExecDestroy(void*) { return kSuccess; }

@@ -82,7 +82,7 @@ int EmulatedGpu::pack_parameters(const Kernel& kernel, void** parameters, void**
     return kSuccess;
   }
   ArgumentBlock given;
-  if (int code = read_extra(extra, nullptr, given)) return code;
+  if (int code = read_extra_options(extra, nullptr, given)) return code;
   if (given.bytes < f.parameter_bytes && !(given.bytes == 0 && f.parameters.empty()))
     return set_error(kInvalidValue, std::to_string(given.bytes) + " bytes of parameters, the kernel has " +
                                    std::to_string(f.parameter_bytes));
@@ -93,7 +93,7 @@ int EmulatedGpu::pack_parameters(const Kernel& kernel, void** parameters, void**
 int EmulatedGpu::launch(const LaunchNode& node) {
   const TranslatedKernel& code = *node.kernel->code;
   const Function& f = *code.function;
-  if (int wrong = check_size(node.grid, node.block, kLimits)) return wrong;
+  if (int wrong = check_launch_size(node.grid, node.block, kLimits)) return wrong;
   uint64_t threads = num_positions(node.block);
   if (f.max_threads && threads > f.max_threads)
     return set_error(kInvalidValue, "a block of " + std::to_string(threads) + " threads, .maxntid allows " +
@@ -117,7 +117,7 @@ int EmulatedGpu::launch(const LaunchNode& node) {
 }
 
 Result<std::unique_ptr<LoadedModule>> LoadedModule::load_code(std::string_view text, GpuMemory& memory) {
-  auto parsed = parse(text);
+  auto parsed = parse_ptx(text);
   if (!parsed) return parsed.diag();
   std::unique_ptr<LoadedModule> out(new LoadedModule(std::move(*parsed), memory));
   auto done = catch_failures([&] { return out->place_variables(), out->translate_functions(), Unit{}; });
@@ -177,26 +177,26 @@ int parse_architecture(std::string_view target) {
 
 namespace {
 
-class Runner {
+class BlockRunner {
  public:
-  explicit Runner(const KernelLaunch& launch) : launch_(launch), code_(*launch.code) {
+  explicit BlockRunner(const KernelLaunch& launch) : launch_(launch), kernel_code_(*launch.code) {
     uint32_t threads = launch.num_block_threads();
-    bool can_pack =
-        code_.is_lane_independent && !code_.has_barrier && code_.shared_bytes + launch.dynamic_shared_bytes == 0;
+    bool can_pack = kernel_code_.is_lane_independent && !kernel_code_.has_barrier &&
+                    kernel_code_.shared_bytes + launch.dynamic_shared_bytes == 0;
     blocks_in_warp_ = can_pack && !launch.checks_races && threads < kNumLanes ? kNumLanes / threads : 1;
-    warps_ = (threads + kNumLanes - 1) / kNumLanes;
-    files_ = code_.has_barrier ? warps_ : 1;
+    num_warps_ = (threads + kNumLanes - 1) / kNumLanes;
+    num_register_files_ = kernel_code_.has_barrier ? num_warps_ : 1;
     block_.launch = &launch;
     block_.shares_warp = blocks_in_warp_ > 1;
-    block_.shared_memory.resize(code_.shared_bytes + launch.dynamic_shared_bytes);
+    block_.shared_memory.resize(kernel_code_.shared_bytes + launch.dynamic_shared_bytes);
     block_.is_stored.resize(block_.shared_memory.size());
-    block_.local_memory.resize(code_.local_bytes * std::max<uint64_t>(threads, kNumLanes));
+    block_.local_memory.resize(kernel_code_.local_bytes * std::max<uint64_t>(threads, kNumLanes));
     if (launch.checks_races) block_.race_detector = std::make_unique<RaceDetector>(kNumLanes);
-    for (uint32_t n = 0; n < files_; n++) make_file();
+    for (uint32_t n = 0; n < num_register_files_; n++) make_register_file();
   }
 
-  uint64_t groups() const { return (num_positions(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
-  uint64_t executed() const { return executed_; }
+  uint64_t num_groups() const { return (num_positions(launch_.grid) + blocks_in_warp_ - 1) / blocks_in_warp_; }
+  uint64_t num_executed() const { return num_executed_; }
 
   void run(uint64_t group) {
     uint64_t blocks = num_positions(launch_.grid);
@@ -204,18 +204,19 @@ class Runner {
     if (block_.race_detector) block_.race_detector->forget_accesses();
     if (block_.shares_warp) {
       uint64_t first = group * blocks_in_warp_, count = std::min<uint64_t>(blocks_in_warp_, blocks - first);
-      return run_alone(first * threads, uint32_t(count * threads));
+      return run_single_warp(first * threads, uint32_t(count * threads));
     }
     block_.block_id = position_of_number(group, launch_.grid);
     std::ranges::fill(block_.is_stored, uint8_t(0));
-    if (code_.has_barrier) return run_together(threads);
-    for (uint32_t t = 0; t < threads; t += kNumLanes) run_alone(t, std::min<uint32_t>(kNumLanes, threads - t));
+    if (kernel_code_.has_barrier) return run_warps_of_block(threads);
+    for (uint32_t t = 0; t < threads; t += kNumLanes) run_single_warp(t, std::min<uint32_t>(kNumLanes, threads - t));
   }
 
  private:
-  void make_file() {
-    std::byte* file = file_.emplace_back(allocate_zeroed_bytes<std::byte>(code_.register_file_bytes)).get();
-    for (const RegisterPreset& p : code_.presets) {
+  void make_register_file() {
+    std::byte* file =
+        register_files_.emplace_back(allocate_zeroed_bytes<std::byte>(kernel_code_.register_file_bytes)).get();
+    for (const RegisterPreset& p : kernel_code_.presets) {
       std::array<uint64_t, 2> value = p.immediate;
       if (p.kind == RegisterPreset::Special) continue;
       if (p.kind == RegisterPreset::Parameter)
@@ -229,22 +230,22 @@ class Runner {
     }
   }
 
-  Warp begin(uint32_t file, uint32_t first_thread, uint32_t lanes) {
+  Warp begin_warp(uint32_t file, uint32_t first_thread, uint32_t lanes) {
     Warp w;
-    w.register_file = file_[file].get();
+    w.register_file = register_files_[file].get();
     w.occupied_lanes = lanes == kNumLanes ? UINT32_MAX : (1u << lanes) - 1;
     w.alive_lanes = w.path_lanes = w.occupied_lanes;
     w.waiting_lanes[0] = {0, kNone, 0};
     w.num_jumps_left = launch_.max_jumps;
     w.block = &block_;
-    w.operands = code_.operands.data();
+    w.operands = kernel_code_.operands.data();
     w.first_thread = first_thread;
-    for (const RegisterPreset& p : code_.presets)
-      if (p.kind == RegisterPreset::Special) set_special(w, p);
+    for (const RegisterPreset& p : kernel_code_.presets)
+      if (p.kind == RegisterPreset::Special) set_special_register(w, p);
     return w;
   }
 
-  void set_special(Warp& w, const RegisterPreset& p) {
+  void set_special_register(Warp& w, const RegisterPreset& p) {
     uint32_t* d = reg<uint32_t>(w, p.register_offset);
     const auto& [bx, by, bz] = launch_.block;
     const auto& [gx, gy, gz] = launch_.grid;
@@ -252,72 +253,72 @@ class Runner {
     for (uint32_t i = 0; i < kNumLanes; i++) {
       uint64_t global = uint64_t(w.first_thread) + i;
       uint32_t thread = block_.shares_warp ? uint32_t(global % threads) : uint32_t(global);
-      Triple block_id = block_.shares_warp ? position_of_number(global / threads, launch_.grid) : block_.block_id;
+      Dim3 block_id = block_.shares_warp ? position_of_number(global / threads, launch_.grid) : block_.block_id;
       switch (p.special) {
-        case Special::TidX: d[i] = thread % bx; break;
-        case Special::TidY: d[i] = thread / bx % by; break;
-        case Special::TidZ: d[i] = thread / bx / by; break;
-        case Special::NtidX: d[i] = bx; break;
-        case Special::NtidY: d[i] = by; break;
-        case Special::NtidZ: d[i] = bz; break;
-        case Special::CtaidX: d[i] = block_id[0]; break;
-        case Special::CtaidY: d[i] = block_id[1]; break;
-        case Special::CtaidZ: d[i] = block_id[2]; break;
-        case Special::NctaidX: d[i] = gx; break;
-        case Special::NctaidY: d[i] = gy; break;
-        case Special::NctaidZ: d[i] = gz; break;
-        case Special::Laneid: d[i] = i; break;
-        case Special::Warpid: d[i] = w.first_thread / kNumLanes; break;
-        case Special::Nwarpid: d[i] = warps_; break;
-        case Special::Smid:
-        case Special::Gridid: d[i] = 0; break;
-        case Special::Nsmid: d[i] = 1; break;
-        case Special::LanemaskEq: d[i] = 1u << i; break;
-        case Special::LanemaskLt: d[i] = (1u << i) - 1; break;
-        case Special::LanemaskLe: d[i] = (2u << i) - 1; break;
-        case Special::LanemaskGt: d[i] = ~((2u << i) - 1); break;
-        case Special::LanemaskGe: d[i] = ~((1u << i) - 1); break;
-        case Special::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared_bytes); break;
-        case Special::TotalSharedSize: d[i] = uint32_t(block_.shared_memory.size()); break;
+        case SpecialRegister::TidX: d[i] = thread % bx; break;
+        case SpecialRegister::TidY: d[i] = thread / bx % by; break;
+        case SpecialRegister::TidZ: d[i] = thread / bx / by; break;
+        case SpecialRegister::NtidX: d[i] = bx; break;
+        case SpecialRegister::NtidY: d[i] = by; break;
+        case SpecialRegister::NtidZ: d[i] = bz; break;
+        case SpecialRegister::CtaidX: d[i] = block_id[0]; break;
+        case SpecialRegister::CtaidY: d[i] = block_id[1]; break;
+        case SpecialRegister::CtaidZ: d[i] = block_id[2]; break;
+        case SpecialRegister::NctaidX: d[i] = gx; break;
+        case SpecialRegister::NctaidY: d[i] = gy; break;
+        case SpecialRegister::NctaidZ: d[i] = gz; break;
+        case SpecialRegister::Laneid: d[i] = i; break;
+        case SpecialRegister::Warpid: d[i] = w.first_thread / kNumLanes; break;
+        case SpecialRegister::Nwarpid: d[i] = num_warps_; break;
+        case SpecialRegister::Smid:
+        case SpecialRegister::Gridid: d[i] = 0; break;
+        case SpecialRegister::Nsmid: d[i] = 1; break;
+        case SpecialRegister::LanemaskEq: d[i] = 1u << i; break;
+        case SpecialRegister::LanemaskLt: d[i] = (1u << i) - 1; break;
+        case SpecialRegister::LanemaskLe: d[i] = (2u << i) - 1; break;
+        case SpecialRegister::LanemaskGt: d[i] = ~((2u << i) - 1); break;
+        case SpecialRegister::LanemaskGe: d[i] = ~((1u << i) - 1); break;
+        case SpecialRegister::DynamicSharedSize: d[i] = uint32_t(launch_.dynamic_shared_bytes); break;
+        case SpecialRegister::TotalSharedSize: d[i] = uint32_t(block_.shared_memory.size()); break;
       }
     }
   }
 
-  void run_alone(uint64_t first_thread, uint32_t lanes) {
-    Warp w = begin(0, uint32_t(first_thread), lanes);
-    run_warp(w, code_);
-    executed_ += w.num_executed;
+  void run_single_warp(uint64_t first_thread, uint32_t lanes) {
+    Warp w = begin_warp(0, uint32_t(first_thread), lanes);
+    run_warp(w, kernel_code_);
+    num_executed_ += w.num_executed;
   }
 
-  void run_together(uint32_t threads) {
+  void run_warps_of_block(uint32_t threads) {
     std::vector<Warp> warps;
-    for (uint32_t n = 0; n < warps_; n++)
-      warps.push_back(begin(n, n * kNumLanes, std::min<uint32_t>(kNumLanes, threads - n * kNumLanes)));
+    for (uint32_t n = 0; n < num_warps_; n++)
+      warps.push_back(begin_warp(n, n * kNumLanes, std::min<uint32_t>(kNumLanes, threads - n * kNumLanes)));
     run_warps_in_turn(
-        warps, [&](Warp& w) { run_warp(w, code_); },
+        warps, [&](Warp& w) { run_warp(w, kernel_code_); },
         [&](const Warp& done, const Warp& waits) {
-          throw_fault(done, code_.ops[waits.pc - 1], 0, kLaunchFailed,
+          throw_fault(done, kernel_code_.ops[waits.pc - 1], 0, kLaunchFailed,
                       "returned and does not reach a barrier that others wait at");
         },
         [&] {
           if (block_.race_detector) block_.race_detector->forget_accesses();
         });
-    for (Warp& w : warps) executed_ += w.num_executed;
+    for (Warp& w : warps) num_executed_ += w.num_executed;
   }
 
   const KernelLaunch& launch_;
-  const TranslatedKernel& code_;
-  uint32_t blocks_in_warp_ = 1, warps_ = 1, files_ = 1;
+  const TranslatedKernel& kernel_code_;
+  uint32_t blocks_in_warp_ = 1, num_warps_ = 1, num_register_files_ = 1;
   ThreadBlock block_;
-  std::vector<std::unique_ptr<std::byte, AlignedDeleter>> file_;
-  uint64_t executed_ = 0;
+  std::vector<std::unique_ptr<std::byte, AlignedDeleter>> register_files_;
+  uint64_t num_executed_ = 0;
 };
 
 }  // namespace
 
 std::string thread_text(const ThreadBlock& block, uint32_t thread) {
   const KernelLaunch& l = *block.launch;
-  Triple block_id = block.shares_warp ? position_of_number(thread / l.num_block_threads(), l.grid) : block.block_id;
+  Dim3 block_id = block.shares_warp ? position_of_number(thread / l.num_block_threads(), l.grid) : block.block_id;
   return emulate::thread_text(block.shares_warp ? thread % l.num_block_threads() : thread, l.block, block_id);
 }
 
@@ -340,7 +341,7 @@ std::string TranslatedKernel::instruction_text(uint32_t instruction) const {
 }
 
 std::optional<KernelFault> run_launch(const KernelLaunch& launch, uint64_t& executed) {
-  return run_blocks<Runner>(launch, executed);
+  return run_blocks<BlockRunner>(launch, executed);
 }
 
 }  // namespace tgc::ptx

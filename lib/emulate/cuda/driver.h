@@ -17,7 +17,7 @@ namespace tgc::ptx {
 
 struct KernelLaunch {
   const TranslatedKernel* code = nullptr;
-  Triple grid{1, 1, 1}, block{1, 1, 1};
+  Dim3 grid{1, 1, 1}, block{1, 1, 1};
   uint64_t dynamic_shared_bytes = 0;
   std::vector<std::byte> parameters;
   std::vector<MemoryRange> memory_ranges;  // accessible global memory, sorted
@@ -30,7 +30,7 @@ struct KernelLaunch {
 
 struct ThreadBlock {
   const KernelLaunch* launch = nullptr;
-  Triple block_id{};
+  Dim3 block_id{};
   bool shares_warp = false;
   std::vector<std::byte> shared_memory, local_memory;
   std::vector<uint8_t> is_stored;        // by byte of `shared_memory`: 1 if a thread has stored it
@@ -80,7 +80,7 @@ using Kernel = LoadedModules::Kernel;
 
 struct LaunchNode {
   const Kernel* kernel = nullptr;
-  Triple grid{}, block{};
+  Dim3 grid{}, block{};
   uint64_t dynamic_shared_bytes = 0;
   std::vector<std::byte> parameters;
 };

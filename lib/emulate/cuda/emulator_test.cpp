@@ -341,8 +341,8 @@ TEST_CASE("PTX emulator: unknown instructions and modifiers are errors that name
   CHECK(contains(error("call foo, (%r1);"), "calls are not supported"));
   CHECK(contains(error("ld.global.f32 %f1, [nothing];"), "there is no variable 'nothing'"));
   CHECK(contains(error("ld.param.u64 %rd1, [p0+4];"), "it reads beyond the parameter 'p0'"));
-  CHECK(contains(parse("").diag().text(), "the text has no .target"));
-  CHECK(contains(parse(".target sm_80\n.entry k() { mov.u32 %r1").diag().text(), "2: found the end of the text"));
+  CHECK(contains(parse_ptx("").diag().text(), "the text has no .target"));
+  CHECK(contains(parse_ptx(".target sm_80\n.entry k() { mov.u32 %r1").diag().text(), "2: found the end of the text"));
 }
 
 }  // namespace tgc::ptx

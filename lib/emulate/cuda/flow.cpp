@@ -10,7 +10,7 @@ bool is_jump(const Op& op) { return op.run == jump_handler() || op.run == table_
 bool is_end(const Op& op) { return op.run == end_handler(); }
 
 // Sets the immediate post-dominator of every block. The exit is the last node.
-void find_meets(std::vector<ControlFlow::BasicBlock>& blocks) {
+void find_post_dominators(std::vector<ControlFlow::BasicBlock>& blocks) {
   uint32_t end = uint32_t(blocks.size());
   std::vector<std::vector<uint32_t>> predecessors(blocks.size() + 1);
   for (uint32_t b = 0; b < end; b++) {
@@ -85,7 +85,7 @@ ControlFlow ControlFlow::analyze_code(const TranslatedKernel& code) {
     b.ends_here = is_end(last) || (falls && b.end == ops.size());
     if (falls && b.end < ops.size()) b.successors.push_back(flow.block_index_of_op[b.end]);
   }
-  find_meets(flow.blocks);
+  find_post_dominators(flow.blocks);
   return flow;
 }
 

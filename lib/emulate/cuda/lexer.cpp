@@ -6,7 +6,7 @@ namespace tgc::ptx {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) {
+bool is_word_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%' ||
          c == '.';
 }
@@ -38,8 +38,8 @@ Token PtxLexer::take_token() {
   next_token_ = {.line = line_number_};
   if (begin == source_text_.size()) return taken;
   char c = source_text_[begin];
-  if (is_word(c)) {
-    while (position_ < source_text_.size() && is_word(source_text_[position_])) position_++;
+  if (is_word_character(c)) {
+    while (position_ < source_text_.size() && is_word_character(source_text_[position_])) position_++;
     next_token_.kind = is_digit(c) ? Token::Number : Token::Word;
   } else if (c == '"') {
     size_t end = source_text_.find_first_of("\"\n", begin + 1);

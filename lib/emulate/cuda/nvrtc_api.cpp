@@ -15,11 +15,11 @@ struct Program {
   std::string source, ptx, log;
 };
 
-int size_of(const std::string& text, size_t* bytes) { return *bytes = text.size() + 1, kSuccess; }
-int copy(const std::string& text, char* to) { return std::memcpy(to, text.c_str(), text.size() + 1), kSuccess; }
+int store_size(const std::string& text, size_t* bytes) { return *bytes = text.size() + 1, kSuccess; }
+int copy_text(const std::string& text, char* to) { return std::memcpy(to, text.c_str(), text.size() + 1), kSuccess; }
 
 // Returns the option --gpu-architecture (or -arch), with sm_NN for compute_NN; empty if it is missing.
-std::string architecture(int count, const char* const* options) {
+std::string architecture_option(int count, const char* const* options) {
   std::string out;
   for (int i = 0; i < count; i++)
     for (std::string_view name : {"--gpu-architecture=", "-arch="})
@@ -53,7 +53,7 @@ EXPORT int nvrtcDestroyProgram(void** program) {
 EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* options) {
   if (!program) return kInvalidProgram;
   auto& p = *static_cast<Program*>(program);
-  tgc::CompileJob job{.language = tgc::Language::Cuda, .arch = architecture(count, options), .source = p.source};
+  tgc::CompileJob job{.language = tgc::Language::Cuda, .arch = architecture_option(count, options), .source = p.source};
   if (job.arch.empty()) return p.log = "the option --gpu-architecture is missing", kInvalidOption;
   job.annotates_lines = true;  // the emulator's messages name source lines
   auto made = tgc::catch_failures([&] { return tgc::compile_cuda_by_clang(job, tgc::OutputForm::Assembly); });
@@ -63,10 +63,12 @@ EXPORT int nvrtcCompileProgram(void* program, int count, const char* const* opti
   return kCompilation;
 }
 EXPORT int nvrtcGetProgramLogSize(void* program, size_t* bytes) {
-  return size_of(static_cast<Program*>(program)->log, bytes);
+  return store_size(static_cast<Program*>(program)->log, bytes);
 }
-EXPORT int nvrtcGetProgramLog(void* program, char* to) { return copy(static_cast<Program*>(program)->log, to); }
-EXPORT int nvrtcGetPTXSize(void* program, size_t* bytes) { return size_of(static_cast<Program*>(program)->ptx, bytes); }
-EXPORT int nvrtcGetPTX(void* program, char* to) { return copy(static_cast<Program*>(program)->ptx, to); }
+EXPORT int nvrtcGetProgramLog(void* program, char* to) { return copy_text(static_cast<Program*>(program)->log, to); }
+EXPORT int nvrtcGetPTXSize(void* program, size_t* bytes) {
+  return store_size(static_cast<Program*>(program)->ptx, bytes);
+}
+EXPORT int nvrtcGetPTX(void* program, char* to) { return copy_text(static_cast<Program*>(program)->ptx, to); }
 EXPORT int nvrtcGetCUBINSize(void*, size_t*) { return kNoCubin; }
 EXPORT int nvrtcGetCUBIN(void*, char*) { return kNoCubin; }

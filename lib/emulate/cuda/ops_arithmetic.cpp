@@ -12,12 +12,12 @@ using Sub = decltype([]<class T>(T a, T b) { return T(UnsignedOf<T>(a) - Unsigne
 using MulLo = decltype([]<class T>(T a, T b) { return T(1u * UnsignedOf<T>(a) * UnsignedOf<T>(b)); });
 using MulHi = decltype([]<class T>(T a, T b) { return T((WiderOf<T>(a) * WiderOf<T>(b)) >> (8 * sizeof(T))); });
 template <class T>
-T saturated(WiderOf<T> x) {
+T saturate(WiderOf<T> x) {
   WiderOf<T> most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
   return T(x > most ? most : x < least ? least : x);
 }
-using AddSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) + b); });
-using SubSat = decltype([]<class T>(T a, T b) { return saturated<T>(WiderOf<T>(a) - b); });
+using AddSat = decltype([]<class T>(T a, T b) { return saturate<T>(WiderOf<T>(a) + b); });
+using SubSat = decltype([]<class T>(T a, T b) { return saturate<T>(WiderOf<T>(a) - b); });
 // PTX leaves the quotient of a division by zero unspecified. Here, all its bits are set, as on GPUs.
 using Div = decltype([]<class T>(T a, T b) {
   if (b == 0) return T(-1);
@@ -85,7 +85,7 @@ void mad_wide(Warp& w, const Op& o) {
   write_lanes<UnsignedOf<WiderOf<T>>>(
       w, o.d, [&](int i) { return UnsignedOf<WiderOf<T>>(UnsignedOf<WiderOf<T>>(WiderOf<T>(a[i]) * b[i]) + c[i]); });
 }
-OpFunction wide_run(Type t, bool adds) {
+OpFunction wide_product_handler(Type t, bool adds) {
   switch (t) {
     case Type::U16: return adds ? mad_wide<uint16_t> : mul_wide<uint16_t>;
     case Type::S16: return adds ? mad_wide<int16_t> : mul_wide<int16_t>;
@@ -100,11 +100,11 @@ void multiply(CodeBuilder& b, bool adds) {
   FloatFlags flags = part < 0 ? read_float_flags(b) : FloatFlags{};
   Type t = b.expect_type();
   if (!is_integer(t) && part < 0) return emit_float(b, adds ? FloatOp::Fma : FloatOp::Mul, t, flags);
-  if (!is_integer(t) || kind(t) == Kind::Bits || part < 0 || bits(t) < 16)
+  if (!is_integer(t) || type_kind(t) == TypeKind::Bits || part < 0 || bits(t) < 16)
     b.throw_error("the product's part or type is missing", ".lo, .hi or .wide and a type");
   if (part == 2) {
-    OpFunction run = wide_run(t, adds);
-    if (!run) b.throw_error("a wide product of ." + std::string(text(t)));
+    OpFunction run = wide_product_handler(t, adds);
+    if (!run) b.throw_error("a wide product of ." + std::string(ptx_name(t)));
     Type twice = bits(t) == 16 ? (is_signed(t) ? Type::S32 : Type::U32) : (is_signed(t) ? Type::S64 : Type::U64);
     if (adds) return b.emit_value({.run = run}, twice, {t, t, twice});
     return b.emit_value({.run = run}, twice, {t, t});
@@ -117,7 +117,7 @@ void divide(CodeBuilder& b) {
   FloatFlags flags = read_float_flags(b);
   Type t = b.expect_type();
   if (!is_integer(t)) return emit_float(b, FloatOp::Div, t, flags);
-  if (flags.has_any_flag() || kind(t) == Kind::Bits || bits(t) < 16)
+  if (flags.has_any_flag() || type_kind(t) == TypeKind::Bits || bits(t) < 16)
     b.throw_error("modifiers that do not go with the type");
   emit_binary(b, t, binary_handler<Div>(t));
 }

@@ -11,88 +11,92 @@ namespace {
 using enum AtomicOp;
 
 template <class T, AtomicOp kOp, Space kSpace>
-void atomic(Warp& w, const Op& o) {
+void run_atomic(Warp& w, const Op& o) {
   using U = BitsOf<T>;
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, atomic<T, kOp, kSpace>)) return;
+  if (!find_addresses<kSpace>(w, o, sizeof(T), Access::Atomic, at, run_atomic<T, kOp, kSpace>)) return;
   alignas(64) U b[kNumLanes], c[kNumLanes];
   std::memcpy(b, reg<U>(w, o.b), sizeof b);
   std::memcpy(c, reg<U>(w, o.c), sizeof c);
   U* d = o.num_more_operands ? reg<U>(w, o.d) : nullptr;
   for_each_active_lane(w, [&](int i) {
-    U old = exchange<kOp, T>(at.host[i], b[i], c[i]);
+    U old = apply_atomic_op<kOp, T>(at.host[i], b[i], c[i]);
     if (d) d[i] = old;
   });
 }
 
 template <class T, AtomicOp kOp>
-OpFunction in_space(Space s) {
-  return s == Space::Global    ? atomic<T, kOp, Space::Global>
-         : s == Space::Shared  ? atomic<T, kOp, Space::Shared>
-         : s == Space::Generic ? atomic<T, kOp, Space::Generic>
+OpFunction atomic_handler_in_space(Space s) {
+  return s == Space::Global    ? run_atomic<T, kOp, Space::Global>
+         : s == Space::Shared  ? run_atomic<T, kOp, Space::Shared>
+         : s == Space::Generic ? run_atomic<T, kOp, Space::Generic>
                                : nullptr;
 }
 template <AtomicOp kOp>
-OpFunction of_type(Type t, Space s) {
+OpFunction atomic_handler_of_type(Type t, Space s) {
   constexpr bool kBits = kOp >= And && kOp <= CompareAndSwap, kSum = kOp == Add, kOrder = kOp == Min || kOp == Max;
   constexpr bool kCount = kOp == Increment || kOp == Decrement;
   if constexpr (kBits) {
-    if (kOp == CompareAndSwap && t == Type::B16) return in_space<uint16_t, kOp>(s);
-    return t == Type::B32 ? in_space<uint32_t, kOp>(s) : t == Type::B64 ? in_space<uint64_t, kOp>(s) : nullptr;
+    if (kOp == CompareAndSwap && t == Type::B16) return atomic_handler_in_space<uint16_t, kOp>(s);
+    return t == Type::B32   ? atomic_handler_in_space<uint32_t, kOp>(s)
+           : t == Type::B64 ? atomic_handler_in_space<uint64_t, kOp>(s)
+                            : nullptr;
   }
-  if constexpr (kCount) return t == Type::U32 ? in_space<uint32_t, kOp>(s) : nullptr;
+  if constexpr (kCount) return t == Type::U32 ? atomic_handler_in_space<uint32_t, kOp>(s) : nullptr;
   if constexpr (kSum || kOrder) {
-    if (t == Type::U32) return in_space<uint32_t, kOp>(s);
-    if (t == Type::S32) return in_space<int32_t, kOp>(s);
-    if (t == Type::U64) return in_space<uint64_t, kOp>(s);
-    if (t == Type::S64) return in_space<int64_t, kOp>(s);
+    if (t == Type::U32) return atomic_handler_in_space<uint32_t, kOp>(s);
+    if (t == Type::S32) return atomic_handler_in_space<int32_t, kOp>(s);
+    if (t == Type::U64) return atomic_handler_in_space<uint64_t, kOp>(s);
+    if (t == Type::S64) return atomic_handler_in_space<int64_t, kOp>(s);
   }
   if constexpr (kSum) {
-    if (t == Type::F32) return in_space<float, kOp>(s);
-    if (t == Type::F64) return in_space<double, kOp>(s);
-    if (t == Type::F16) return in_space<AtomicHalf, kOp>(s);
-    if (t == Type::F16x2) return in_space<HalfPair<AtomicHalf>, kOp>(s);
+    if (t == Type::F32) return atomic_handler_in_space<float, kOp>(s);
+    if (t == Type::F64) return atomic_handler_in_space<double, kOp>(s);
+    if (t == Type::F16) return atomic_handler_in_space<AtomicHalf, kOp>(s);
+    if (t == Type::F16x2) return atomic_handler_in_space<HalfPair<AtomicHalf>, kOp>(s);
   }
   return nullptr;
 }
-struct Named {
+struct NamedAtomicOp {
   std::string_view name;
   OpFunction (*run)(Type, Space);
 };
-constexpr Named kNamed[] = {{"add", of_type<Add>},       {"min", of_type<Min>},
-                            {"max", of_type<Max>},       {"and", of_type<And>},
-                            {"or", of_type<Or>},         {"xor", of_type<Xor>},
-                            {"exch", of_type<Exchange>}, {"cas", of_type<CompareAndSwap>},
-                            {"inc", of_type<Increment>}, {"dec", of_type<Decrement>}};
+constexpr NamedAtomicOp kNamed[] = {
+    {"add", atomic_handler_of_type<Add>},       {"min", atomic_handler_of_type<Min>},
+    {"max", atomic_handler_of_type<Max>},       {"and", atomic_handler_of_type<And>},
+    {"or", atomic_handler_of_type<Or>},         {"xor", atomic_handler_of_type<Xor>},
+    {"exch", atomic_handler_of_type<Exchange>}, {"cas", atomic_handler_of_type<CompareAndSwap>},
+    {"inc", atomic_handler_of_type<Increment>}, {"dec", atomic_handler_of_type<Decrement>}};
 
-void take_order(CodeBuilder& b) {
+void skip_memory_order(CodeBuilder& b) {
   while (b.accept_any_modifier({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"}) >= 0) {}
 }
 
-void translate(CodeBuilder& b, bool gives) {
-  take_order(b);
+void translate_atomic(CodeBuilder& b, bool returns_old_value) {
+  skip_memory_order(b);
   Space space = parse_space(b);
-  take_order(b);
-  const Named* named = std::ranges::find_if(kNamed, [&](const Named& n) { return b.accept_modifier(n.name); });
+  skip_memory_order(b);
+  const NamedAtomicOp* named =
+      std::ranges::find_if(kNamed, [&](const NamedAtomicOp& n) { return b.accept_modifier(n.name); });
   b.accept_modifier("noftz");
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   bool is_known = named != std::end(kNamed), swaps = is_known && named->name == "cas";
   OpFunction run = is_known ? named->run(t, space) : nullptr;
-  if (!run || (!gives && (swaps || named->name == "exch")))
+  if (!run || (!returns_old_value && (swaps || named->name == "exch")))
     b.throw_error("its operation, space or type is not supported");
-  size_t first = gives ? 1 : 0;
+  size_t first = returns_old_value ? 1 : 0;
   b.check_operand_count(first + (swaps ? 3 : 2));
-  Op op{.run = run, .num_more_operands = uint32_t(gives)};
+  Op op{.run = run, .num_more_operands = uint32_t(returns_old_value)};
   set_address(b, b.operand(first), space, op);
   op.b = b.source(first + 1, t);
   op.c = swaps ? b.source(first + 2, t) : op.b;
-  if (gives) op.d = b.output_register(0, t);
+  if (returns_old_value) op.d = b.output_register(0, t);
   b.emit_op(op);
 }
 
-constexpr OpcodeRow kRows[] = {{"atom", [](CodeBuilder& b) { translate(b, true); }},
-                               {"red", [](CodeBuilder& b) { translate(b, false); }}};
+constexpr OpcodeRow kRows[] = {{"atom", [](CodeBuilder& b) { translate_atomic(b, true); }},
+                               {"red", [](CodeBuilder& b) { translate_atomic(b, false); }}};
 
 }  // namespace
 

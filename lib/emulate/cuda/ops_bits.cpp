@@ -8,43 +8,43 @@ namespace tgc::ptx {
 namespace {
 
 using Cnot = decltype([](auto a) { return a == 0; });
-using Reverse = decltype([]<class T>(T a) {
+using ReverseBits = decltype([]<class T>(T a) {
   T out = 0;
   for (size_t n = 0; n < 8 * sizeof(T); n++) out = T(out << 1) | T(a >> n & 1);
   return out;
 });
 
 template <class F>
-void pred_2(Warp& w, const Op& o) {
+void run_predicate_op(Warp& w, const Op& o) {
   uint32_t& d = *reg<uint32_t>(w, o.d);
   uint32_t value = F()(*reg<uint32_t>(w, o.a), *reg<uint32_t>(w, o.b));
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
-void pred_not(Warp& w, const Op& o) {
+void run_predicate_not(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
 template <class F>
-void logic(CodeBuilder& b) {
+void translate_logic(CodeBuilder& b) {
   Type t = b.expect_type();
-  if (t == Type::Pred) return emit_binary(b, t, pred_2<F>);
-  if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
+  if (t == Type::Pred) return emit_binary(b, t, run_predicate_op<F>);
+  if (type_kind(t) != TypeKind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t, ".pred, .b16, .b32 or .b64");
   emit_binary(b, t, binary_handler<F>(t));
 }
 template <class F>
-void logic_1(CodeBuilder& b) {
+void translate_unary_logic(CodeBuilder& b) {
   Type t = b.expect_type();
-  if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_unary(b, t, pred_not);
-  if (kind(t) != Kind::Bits || bits(t) < 16 || bits(t) > 64)
+  if (t == Type::Pred && std::is_same_v<F, std::bit_not<>>) return emit_unary(b, t, run_predicate_not);
+  if (type_kind(t) != TypeKind::Bits || bits(t) < 16 || bits(t) > 64)
     b.throw_type_error(t);
   emit_unary(b, t, unary_handler<F>(t));
 }
 
 // The count has 32 bits, and may exceed the operand's width.
 template <class T, bool kLeft>
-void shift(Warp& w, const Op& o) {
+void run_shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   const T* a = reg<T>(w, o.a);
   const uint32_t* n = reg<uint32_t>(w, o.b);
@@ -55,32 +55,32 @@ void shift(Warp& w, const Op& o) {
   });
 }
 template <bool kLeft>
-void shift_any(CodeBuilder& b) {
+void translate_shift(CodeBuilder& b) {
   Type t = expect_integer_type(b);
-  if (kLeft && kind(t) != Kind::Bits)
+  if (kLeft && type_kind(t) != TypeKind::Bits)
     b.throw_type_error(t, ".b16, .b32 or .b64");
-  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return shift<decltype(x), kLeft>; });
+  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return run_shift<decltype(x), kLeft>; });
   b.emit_value({.run = run}, t, {t, Type::U32});
 }
 
 template <bool kLeft, bool kWraps>
-struct Funnel {
+struct FunnelShift {
   uint32_t operator()(uint32_t low, uint32_t high, uint32_t n) const {
     n = kWraps ? n & 31 : n < 32 ? n : 32;
     uint64_t both = uint64_t(high) << 32 | low;
     return kLeft ? uint32_t((both << n) >> 32) : uint32_t(both >> n);
   }
 };
-void funnel(CodeBuilder& b) {
+void translate_funnel_shift(CodeBuilder& b) {
   int side = b.accept_any_modifier({"l", "r"}), mode = b.accept_any_modifier({"clamp", "wrap"});
   if (side < 0 || mode < 0) b.throw_error("no side or mode follows", ".l or .r, then .clamp or .wrap");
   Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
-  emit_ternary(
-      b, t,
-      side == 0
-          ? (mode ? apply_ternary<uint32_t, Funnel<true, true>> : apply_ternary<uint32_t, Funnel<true, false>>)
-          : (mode ? apply_ternary<uint32_t, Funnel<false, true>> : apply_ternary<uint32_t, Funnel<false, false>>));
+  emit_ternary(b, t,
+               side == 0 ? (mode ? apply_ternary<uint32_t, FunnelShift<true, true>>
+                                 : apply_ternary<uint32_t, FunnelShift<true, false>>)
+                         : (mode ? apply_ternary<uint32_t, FunnelShift<false, true>>
+                                 : apply_ternary<uint32_t, FunnelShift<false, false>>));
 }
 
 // Implements popc, clz and bfind. The result has 32 bits for every operand type.
@@ -96,7 +96,7 @@ void count_bits(Warp& w, const Op& o) {
   });
 }
 template <int kWhat>
-void count(CodeBuilder& b) {
+void translate_count(CodeBuilder& b) {
   Type t = expect_integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
   OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return count_bits<decltype(x), kWhat>; });
@@ -104,7 +104,7 @@ void count(CodeBuilder& b) {
 }
 
 template <class T>
-T extract(T a, uint32_t at, uint32_t n) {
+T extract_bit_field(T a, uint32_t at, uint32_t n) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   using U = UnsignedOf<T>;
   at &= 255, n &= 255;
@@ -116,20 +116,20 @@ T extract(T a, uint32_t at, uint32_t n) {
   return T(out);
 }
 template <class T>
-void bit_extract(Warp& w, const Op& o) {
+void run_bit_extract(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   const uint32_t *at = reg<uint32_t>(w, o.b), *n = reg<uint32_t>(w, o.c);
-  write_lanes<T>(w, o.d, [&](int i) { return extract(a[i], at[i], n[i]); });
+  write_lanes<T>(w, o.d, [&](int i) { return extract_bit_field(a[i], at[i], n[i]); });
 }
 void bfe(CodeBuilder& b) {
   Type t = expect_integer_type(b);
   if (bits(t) == 16) b.throw_type_error(t);
-  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return bit_extract<decltype(x)>; });
+  OpFunction run = run_with_register(t, [](auto x) -> OpFunction { return run_bit_extract<decltype(x)>; });
   b.emit_value({.run = run}, t, {t, Type::U32, Type::U32});
 }
 
 template <class T>
-void bit_insert(Warp& w, const Op& o) {
+void run_bit_insert(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);
   const uint32_t* more = w.operands + o.more_operands;
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
@@ -147,14 +147,16 @@ void bfi(CodeBuilder& b) {
     b.throw_type_error(t, ".b32 or .b64");
   b.refuse_more_modifiers();
   b.check_operand_count(5);
-  Op op{.run = t == Type::B32 ? bit_insert<uint32_t> : bit_insert<uint64_t>, .a = b.source(1, t), .b = b.source(2, t)};
+  Op op{.run = t == Type::B32 ? run_bit_insert<uint32_t> : run_bit_insert<uint64_t>,
+        .a = b.source(1, t),
+        .b = b.source(2, t)};
   uint32_t more[] = {b.source(3, Type::U32), b.source(4, Type::U32)};
   op.d = b.output_register(0, t);
   b.emit_op(op, {}, more);
 }
 
 // lop3 applies any function of three bits, given as an 8-entry truth table, to each bit position of a, b and c.
-void lop3_run(Warp& w, const Op& o) {
+void run_lop3(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b), *c = reg<uint32_t>(w, o.c);
   uint32_t table = o.num_more_operands;
   write_lanes<uint32_t>(w, o.d, [&](int i) {
@@ -171,7 +173,7 @@ void lop3(CodeBuilder& b) {
   b.check_operand_count(5);
   if (t != Type::B32 || b.operand(4).kind != Operand::Integer || b.operand(4).bits > 255)
     b.throw_error("the truth table is not a number from 0 to 255");
-  Op op{.run = lop3_run,
+  Op op{.run = run_lop3,
         .a = b.source(1, t),
         .b = b.source(2, t),
         .c = b.source(3, t),
@@ -181,7 +183,7 @@ void lop3(CodeBuilder& b) {
 }
 
 template <int kMode>
-struct Permute {
+struct PermuteBytes {
   uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
     uint64_t bytes = uint64_t(b) << 32 | a;
     uint32_t out = 0;
@@ -203,26 +205,26 @@ struct Permute {
 void prmt(CodeBuilder& b) {
   Type t = b.expect_type();
   if (t != Type::B32) b.throw_type_error(t, ".b32");
-  constexpr OpFunction kRuns[] = {apply_ternary<uint32_t, Permute<0>>, apply_ternary<uint32_t, Permute<1>>,
-                                  apply_ternary<uint32_t, Permute<2>>, apply_ternary<uint32_t, Permute<3>>,
-                                  apply_ternary<uint32_t, Permute<4>>, apply_ternary<uint32_t, Permute<5>>,
-                                  apply_ternary<uint32_t, Permute<6>>};
+  constexpr OpFunction kRuns[] = {apply_ternary<uint32_t, PermuteBytes<0>>, apply_ternary<uint32_t, PermuteBytes<1>>,
+                                  apply_ternary<uint32_t, PermuteBytes<2>>, apply_ternary<uint32_t, PermuteBytes<3>>,
+                                  apply_ternary<uint32_t, PermuteBytes<4>>, apply_ternary<uint32_t, PermuteBytes<5>>,
+                                  apply_ternary<uint32_t, PermuteBytes<6>>};
   emit_ternary(b, t, kRuns[b.accept_any_modifier({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1]);
 }
 
 constexpr OpcodeRow kRows[] = {
-    {"and", logic<std::bit_and<>>},
-    {"or", logic<std::bit_or<>>},
-    {"xor", logic<std::bit_xor<>>},
-    {"not", logic_1<std::bit_not<>>},
-    {"cnot", logic_1<Cnot>},
-    {"brev", logic_1<Reverse>},
-    {"shl", shift_any<true>},
-    {"shr", shift_any<false>},
-    {"shf", funnel},
-    {"popc", count<0>},
-    {"clz", count<1>},
-    {"bfind", count<2>},
+    {"and", translate_logic<std::bit_and<>>},
+    {"or", translate_logic<std::bit_or<>>},
+    {"xor", translate_logic<std::bit_xor<>>},
+    {"not", translate_unary_logic<std::bit_not<>>},
+    {"cnot", translate_unary_logic<Cnot>},
+    {"brev", translate_unary_logic<ReverseBits>},
+    {"shl", translate_shift<true>},
+    {"shr", translate_shift<false>},
+    {"shf", translate_funnel_shift},
+    {"popc", translate_count<0>},
+    {"clz", translate_count<1>},
+    {"bfind", translate_count<2>},
     {"bfe", bfe},
     {"bfi", bfi},
     {"lop3", lop3},

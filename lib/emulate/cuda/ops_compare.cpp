@@ -27,82 +27,84 @@ bool compare(T a, T b) {
   return false;
 }
 
-struct Flushed {
+struct FlushingDecoder {
   using Bits = float;
   static float decode_float(float x) { return flush_subnormal(x); }
 };
 
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
-enum class Result : int64_t { Pred, F32, F16, B32 };
+enum class BoolForm : int64_t { Pred, F32, F16, B32 };
 // Writes the result of a comparison, one bit of `mask` per lane, to register d. If Op::num_more_operands is 1, 2 or 3,
-// first combines `mask` with predicate c by AND, OR or XOR. Op::immediate: bit 0 negates c; the others are a Result.
-void write_result(Warp& w, const Op& o, uint32_t mask) {
+// first combines `mask` with predicate c by AND, OR or XOR. Op::immediate: bit 0 negates c; the others are a BoolForm.
+void write_compare_result(Warp& w, const Op& o, uint32_t mask) {
   uint32_t c = *reg<uint32_t>(w, o.c);
   if (o.immediate & 1) c = ~c;
   mask = o.num_more_operands == 1   ? mask & c
          : o.num_more_operands == 2 ? mask | c
          : o.num_more_operands == 3 ? mask ^ c
                                     : mask;
-  switch (Result(o.immediate >> 1)) {
-    case Result::Pred: {
+  switch (BoolForm(o.immediate >> 1)) {
+    case BoolForm::Pred: {
       uint32_t& d = *reg<uint32_t>(w, o.d);
       d = (d & ~w.active_lanes) | (mask & w.active_lanes);
       break;
     }
-    case Result::F32: return write_lanes<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
-    case Result::F16: return write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(mask >> i & 1 ? 0x3c00 : 0); });
-    case Result::B32: return write_lanes<uint32_t>(w, o.d, [&](int i) { return mask >> i & 1 ? ~0u : 0u; });
+    case BoolForm::F32: return write_lanes<float>(w, o.d, [&](int i) { return mask >> i & 1 ? 1.0f : 0.0f; });
+    case BoolForm::F16:
+      return write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(mask >> i & 1 ? 0x3c00 : 0); });
+    case BoolForm::B32: return write_lanes<uint32_t>(w, o.d, [&](int i) { return mask >> i & 1 ? ~0u : 0u; });
   }
 }
 template <class As, int kCompare>
-void compare_run(Warp& w, const Op& o) {
+void run_compare(Warp& w, const Op& o) {
   using S = typename As::Bits;
   const S *a = reg<S>(w, o.a), *b = reg<S>(w, o.b);
   uint32_t mask = 0;
   TGC_LANES mask |= uint32_t(compare<kCompare>(As::decode_float(a[i]), As::decode_float(b[i]))) << i;
-  write_result(w, o, mask);
+  write_compare_result(w, o, mask);
 }
 // In "setp p|q", q is the negation of the comparison's result, which p receives.
-void pred_pair_not(Warp& w, const Op& o) {
+void negate_predicate(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), value = ~*reg<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (value & w.active_lanes);
 }
 
 template <class As, size_t... kN>
-OpFunction compare_table(size_t n, std::index_sequence<kN...>) {
-  static constexpr OpFunction kRuns[] = {compare_run<As, int(kN)>...};
+OpFunction compare_handler_at(size_t n, std::index_sequence<kN...>) {
+  static constexpr OpFunction kRuns[] = {run_compare<As, int(kN)>...};
   return kRuns[n];
 }
 template <class As>
-OpFunction compare_integers(int c) {
-  return compare_table<As>(size_t(c), std::make_index_sequence<Ge + 1>());
+OpFunction integer_compare_handler(int c) {
+  return compare_handler_at<As>(size_t(c), std::make_index_sequence<Ge + 1>());
 }
 template <class As>
-OpFunction compare_floats(int c) {
-  return compare_table<As>(size_t(c), std::make_index_sequence<Nan + 1>());
+OpFunction float_compare_handler(int c) {
+  return compare_handler_at<As>(size_t(c), std::make_index_sequence<Nan + 1>());
 }
 
-OpFunction find_compare(Type t, int c, bool ftz) {
-  bool is_float = kind(t) == Kind::Float || kind(t) == Kind::BFloat;
+OpFunction find_compare_handler(Type t, int c, bool ftz) {
+  bool is_float = type_kind(t) == TypeKind::Float || type_kind(t) == TypeKind::BFloat;
   if (!is_float && c >= Equ) return nullptr;
   if (is_float && c >= Lo && c <= Hs) return nullptr;
-  if (kind(t) == Kind::Bits && c != Eq && c != Ne) return nullptr;
+  if (type_kind(t) == TypeKind::Bits && c != Eq && c != Ne) return nullptr;
   if (ftz && t != Type::F32) return nullptr;
   if (c >= Lo && c <= Hs) c = c == Lo ? Lt : c == Ls ? Le : c == Hi ? Gt : Ge;
   if (is_integer(t) && bits(t) > 8)
-    return run_with_register(t, [&](auto x) { return compare_integers<NativeDecoder<decltype(x)>>(c); });
+    return run_with_register(t, [&](auto x) { return integer_compare_handler<NativeDecoder<decltype(x)>>(c); });
   switch (t) {
-    case Type::F32: return ftz ? compare_floats<Flushed>(c) : compare_floats<NativeDecoder<float>>(c);
-    case Type::F64: return compare_floats<NativeDecoder<double>>(c);
-    case Type::F16: return compare_floats<HalfDecoder>(c);
-    case Type::BF16: return compare_floats<BfloatDecoder>(c);
+    case Type::F32:
+      return ftz ? float_compare_handler<FlushingDecoder>(c) : float_compare_handler<NativeDecoder<float>>(c);
+    case Type::F64: return float_compare_handler<NativeDecoder<double>>(c);
+    case Type::F16: return float_compare_handler<HalfDecoder>(c);
+    case Type::BF16: return float_compare_handler<BfloatDecoder>(c);
     default: return nullptr;
   }
 }
 
 // In "setp p|q" of f16x2 or bf16x2, p is the result for the lower halves, q for the upper halves.
 template <class As, int kCompare>
-void compare_pairs(Warp& w, const Op& o) {
+void run_pair_compare(Warp& w, const Op& o) {
   const uint32_t *a = reg<uint32_t>(w, o.a), *b = reg<uint32_t>(w, o.b);
   uint32_t low = 0, high = 0;
   for (int i = 0; i < kNumLanes; i++) {
@@ -114,30 +116,30 @@ void compare_pairs(Warp& w, const Op& o) {
   write_predicate(w, w.operands[o.more_operands], [&](int i) { return high >> i & 1; });
 }
 template <class As, size_t... kN>
-OpFunction pair_run(int c, std::index_sequence<kN...>) {
-  static constexpr OpFunction kRuns[] = {compare_pairs<As, int(kN)>...};
+OpFunction pair_compare_handler(int c, std::index_sequence<kN...>) {
+  static constexpr OpFunction kRuns[] = {run_pair_compare<As, int(kN)>...};
   return c >= Lo && c <= Hs ? nullptr : kRuns[c];
 }
-OpFunction pair_run(Type t, int c) {
+OpFunction pair_compare_handler(Type t, int c) {
   constexpr auto kAll = std::make_index_sequence<Nan + 1>();
-  return t == Type::F16x2    ? pair_run<HalfDecoder>(c, kAll)
-         : t == Type::BF16x2 ? pair_run<BfloatDecoder>(c, kAll)
+  return t == Type::F16x2    ? pair_compare_handler<HalfDecoder>(c, kAll)
+         : t == Type::BF16x2 ? pair_compare_handler<BfloatDecoder>(c, kAll)
                              : nullptr;
 }
 
-struct Test {
+struct CompareModifiers {
   int compare;
   uint32_t combine;
   bool ftz;
 };
-Test take_test(CodeBuilder& b) {
+CompareModifiers parse_compare_modifiers(CodeBuilder& b) {
   int c = b.accept_any_modifier({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
                            "gtu", "geu", "num", "nan"});
   if (c < 0) b.throw_error("no comparison follows", ".eq, .lt, ...");
   uint32_t combine = uint32_t(b.accept_any_modifier({"and", "or", "xor"}) + 1);
   return {c, combine, b.accept_modifier("ftz")};
 }
-void add_combined(CodeBuilder& b, Op& op, const Test& test) {
+void add_combined_predicate(CodeBuilder& b, Op& op, const CompareModifiers& test) {
   b.check_operand_count(test.combine ? 4 : 3);
   op.num_more_operands = test.combine;
   if (!test.combine) return;
@@ -146,12 +148,12 @@ void add_combined(CodeBuilder& b, Op& op, const Test& test) {
 }
 
 void setp(CodeBuilder& b) {
-  Test test = take_test(b);
+  CompareModifiers test = parse_compare_modifiers(b);
   Type t = b.expect_type();
   b.refuse_more_modifiers();
-  if (info(t).count == 2) {
+  if (info_of_type(t).count == 2) {
     b.check_operand_count(3);
-    Op op{.run = test.ftz || test.combine ? nullptr : pair_run(t, test.compare)};
+    Op op{.run = test.ftz || test.combine ? nullptr : pair_compare_handler(t, test.compare)};
     if (!op.run || b.operand(0).second_register < 0)
       b.throw_error("the comparison of pairs is not supported", "p|q, a, b");
     op.a = b.source(1, t), op.b = b.source(2, t);
@@ -160,10 +162,10 @@ void setp(CodeBuilder& b) {
         b.output_register(Operand{.kind = Operand::Reg, .reg = b.operand(0).second_register}, Type::Pred)};
     return b.emit_op(op, upper, {});
   }
-  OpFunction run = find_compare(t, test.compare, test.ftz);
+  OpFunction run = find_compare_handler(t, test.compare, test.ftz);
   if (!run) b.throw_error("the comparison does not go with its type or modifiers");
   Op op{.run = run};
-  add_combined(b, op, test);
+  add_combined_predicate(b, op, test);
   op.a = b.source(1, t), op.b = b.source(2, t);
   int32_t second = b.operand(0).second_register;
   if (second < 0) {
@@ -174,24 +176,24 @@ void setp(CodeBuilder& b) {
   op.d = b.temporary_register(1);
   b.emit_op(op);
   Operand q{.kind = Operand::Reg, .reg = second};
-  b.emit_op({.run = pred_pair_not, .d = b.output_register(q, Type::Pred), .a = op.d});
+  b.emit_op({.run = negate_predicate, .d = b.output_register(q, Type::Pred), .a = op.d});
   uint32_t both = b.temporary_register(1);
-  b.emit_op({.run = pred_pair_not, .d = both, .a = op.d});
-  b.emit_op({.run = pred_pair_not, .d = b.output_register(0, Type::Pred), .a = both});
+  b.emit_op({.run = negate_predicate, .d = both, .a = op.d});
+  b.emit_op({.run = negate_predicate, .d = b.output_register(0, Type::Pred), .a = both});
 }
 
 void set(CodeBuilder& b) {
-  Test test = take_test(b);
+  CompareModifiers test = parse_compare_modifiers(b);
   Type d = b.expect_type(), t = b.expect_type();
   b.refuse_more_modifiers();
-  Result result = d == Type::F32                     ? Result::F32
-                  : d == Type::F16                   ? Result::F16
-                  : bits(d) == 32 && is_integer(d) ? Result::B32
-                                                     : Result::Pred;
-  OpFunction run = result == Result::Pred ? nullptr : find_compare(t, test.compare, test.ftz);
+  BoolForm result = d == Type::F32                     ? BoolForm::F32
+                  : d == Type::F16                   ? BoolForm::F16
+                  : bits(d) == 32 && is_integer(d) ? BoolForm::B32
+                                                     : BoolForm::Pred;
+  OpFunction run = result == BoolForm::Pred ? nullptr : find_compare_handler(t, test.compare, test.ftz);
   if (!run) b.throw_error("the comparison does not go with its types or modifiers");
   Op op{.run = run};
-  add_combined(b, op, test);
+  add_combined_predicate(b, op, test);
   op.immediate |= int64_t(result) << 1;
   op.a = b.source(1, t), op.b = b.source(2, t);
   op.d = b.output_register(0, d);
@@ -199,7 +201,7 @@ void set(CodeBuilder& b) {
 }
 
 template <class T>
-void select(Warp& w, const Op& o) {
+void run_select(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   uint32_t p = *reg<uint32_t>(w, o.c);
   write_lanes<T>(w, o.d, [&](int i) { return (p >> i & 1) ? a[i] : b[i]; });
@@ -208,7 +210,7 @@ void selp(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(4);
-  OpFunction run = run_with_unsigned(bits(t), [](auto x) -> OpFunction { return select<decltype(x)>; });
+  OpFunction run = run_with_unsigned(bits(t), [](auto x) -> OpFunction { return run_select<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   Op op{.run = run, .a = b.source(1, t), .b = b.source(2, t), .c = b.source(3, Type::Pred)};
   if (b.operand(3).is_negated) std::swap(op.a, op.b);
@@ -217,7 +219,7 @@ void selp(CodeBuilder& b) {
 }
 
 template <class T, class C>
-void select_by_sign(Warp& w, const Op& o) {
+void run_select_by_sign(Warp& w, const Op& o) {
   const T *a = reg<T>(w, o.a), *b = reg<T>(w, o.b);
   const C* c = reg<C>(w, o.c);
   write_lanes<T>(w, o.d, [&](int i) { return c[i] >= 0 ? a[i] : b[i]; });
@@ -226,14 +228,14 @@ void slct(CodeBuilder& b) {
   Type t = b.expect_type(), c = b.expect_type();
   bool of_float = c == Type::F32;
   OpFunction run = run_with_unsigned(bits(t), [&](auto x) -> OpFunction {
-    return of_float ? select_by_sign<decltype(x), float> : select_by_sign<decltype(x), int32_t>;
+    return of_float ? run_select_by_sign<decltype(x), float> : run_select_by_sign<decltype(x), int32_t>;
   });
   if (!run || (!of_float && c != Type::S32)) b.throw_error("its types do not go together");
   b.emit_value({.run = run}, t, {t, t, c});
 }
 
 template <class T, int kTest>
-void test_run(Warp& w, const Op& o) {
+void run_float_test(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   write_predicate(w, o.d, [&](int i) {
     switch (kTest) {
@@ -250,21 +252,22 @@ void testp(CodeBuilder& b) {
   int test = b.accept_any_modifier({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
   if (test < 0) b.throw_error("no test follows", ".finite, .infinite, .number, .notanumber, .normal or .subnormal");
   Type t = b.expect_type();
-  static constexpr OpFunction kSingle[] = {test_run<float, 0>, test_run<float, 1>, test_run<float, 2>,
-                                    test_run<float, 3>, test_run<float, 4>, test_run<float, 5>};
-  static constexpr OpFunction kDouble[] = {test_run<double, 0>, test_run<double, 1>, test_run<double, 2>,
-                                    test_run<double, 3>, test_run<double, 4>, test_run<double, 5>};
+  static constexpr OpFunction kSingle[] = {run_float_test<float, 0>, run_float_test<float, 1>, run_float_test<float, 2>,
+                                    run_float_test<float, 3>, run_float_test<float, 4>, run_float_test<float, 5>};
+  static constexpr OpFunction kDouble[] = {run_float_test<double, 0>, run_float_test<double, 1>,
+                                           run_float_test<double, 2>, run_float_test<double, 3>,
+                                           run_float_test<double, 4>, run_float_test<double, 5>};
   if (t != Type::F32 && t != Type::F64)
     b.throw_type_error(t, ".f32 or .f64");
   b.emit_value({.run = (t == Type::F32 ? kSingle : kDouble)[test]}, Type::Pred, {t});
 }
 
 template <class T>
-void copy(Warp& w, const Op& o) {
+void run_register_copy(Warp& w, const Op& o) {
   const T* a = reg<T>(w, o.a);
   write_lanes<T>(w, o.d, [&](int i) { return a[i]; });
 }
-void copy_pred(Warp& w, const Op& o) {
+void run_predicate_copy(Warp& w, const Op& o) {
   uint32_t &d = *reg<uint32_t>(w, o.d), a = *reg<uint32_t>(w, o.a);
   d = (d & ~w.active_lanes) | (a & w.active_lanes);
 }
@@ -299,12 +302,12 @@ void unpack_bytes(Warp& w, const Op& o) {
     write_lanes<uint16_t>(w, w.operands[o.more_operands + n], [&](int i) { return uint16_t(a[i] >> (8 * n) & 255); });
 }
 
-struct Parts {
-  unsigned whole, count;
+struct PackedLayout {
+  unsigned whole_bits, count;
   OpFunction pack, unpack;
   Type part;
 };
-constexpr Parts kParts[] = {
+constexpr PackedLayout kParts[] = {
     {16, 2, pack_bytes, unpack_bytes, Type::B8},
     {32, 2, pack<uint32_t, uint16_t>, unpack<uint32_t, uint16_t>, Type::B16},
     {64, 2, pack<uint64_t, uint32_t>, unpack<uint64_t, uint32_t>, Type::B32},
@@ -313,10 +316,10 @@ constexpr Parts kParts[] = {
     {128, 4, pack<unsigned __int128, uint32_t>, unpack<unsigned __int128, uint32_t>, Type::B32},
 };
 
-void mov_list(CodeBuilder& b, Type t, bool packs) {
+void translate_list_mov(CodeBuilder& b, Type t, bool packs) {
   const Operand& list = b.operand(packs ? 1 : 0);
-  for (const Parts& p : kParts) {
-    if (p.whole != bits(t) || p.count != list.parts.size()) continue;
+  for (const PackedLayout& p : kParts) {
+    if (p.whole_bits != bits(t) || p.count != list.parts.size()) continue;
     if (packs) {
       std::vector<uint32_t> parts = b.sources(list, p.count, p.part);
       uint32_t d = b.output_register(0, t);
@@ -325,22 +328,23 @@ void mov_list(CodeBuilder& b, Type t, bool packs) {
     uint32_t a = b.source(1, t);
     return b.emit_op({.run = p.unpack, .a = a}, b.output_registers(list, p.count, p.part), {});
   }
-  b.throw_error("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(text(t)));
+  b.throw_error("a list of " + std::to_string(list.parts.size()) + " does not make a ." + std::string(ptx_name(t)));
 }
 
 void mov(CodeBuilder& b) {
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
-  if (b.operand(1).kind == Operand::List) return mov_list(b, t, true);
-  if (b.operand(0).kind == Operand::List) return mov_list(b, t, false);
+  if (b.operand(1).kind == Operand::List) return translate_list_mov(b, t, true);
+  if (b.operand(0).kind == Operand::List) return translate_list_mov(b, t, false);
   if (t == Type::Pred) {
     if (b.operand(1).is_negated) b.throw_error("a negated predicate is read");
     uint32_t a = b.source(1, t);
-    return b.emit_op({.run = copy_pred, .d = b.output_register(0, t), .a = a});
+    return b.emit_op({.run = run_predicate_copy, .d = b.output_register(0, t), .a = a});
   }
-  OpFunction run = bits(t) == 128 ? copy<unsigned __int128>
-                           : run_with_unsigned(bits(t), [](auto x) -> OpFunction { return copy<decltype(x)>; });
+  OpFunction run =
+      bits(t) == 128 ? run_register_copy<unsigned __int128>
+                     : run_with_unsigned(bits(t), [](auto x) -> OpFunction { return run_register_copy<decltype(x)>; });
   if (!run) b.throw_type_error(t);
   // an integer constant of a float type gives the bits of the float
   Type as = b.operand(1).kind == Operand::Integer ? (bits(t) == 16   ? Type::B16

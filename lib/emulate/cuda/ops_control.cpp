@@ -12,13 +12,13 @@ uint32_t& current_join(Warp& w) {
   return w.waiting_lanes[0].join_op;
 }
 
-void push(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
+void push_waiting_lanes(Warp& w, uint32_t pc, uint32_t join, uint32_t lanes) {
   if (++w.waiting_depth >= w.waiting_lanes.size()) throw KernelFault{kLaunchFailed, "lanes diverge too deeply"};
   w.waiting_lanes[w.waiting_depth] = {pc, join, lanes};
 }
 // Continues with the topmost stack entry that has lanes whose threads have not returned. If there is none, the warp is
 // done.
-void pop(Warp& w) {
+void pop_waiting_lanes(Warp& w) {
   while (w.waiting_depth > 0) {
     Warp::WaitingLanes& top = w.waiting_lanes[w.waiting_depth--];
     uint32_t lanes = top.lanes & w.alive_lanes;
@@ -34,9 +34,9 @@ void pop(Warp& w) {
 // reconverge.
 void diverge(Warp& w, uint32_t taken, uint32_t target, uint32_t other, uint32_t join) {
   uint32_t rest = w.path_lanes & ~taken;
-  if (join != current_join(w) && join != kNone) push(w, join, current_join(w), w.path_lanes);
-  if (other != join) push(w, other, join, rest);
-  if (target == join) return pop(w);
+  if (join != current_join(w) && join != kNone) push_waiting_lanes(w, join, current_join(w), w.path_lanes);
+  if (other != join) push_waiting_lanes(w, other, join, rest);
+  if (target == join) return pop_waiting_lanes(w);
   w.path_lanes = taken, w.pc = target, current_join(w) = join;
 }
 
@@ -45,13 +45,13 @@ void count_jump(Warp& w, const Op& o) {
     throw_fault(w, o, std::countr_zero(w.active_lanes), kLaunchFailed, "exceeds the launch's limit of jumps");
 }
 
-void jump(Warp& w, const Op& o) {
+void run_jump(Warp& w, const Op& o) {
   count_jump(w, o);
   if (w.active_lanes == w.path_lanes) w.pc = uint32_t(o.immediate);
   else diverge(w, w.active_lanes, uint32_t(o.immediate), w.pc, o.join_op);
 }
 
-void emit_table_jump(Warp& w, const Op& o) {
+void run_table_jump(Warp& w, const Op& o) {
   count_jump(w, o);
   const uint32_t* index = reg<uint32_t>(w, o.a);
   int first = std::countr_zero(w.active_lanes);
@@ -68,18 +68,18 @@ void emit_table_jump(Warp& w, const Op& o) {
   else diverge(w, same, target, w.pc - 1, o.join_op);
 }
 
-void join(Warp& w, const Op&) {
+void run_join(Warp& w, const Op&) {
   w.num_executed -= uint64_t(std::popcount(w.active_lanes));  // a join is not a PTX instruction
-  if (current_join(w) == w.pc - 1) pop(w);
+  if (current_join(w) == w.pc - 1) pop_waiting_lanes(w);
 }
 
-void end(Warp& w, const Op&) {
+void run_end(Warp& w, const Op&) {
   w.alive_lanes &= ~w.active_lanes;
   w.path_lanes &= ~w.active_lanes;
-  if (w.path_lanes == 0) pop(w);
+  if (w.path_lanes == 0) pop_waiting_lanes(w);
 }
 
-void barrier(Warp& w, const Op& o) {
+void run_barrier(Warp& w, const Op& o) {
   if (w.active_lanes != w.occupied_lanes) {
     int missing = std::countr_zero(w.occupied_lanes & ~w.active_lanes);
     throw_fault(w, o, missing, kLaunchFailed, "does not reach a barrier that other threads of its warp wait at");
@@ -87,18 +87,18 @@ void barrier(Warp& w, const Op& o) {
   w.state = Warp::AtBarrier;
 }
 
-void trap(Warp& w, const Op& o) {
+void run_trap(Warp& w, const Op& o) {
   throw_fault(w, o, std::countr_zero(w.active_lanes), kLaunchFailed, "reached a trap");
 }
 void sync_warp(Warp& w, const Op&) { w.num_syncs++; }
-void nothing(Warp&, const Op&) {}
+void do_nothing(Warp&, const Op&) {}
 
 void bra(CodeBuilder& b) {
   b.accept_modifier("uni");
   b.refuse_more_modifiers();
   b.check_operand_count(1);
   if (b.operand(0).kind != Operand::Name) b.throw_error("its target is not a label");
-  b.jump({.run = jump_handler()}, b.operand(0).name);
+  b.emit_jump({.run = jump_handler()}, b.operand(0).name);
 }
 void brx(CodeBuilder& b) {
   if (!b.accept_modifier("idx")) b.throw_error("only brx.idx is supported");
@@ -137,17 +137,17 @@ void bar(CodeBuilder& b) {
       b.throw_error("a barrier of some threads is not supported");
   }
   b.code().has_barrier = true;
-  b.emit_op({.run = barrier, .num_more_operands = uint32_t(b.operand(0).bits)});
+  b.emit_op({.run = run_barrier, .num_more_operands = uint32_t(b.operand(0).bits)});
 }
 
 template <size_t kMost>
-void ignored(CodeBuilder& b) {
+void translate_to_nothing(CodeBuilder& b) {
   while (b.accept_any_modifier({"gl", "cta", "sys", "gpu", "sc", "acq_rel", "acquire", "release", "proxy", "async",
                                 "alias", "global", "shared::cta", "local", "L1", "L2", "wait_group", "commit_group",
                                 "u32"}) >= 0) {}
   b.refuse_more_modifiers();
   b.check_operand_count(0, kMost);
-  b.emit_op({.run = nothing});
+  b.emit_op({.run = do_nothing});
 }
 
 constexpr OpcodeRow kRows[] = {
@@ -161,21 +161,21 @@ constexpr OpcodeRow kRows[] = {
      [](CodeBuilder& b) {
        b.refuse_more_modifiers();
        b.check_operand_count(0);
-       b.emit_op({.run = trap});
+       b.emit_op({.run = run_trap});
      }},
-    {"membar", ignored<0>},
-    {"fence", ignored<0>},
-    {"nanosleep", ignored<1>},
-    {"prefetch", ignored<1>},
+    {"membar", translate_to_nothing<0>},
+    {"fence", translate_to_nothing<0>},
+    {"nanosleep", translate_to_nothing<1>},
+    {"prefetch", translate_to_nothing<1>},
     {"call", [](CodeBuilder& b) { b.throw_error("calls are not supported: have the compiler inline the function"); }},
 };
 
 }  // namespace
 
-OpFunction jump_handler() { return jump; }
-OpFunction table_jump_handler() { return emit_table_jump; }
-OpFunction join_handler() { return join; }
-OpFunction end_handler() { return end; }
+OpFunction jump_handler() { return run_jump; }
+OpFunction table_jump_handler() { return run_table_jump; }
+OpFunction join_handler() { return run_join; }
+OpFunction end_handler() { return run_end; }
 
 std::span<const OpcodeRow> control_opcode_rows() { return kRows; }
 

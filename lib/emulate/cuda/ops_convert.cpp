@@ -8,30 +8,30 @@ namespace tgc::ptx {
 namespace {
 
 template <class F>
-OpFunction with_integer(Type t, F f) {
+OpFunction dispatch_on_integer_type(Type t, F f) {
   if (bits(t) == 8) return is_signed(t) ? f(int8_t()) : f(uint8_t());
   return run_with_register(t, f);
 }
 // The register type of an integer type: 8-bit integers have 16-bit registers.
 template <class T>
-using Store = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
+using RegisterOf = std::conditional_t<sizeof(T) == 1, std::conditional_t<std::is_signed_v<T>, int16_t, uint16_t>, T>;
 
 template <class S, class D, bool kSat>
 void int_to_int(Warp& w, const Op& o) {
-  const auto* a = reg<Store<S>>(w, o.a);
-  write_lanes<Store<D>>(w, o.d, [&](int i) {
+  const auto* a = reg<RegisterOf<S>>(w, o.a);
+  write_lanes<RegisterOf<D>>(w, o.d, [&](int i) {
     S x = S(a[i]);
     if constexpr (kSat) {
       using Limits = std::numeric_limits<D>;
-      if (std::cmp_greater(x, Limits::max())) return Store<D>(Limits::max());
-      if (std::cmp_less(x, Limits::min())) return Store<D>(Limits::min());
+      if (std::cmp_greater(x, Limits::max())) return RegisterOf<D>(Limits::max());
+      if (std::cmp_less(x, Limits::min())) return RegisterOf<D>(Limits::min());
     }
-    return Store<D>(D(x));
+    return RegisterOf<D>(D(x));
   });
 }
 
 template <class F>
-OpFunction with_float(Type t, F f) {
+OpFunction dispatch_on_float_type(Type t, F f) {
   switch (t) {
     case Type::F16: return f(HalfDecoder());
     case Type::BF16: return f(BfloatDecoder());
@@ -42,14 +42,14 @@ OpFunction with_float(Type t, F f) {
 }
 
 template <int kRounding, class T>
-T to_whole(T x) {
+T round_to_integral(T x) {
   if constexpr (kRounding == 0) return std::nearbyint(x);
   if constexpr (kRounding == 1) return std::trunc(x);
   if constexpr (kRounding == 2) return std::floor(x);
   return std::ceil(x);
 }
 template <class F>
-auto by_rounding(int n, F f) {
+auto dispatch_on_rounding(int n, F f) {
   switch (n) {
     case 0: return f(std::integral_constant<int, 0>());
     case 1: return f(std::integral_constant<int, 1>());
@@ -61,12 +61,12 @@ auto by_rounding(int n, F f) {
 // Rounds the lanes of a float register to integers (`rounding`: 0 to 3 for rni, rzi, rmi, rpi). Not inlined, so that it
 // is not compiled anew for each destination type.
 template <class S, class V>
-[[gnu::noinline]] void read_whole(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kNumLanes]) {
-  by_rounding(rounding, [&](auto n) {
+[[gnu::noinline]] void read_rounded_lanes(const typename S::Bits* a, int rounding, bool ftz, V (&out)[kNumLanes]) {
+  dispatch_on_rounding(rounding, [&](auto n) {
     TGC_LANES {
       V x = S::decode_float(a[i]);
       if constexpr (std::is_same_v<V, float>) x = ftz ? flush_subnormal(x) : x;
-      out[i] = to_whole<decltype(n)::value>(x);
+      out[i] = round_to_integral<decltype(n)::value>(x);
     }
   });
 }
@@ -76,39 +76,39 @@ template <class S, class D>
 void float_to_int(Warp& w, const Op& o) {
   using V = decltype(S::decode_float({}));
   V whole[kNumLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
-  write_lanes<Store<D>>(w, o.d, [&](int i) {
+  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
+  write_lanes<RegisterOf<D>>(w, o.d, [&](int i) {
     V x = whole[i];
     constexpr V kTop = V(std::numeric_limits<D>::max() / 2 + 1) * 2;  // one more than D's maximum; exact in V
     constexpr V kLeast = V(std::numeric_limits<D>::min());
     D out = x >= kTop    ? std::numeric_limits<D>::max()
             : x > kLeast ? D(x < kTop ? x : V(0))
                          : std::numeric_limits<D>::min();
-    return Store<D>(x != x ? D(0) : out);
+    return RegisterOf<D>(x != x ? D(0) : out);
   });
 }
 
 template <class S, class D>
 [[gnu::noinline]] void int_to_native(Warp& w, const Op& o) {
-  const auto* a = reg<Store<S>>(w, o.a);
+  const auto* a = reg<RegisterOf<S>>(w, o.a);
   bool sat = o.num_more_operands;
   write_lanes<D>(w, o.d, [&](int i) {
     D x = D(S(a[i]));
     return sat ? (x > 0 ? x < 1 ? x : D(1) : D(0)) : x;
   });
 }
-const FloatLayout& layout(Type t) {
-  return kind(t) == Kind::BFloat ? kBfloatLayout
-         : kind(t) == Kind::Tf32 ? kTf32
-         : kind(t) == Kind::E4m3 ? kE4m3
-         : kind(t) == Kind::E5m2 ? kE5m2
+const FloatLayout& layout_of_float_type(Type t) {
+  return type_kind(t) == TypeKind::BFloat ? kBfloatLayout
+         : type_kind(t) == TypeKind::Tf32 ? kTf32
+         : type_kind(t) == TypeKind::E4m3 ? kE4m3
+         : type_kind(t) == TypeKind::E5m2 ? kE5m2
                                  : kHalfLayout;
 }
 struct SmallConversion {
   Type type;
   Rounding rounding;
   bool finite, relu, sat;
-  int64_t packed() const {
+  int64_t encode_as_immediate() const {
     return int64_t(type) | int64_t(rounding) << 8 | int64_t(finite) << 16 | int64_t(relu) << 17 | int64_t(sat) << 18;
   }
   explicit SmallConversion(int64_t v)
@@ -119,11 +119,11 @@ struct SmallConversion {
         sat(v >> 18 & 1) {}
   SmallConversion(Type t, Rounding r, bool finite, bool relu, bool sat)
       : type(t), rounding(r), finite(finite), relu(relu), sat(sat) {}
-  uint32_t make(double x) const {
+  uint32_t convert(double x) const {
     if (relu && x < 0) x = 0;
     if (relu && x == 0) x = 0;
     if (sat) x = x > 0 ? x < 1 ? x : 1.0 : 0.0;
-    uint32_t out = encode_float(x, layout(type), rounding, finite);
+    uint32_t out = encode_float(x, layout_of_float_type(type), rounding, finite);
     return type == Type::TF32 ? out << 13 : out;
   }
 };
@@ -131,12 +131,12 @@ struct SmallConversion {
 template <class S>
 void int_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  const auto* a = reg<Store<S>>(w, o.a);
+  const auto* a = reg<RegisterOf<S>>(w, o.a);
   write_lanes<uint16_t>(w, o.d, [&](int i) {
     double x;
     if constexpr (sizeof(S) == 8) x = round_to_odd(a[i]);
     else x = double(S(a[i]));
-    return uint16_t(conversion.make(x));
+    return uint16_t(conversion.convert(x));
   });
 }
 
@@ -156,9 +156,9 @@ template <class S, class D>
   });
 }
 template <class S, class D>
-void float_to_whole(Warp& w, const Op& o) {
+void float_to_integral(Warp& w, const Op& o) {
   decltype(S::decode_float({})) whole[kNumLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
+  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), o.num_more_operands & 1, whole);
   bool sat = o.num_more_operands & 2;
   write_lanes<D>(w, o.d, [&](int i) {
     D x = D(whole[i]);
@@ -175,15 +175,16 @@ void float_to_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const auto* a = reg<typename S::Bits>(w, o.a);
   if (conversion.type == Type::TF32)
-    write_lanes<uint32_t>(w, o.d, [&](int i) { return conversion.make(double(S::decode_float(a[i]))); });
-  else write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(S::decode_float(a[i])))); });
+    write_lanes<uint32_t>(w, o.d, [&](int i) { return conversion.convert(double(S::decode_float(a[i]))); });
+  else
+    write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.convert(double(S::decode_float(a[i])))); });
 }
 template <class S>
-void small_to_whole(Warp& w, const Op& o) {
+void float_to_integral_small(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   decltype(S::decode_float({})) whole[kNumLanes];
-  read_whole<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
-  write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.make(double(whole[i]))); });
+  read_rounded_lanes<S>(reg<typename S::Bits>(w, o.a), int(o.num_more_operands >> 2), false, whole);
+  write_lanes<uint16_t>(w, o.d, [&](int i) { return uint16_t(conversion.convert(double(whole[i]))); });
 }
 
 // Converts two floats into one register. The first source becomes the upper half.
@@ -192,28 +193,28 @@ void pair_of_singles(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
   const float *a = reg<float>(w, o.a), *b = reg<float>(w, o.b);
   write_lanes<D>(w, o.d, [&](int i) {
-    return D(conversion.make(double(a[i])) << (4 * sizeof(D)) | conversion.make(double(b[i])));
+    return D(conversion.convert(double(a[i])) << (4 * sizeof(D)) | conversion.convert(double(b[i])));
   });
 }
 template <class D, class S>
 void pair_to_pair(Warp& w, const Op& o) {
   SmallConversion conversion(o.immediate);
-  const FloatLayout& from = layout(Type(o.num_more_operands));
+  const FloatLayout& from = layout_of_float_type(Type(o.num_more_operands));
   const S* a = reg<S>(w, o.a);
   constexpr uint32_t kMask = (1u << (4 * sizeof(S))) - 1;
   write_lanes<D>(w, o.d, [&](int i) {
-    uint32_t high = conversion.make(decode_float(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
-    return D(high << (4 * sizeof(D)) | conversion.make(decode_float(uint32_t(a[i]) & kMask, from)));
+    uint32_t high = conversion.convert(decode_float(uint32_t(a[i]) >> (4 * sizeof(S)) & kMask, from));
+    return D(high << (4 * sizeof(D)) | conversion.convert(decode_float(uint32_t(a[i]) & kMask, from)));
   });
 }
 
-struct Modifiers {
+struct ConvertModifiers {
   int whole = -1;     // index in rni, rzi, rmi, rpi; -1: none
   int rounding = -1;  // index in rn, rz, rm, rp, rna; -1: none
   bool ftz = false, sat = false, finite = false, relu = false;
 };
-Modifiers take_modifiers(CodeBuilder& b) {
-  Modifiers m;
+ConvertModifiers parse_modifiers(CodeBuilder& b) {
+  ConvertModifiers m;
   for (;;) {
     if (int n = b.accept_any_modifier({"rni", "rzi", "rmi", "rpi"}); n >= 0) m.whole = n;
     else if (int r = b.accept_any_modifier({"rn", "rz", "rm", "rp", "rna"}); r >= 0) m.rounding = r;
@@ -230,64 +231,65 @@ bool is_float(Type t) { return !is_integer(t) && t != Type::Pred; }
 
 // Returns an operation that runs kInner in the host's rounding mode `rounding`: 0 to 3 for rn, rz, rm, rp; -1: rn.
 template <OpFunction kInner>
-OpFunction directed(int rounding) {
+OpFunction handler_with_rounding(int rounding) {
   return rounding <= 0   ? kInner
          : rounding == 1 ? run_with_rounding<FE_TOWARDZERO, kInner>
          : rounding == 2 ? run_with_rounding<FE_DOWNWARD, kInner>
                          : run_with_rounding<FE_UPWARD, kInner>;
 }
 
-OpFunction scalar_run(Type d, Type s, const Modifiers& m, Op& op) {
+OpFunction scalar_conversion_handler(Type d, Type s, const ConvertModifiers& m, Op& op) {
   SmallConversion conversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, m.sat);
-  op.immediate = conversion.packed();
+  op.immediate = conversion.encode_as_immediate();
   op.num_more_operands = uint32_t(m.ftz) | uint32_t(m.sat) << 1 | uint32_t(std::max(m.whole, 0)) << 2;
   if (is_integer(s) && is_integer(d))
-    return with_integer(s, [&](auto from) {
+    return dispatch_on_integer_type(s, [&](auto from) {
       using S = decltype(from);
-      return with_integer(d, [&](auto to) -> OpFunction {
+      return dispatch_on_integer_type(d, [&](auto to) -> OpFunction {
         using D = decltype(to);
         return m.sat ? int_to_int<S, D, true> : int_to_int<S, D, false>;
       });
     });
   if (is_integer(s)) {
     op.num_more_operands = m.sat;
-    return with_integer(s, [&](auto from) -> OpFunction {
+    return dispatch_on_integer_type(s, [&](auto from) -> OpFunction {
       using S = decltype(from);
       if (is_small(d)) return int_to_small<S>;
-      if (d == Type::F32) return directed<int_to_native<S, float>>(m.rounding);
-      return d == Type::F64 ? directed<int_to_native<S, double>>(m.rounding) : nullptr;
+      if (d == Type::F32) return handler_with_rounding<int_to_native<S, float>>(m.rounding);
+      return d == Type::F64 ? handler_with_rounding<int_to_native<S, double>>(m.rounding) : nullptr;
     });
   }
   if (is_integer(d)) {
-    return with_float(s, [&](auto from) {
+    return dispatch_on_float_type(s, [&](auto from) {
       using S = decltype(from);
-      return with_integer(d, [&](auto to) -> OpFunction { return float_to_int<S, decltype(to)>; });
+      return dispatch_on_integer_type(d, [&](auto to) -> OpFunction { return float_to_int<S, decltype(to)>; });
     });
   }
   if (!is_small(d) && d != Type::TF32 && d != Type::F32 && d != Type::F64) return nullptr;
   if (s == Type::F32 && is_small(d) && m.rounding <= 0 && m.whole < 0 && !m.sat && !m.relu && !m.finite && !m.ftz)
     return d == Type::F16 ? single_to_small<false> : single_to_small<true>;
-  return with_float(s, [&](auto from) -> OpFunction {
+  return dispatch_on_float_type(s, [&](auto from) -> OpFunction {
     using S = decltype(from);
     if (is_small(d) || d == Type::TF32) {
-      return m.whole >= 0 && d != Type::TF32 ? small_to_whole<S> : float_to_small<S>;
+      return m.whole >= 0 && d != Type::TF32 ? float_to_integral_small<S> : float_to_small<S>;
     }
-    if (m.whole >= 0) return d == Type::F32 ? float_to_whole<S, float> : float_to_whole<S, double>;
-    return d == Type::F32 ? directed<float_to_native<S, float>>(m.rounding)
-                          : directed<float_to_native<S, double>>(m.rounding);
+    if (m.whole >= 0) return d == Type::F32 ? float_to_integral<S, float> : float_to_integral<S, double>;
+    return d == Type::F32 ? handler_with_rounding<float_to_native<S, float>>(m.rounding)
+                          : handler_with_rounding<float_to_native<S, double>>(m.rounding);
   });
 }
 
-void convert_pair(CodeBuilder& b, Type d, Type s, const Modifiers& m) {
+void convert_pair(CodeBuilder& b, Type d, Type s, const ConvertModifiers& m) {
   Op op{.num_more_operands = uint32_t(s)};
-  op.immediate = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).packed();
-  if (s == Type::F32 && info(d).count == 2) {
+  op.immediate = SmallConversion(d, Rounding(std::max(m.rounding, 0)), m.finite, m.relu, false).encode_as_immediate();
+  if (s == Type::F32 && info_of_type(d).count == 2) {
     b.check_operand_count(3);
     op.run = bits(d) == 32 ? pair_of_singles<uint32_t> : pair_of_singles<uint16_t>;
     op.a = b.source(1, s), op.b = b.source(2, s);
   } else {
     b.check_operand_count(2);
-    if (info(s).count != 2 || info(d).count != 2 || bits(s) == bits(d)) b.throw_error("its types do not go together");
+    if (info_of_type(s).count != 2 || info_of_type(d).count != 2 || bits(s) == bits(d))
+      b.throw_error("its types do not go together");
     op.run =
         bits(d) == 16 ? OpFunction(pair_to_pair<uint16_t, uint32_t>) : OpFunction(pair_to_pair<uint32_t, uint16_t>);
     op.a = b.source(1, s);
@@ -297,10 +299,10 @@ void convert_pair(CodeBuilder& b, Type d, Type s, const Modifiers& m) {
 }
 
 void cvt(CodeBuilder& b) {
-  Modifiers m = take_modifiers(b);
+  ConvertModifiers m = parse_modifiers(b);
   Type d = b.expect_type(), s = b.expect_type();
   b.refuse_more_modifiers();
-  if (info(d).count == 2 || info(s).count == 2) return convert_pair(b, d, s, m);
+  if (info_of_type(d).count == 2 || info_of_type(s).count == 2) return convert_pair(b, d, s, m);
   b.check_operand_count(2);
   bool narrows = is_float(d) && is_float(s) && bits(d) < bits(s) && m.whole < 0;
   bool from_integer = is_integer(s) && is_float(d);
@@ -309,7 +311,7 @@ void cvt(CodeBuilder& b) {
   if (m.rounding == 4 && d != Type::TF32) b.throw_error(".rna goes with .tf32 alone");
   Op op;
   if (m.rounding != 4) {
-    op.run = scalar_run(d, s, m, op);
+    op.run = scalar_conversion_handler(d, s, m, op);
   } else if (s == Type::F32) {
     op.run = [](Warp& w, const Op& o) {  // .rna: ties are rounded away from zero
       const uint32_t* a = reg<uint32_t>(w, o.a);
@@ -326,7 +328,7 @@ void cvt(CodeBuilder& b) {
 // Implements cvta: converts between a space's offset and its generic address by adding or subtracting the window's
 // base.
 template <bool kToGeneric>
-void move_window(Warp& w, const Op& o) {
+void run_window_move(Warp& w, const Op& o) {
   const uint64_t* a = reg<uint64_t>(w, o.a);
   uint64_t base = uint64_t(o.immediate);
   write_lanes<uint64_t>(w, o.d, [&](int i) { return kToGeneric ? a[i] + base : a[i] - base; });
@@ -339,7 +341,7 @@ void cvta(CodeBuilder& b) {
   b.check_operand_count(2);
   if (space < 0 || space == 4 || t != Type::U64) b.throw_error("its space or type is not supported");
   uint64_t base = space == 2 ? kSharedWindowAddress : space == 3 ? kLocalWindowAddress : 0;
-  Op op{.run = to ? move_window<false> : move_window<true>, .a = b.source(1, t), .immediate = int64_t(base)};
+  Op op{.run = to ? run_window_move<false> : run_window_move<true>, .a = b.source(1, t), .immediate = int64_t(base)};
   op.d = b.output_register(0, t);
   b.emit_op(op);
 }
@@ -347,16 +349,16 @@ void cvta(CodeBuilder& b) {
 constexpr OpcodeRow kRows[] = {{"cvt", cvt}, {"cvta", cvta}};
 
 template <class S, class D>
-void resize(Warp& w, const Op& o) {
+void run_resize(Warp& w, const Op& o) {
   const S* a = reg<S>(w, o.a);
   write_lanes<D>(w, o.d, [&](int i) { return D(a[i]); });
 }
 template <class S>
-OpFunction resize_to(unsigned to) {
-  return to == 16   ? resize<S, uint16_t>
-         : to == 32 ? resize<S, uint32_t>
-         : to == 64 ? resize<S, uint64_t>
-                    : resize<S, unsigned __int128>;
+OpFunction resize_handler(unsigned to) {
+  return to == 16   ? run_resize<S, uint16_t>
+         : to == 32 ? run_resize<S, uint32_t>
+         : to == 64 ? run_resize<S, uint64_t>
+                    : run_resize<S, unsigned __int128>;
 }
 
 }  // namespace
@@ -364,13 +366,15 @@ OpFunction resize_to(unsigned to) {
 std::span<const OpcodeRow> convert_opcode_rows() { return kRows; }
 
 OpFunction narrowing_handler(unsigned from, unsigned to) {
-  if (from == 16) return resize_to<uint16_t>(to);
-  return from == 32 ? resize_to<uint32_t>(to) : from == 64 ? resize_to<uint64_t>(to) : resize_to<unsigned __int128>(to);
+  if (from == 16) return resize_handler<uint16_t>(to);
+  return from == 32   ? resize_handler<uint32_t>(to)
+         : from == 64 ? resize_handler<uint64_t>(to)
+                      : resize_handler<unsigned __int128>(to);
 }
 OpFunction widening_handler(unsigned from, unsigned to, bool is_signed) {
-  if (from == 16) return is_signed ? resize_to<int16_t>(to) : resize_to<uint16_t>(to);
-  if (from == 32) return is_signed ? resize_to<int32_t>(to) : resize_to<uint32_t>(to);
-  return is_signed ? resize_to<int64_t>(to) : resize_to<uint64_t>(to);
+  if (from == 16) return is_signed ? resize_handler<int16_t>(to) : resize_handler<uint16_t>(to);
+  if (from == 32) return is_signed ? resize_handler<int32_t>(to) : resize_handler<uint32_t>(to);
+  return is_signed ? resize_handler<int64_t>(to) : resize_handler<uint64_t>(to);
 }
 
 }  // namespace tgc::ptx

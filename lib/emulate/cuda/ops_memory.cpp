@@ -6,9 +6,10 @@ namespace tgc::ptx {
 namespace {
 
 template <class T, int N, Space kSpace>
-void load(Warp& w, const Op& o) {
+void run_load(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, load<T, N, kSpace>, sizeof(T))) return;
+  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Load, at, run_load<T, N, kSpace>, sizeof(T)))
+    return;
   for (int n = 0; n < N; n++) {
     uint32_t place = N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)];
     T* d = reg<T>(w, place);
@@ -23,9 +24,9 @@ void load(Warp& w, const Op& o) {
 }
 
 template <class T, int N, Space kSpace>
-void store(Warp& w, const Op& o) {
+void run_store(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, store<T, N, kSpace>)) return;
+  if (!find_addresses<kSpace>(w, o, uint32_t(sizeof(T) * N), Access::Store, at, run_store<T, N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const T* a = reg<T>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
     if (N == 1 && at.is_contiguous && w.active_lanes == UINT32_MAX) {
@@ -37,17 +38,17 @@ void store(Warp& w, const Op& o) {
 }
 
 template <class T, int N, Space kSpace>
-void load_byte(Warp& w, const Op& o) {
+void run_byte_load(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, load_byte<T, N, kSpace>, 1)) return;
+  if (!find_addresses<kSpace>(w, o, N, Access::Load, at, run_byte_load<T, N, kSpace>, 1)) return;
   for (int n = 0; n < N; n++)
     write_lanes<uint16_t>(w, N == 1 ? o.d : w.operands[o.more_operands + uint32_t(n)],
                           [&](int i) { return uint16_t(reinterpret_cast<const T*>(at.host[i])[n]); });
 }
 template <int N, Space kSpace>
-void store_byte(Warp& w, const Op& o) {
+void run_byte_store(Warp& w, const Op& o) {
   LaneAddresses at;
-  if (!find_addresses<kSpace>(w, o, N, Access::Store, at, store_byte<N, kSpace>)) return;
+  if (!find_addresses<kSpace>(w, o, N, Access::Store, at, run_byte_store<N, kSpace>)) return;
   for (int n = 0; n < N; n++) {
     const uint16_t* a = reg<uint16_t>(w, N == 1 ? o.b : w.operands[o.more_operands + uint32_t(n)]);
     for_each_active_lane(w, [&](int i) { reinterpret_cast<uint8_t*>(at.host[i])[n] = uint8_t(a[i]); });
@@ -55,34 +56,36 @@ void store_byte(Warp& w, const Op& o) {
 }
 
 template <int N, Space kSpace>
-OpFunction run_for(Type t, bool stores) {
+OpFunction access_handler(Type t, bool stores) {
   switch (bits(t)) {
     case 8:
-      return stores         ? store_byte<N, kSpace>
-             : is_signed(t) ? load_byte<int8_t, N, kSpace>
-                            : load_byte<uint8_t, N, kSpace>;
-    case 16: return stores ? store<uint16_t, N, kSpace> : load<uint16_t, N, kSpace>;
-    case 32: return stores ? store<uint32_t, N, kSpace> : load<uint32_t, N, kSpace>;
-    case 64: return stores ? store<uint64_t, N, kSpace> : load<uint64_t, N, kSpace>;
+      return stores         ? run_byte_store<N, kSpace>
+             : is_signed(t) ? run_byte_load<int8_t, N, kSpace>
+                            : run_byte_load<uint8_t, N, kSpace>;
+    case 16: return stores ? run_store<uint16_t, N, kSpace> : run_load<uint16_t, N, kSpace>;
+    case 32: return stores ? run_store<uint32_t, N, kSpace> : run_load<uint32_t, N, kSpace>;
+    case 64: return stores ? run_store<uint64_t, N, kSpace> : run_load<uint64_t, N, kSpace>;
     case 128:
-      return N > 1 ? nullptr : stores ? store<unsigned __int128, 1, kSpace> : load<unsigned __int128, 1, kSpace>;
+      return N > 1    ? nullptr
+             : stores ? run_store<unsigned __int128, 1, kSpace>
+                      : run_load<unsigned __int128, 1, kSpace>;
     default: return nullptr;
   }
 }
 template <Space kSpace>
-OpFunction run_for(Type t, int n, bool stores) {
-  return n == 1   ? run_for<1, kSpace>(t, stores)
-         : n == 2 ? run_for<2, kSpace>(t, stores)
-         : n == 4 ? run_for<4, kSpace>(t, stores)
-                  : run_for<8, kSpace>(t, stores);
+OpFunction access_handler(Type t, int n, bool stores) {
+  return n == 1   ? access_handler<1, kSpace>(t, stores)
+         : n == 2 ? access_handler<2, kSpace>(t, stores)
+         : n == 4 ? access_handler<4, kSpace>(t, stores)
+                  : access_handler<8, kSpace>(t, stores);
 }
-OpFunction run_for(Space space, Type t, int n, bool stores) {
+OpFunction access_handler(Space space, Type t, int n, bool stores) {
   switch (space) {
     case Space::Global:
-    case Space::Const: return run_for<Space::Global>(t, n, stores);
-    case Space::Shared: return run_for<Space::Shared>(t, n, stores);
-    case Space::Local: return run_for<Space::Local>(t, n, stores);
-    default: return run_for<Space::Generic>(t, n, stores);
+    case Space::Const: return access_handler<Space::Global>(t, n, stores);
+    case Space::Shared: return access_handler<Space::Shared>(t, n, stores);
+    case Space::Local: return access_handler<Space::Local>(t, n, stores);
+    default: return access_handler<Space::Generic>(t, n, stores);
   }
 }
 
@@ -103,7 +106,7 @@ void load_parameter(CodeBuilder& b, Type t, int n) {
 }
 
 // Memory ordering and caching have no effect, because caches are not emulated.
-void take_hints(CodeBuilder& b) {
+void skip_cache_hints(CodeBuilder& b) {
   while (b.accept_any_modifier({"weak", "relaxed", "acquire", "release", "volatile", "cta", "cluster", "gpu", "sys",
                         "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt",
                         "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last",
@@ -111,24 +114,24 @@ void take_hints(CodeBuilder& b) {
   }
 }
 
-void access(CodeBuilder& b, bool stores) {
-  take_hints(b);
+void translate_access(CodeBuilder& b, bool stores) {
+  skip_cache_hints(b);
   Space space = parse_space(b);
-  take_hints(b);
+  skip_cache_hints(b);
   static constexpr int kCounts[] = {1, 2, 4, 8};
   int n = kCounts[b.accept_any_modifier({"v2", "v4", "v8"}) + 1];
   Type t = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(2);
-  if (t == Type::Pred || info(t).count == 2 || bits(t) * unsigned(n) > 256)
+  if (t == Type::Pred || info_of_type(t).count == 2 || bits(t) * unsigned(n) > 256)
     b.throw_type_error(t);
   if (space == Space::Param) {
     if (stores) b.throw_error("parameters cannot be stored");
     return load_parameter(b, t, n);
   }
   if (stores && space == Space::Const) b.throw_error("constant memory cannot be stored");
-  Op op{.run = run_for(space, t, n, stores)};
-  if (!op.run) b.throw_error("a vector of ." + std::string(text(t)));
+  Op op{.run = access_handler(space, t, n, stores)};
+  if (!op.run) b.throw_error("a vector of ." + std::string(ptx_name(t)));
   set_address(b, b.operand(stores ? 0 : 1), space, op);
   if (n == 1) {
     if (stores) op.b = b.source(1, t, Width::Wider);
@@ -140,9 +143,9 @@ void access(CodeBuilder& b, bool stores) {
 }
 
 constexpr OpcodeRow kRows[] = {
-    {"ld", [](CodeBuilder& b) { access(b, false); }},
-    {"ldu", [](CodeBuilder& b) { access(b, false); }},
-    {"st", [](CodeBuilder& b) { access(b, true); }},
+    {"ld", [](CodeBuilder& b) { translate_access(b, false); }},
+    {"ldu", [](CodeBuilder& b) { translate_access(b, false); }},
+    {"st", [](CodeBuilder& b) { translate_access(b, true); }},
 };
 
 }  // namespace

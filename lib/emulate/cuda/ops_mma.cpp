@@ -12,12 +12,12 @@
 namespace tgc::ptx {
 namespace {
 
-struct Shape {
+struct MmaShape {
   int m, n, k;
   Type a, b, c;      // D has C's type
-  int per_register;  // number of elements of A and of B in a register
+  int elements_per_register;  // number of elements of A and of B in a register
 };
-constexpr Shape kShapes[] = {
+constexpr MmaShape kShapes[] = {
     {16, 8, 8, Type::F16, Type::F16, Type::F32, 2},    {16, 8, 8, Type::F16, Type::F16, Type::F16, 2},
     {16, 8, 16, Type::F16, Type::F16, Type::F32, 2},   {16, 8, 16, Type::F16, Type::F16, Type::F16, 2},
     {16, 8, 8, Type::BF16, Type::BF16, Type::F32, 2},  {16, 8, 16, Type::BF16, Type::BF16, Type::F32, 2},
@@ -29,7 +29,7 @@ constexpr Shape kShapes[] = {
     {8, 8, 16, Type::S8, Type::S8, Type::S32, 4},      {8, 8, 16, Type::U8, Type::U8, Type::S32, 4},
 };
 
-double element(Type t, uint32_t word, int e) {
+double decode_element(Type t, uint32_t word, int e) {
   switch (t) {
     case Type::F16: return half_to_float(uint16_t(word >> (16 * e)));
     case Type::BF16: return bf16_to_float(uint16_t(word >> (16 * e)));
@@ -45,27 +45,29 @@ void mma(Warp& w, const Op& o) {
   if (w.active_lanes != UINT32_MAX)
     throw_fault(w, o, std::countr_zero(~w.active_lanes), kLaunchFailed,
                 "does not take part in a matrix product of its warp");
-  const Shape& s = kShapes[o.immediate];
+  const MmaShape& s = kShapes[o.immediate];
   const uint32_t* place = w.operands + o.more_operands;
   int elements_c = s.m * s.n / kNumLanes, registers_c = s.c == Type::F16 ? elements_c / 2 : elements_c;
-  int registers_a = s.m * s.k / kNumLanes / s.per_register, registers_b = s.n * s.k / kNumLanes / s.per_register;
+  int registers_a = s.m * s.k / kNumLanes / s.elements_per_register,
+      registers_b = s.n * s.k / kNumLanes / s.elements_per_register;
   const uint32_t *pd = place, *pa = pd + registers_c, *pb = pa + registers_a, *pc = pb + registers_b;
   double a[16][32], b[32][8], c[16][8];
   auto row_of_c = [&](int lane, int e) { return lane / 4 + 8 * (e / 2); };
   auto column_of_c = [&](int lane, int e) { return lane % 4 * 2 + e % 2; };
   for (int lane = 0; lane < kNumLanes; lane++) {
-    int g = lane / 4, t = lane % 4, per = s.per_register;
+    int g = lane / 4, t = lane % 4, per = s.elements_per_register;
     for (int r = 0; r < registers_a; r++)
       for (int e = 0; e < per; e++) {
         int row = s.m == 16 ? g + 8 * (r % 2) : g, column = t * per + e + 4 * per * (s.m == 16 ? r / 2 : r);
-        a[row][column] = element(s.a, reg<uint32_t>(w, pa[r])[lane], e);
+        a[row][column] = decode_element(s.a, reg<uint32_t>(w, pa[r])[lane], e);
       }
     for (int r = 0; r < registers_b; r++)
-      for (int e = 0; e < per; e++) b[t * per + e + 4 * per * r][g] = element(s.b, reg<uint32_t>(w, pb[r])[lane], e);
+      for (int e = 0; e < per; e++)
+        b[t * per + e + 4 * per * r][g] = decode_element(s.b, reg<uint32_t>(w, pb[r])[lane], e);
     for (int e = 0; e < elements_c; e++) {
       uint32_t word = reg<uint32_t>(w, pc[s.c == Type::F16 ? e / 2 : e])[lane];
       c[row_of_c(lane, e)][column_of_c(lane, e)] = s.c == Type::F32   ? std::bit_cast<float>(word)
-                                                   : s.c == Type::F16 ? element(Type::F16, word, e % 2)
+                                                   : s.c == Type::F16 ? decode_element(Type::F16, word, e % 2)
                                                                       : int32_t(word);
     }
   }
@@ -91,15 +93,15 @@ void translate_mma(CodeBuilder& b) {
   Type d = b.expect_type(), ta = b.expect_type(), tb = b.expect_type(), c = b.expect_type();
   b.refuse_more_modifiers();
   b.check_operand_count(4);
-  for (const Shape& s : kShapes) {
+  for (const MmaShape& s : kShapes) {
     if (s.m != kSizes[size][0] || s.k != kSizes[size][1] || s.a != ta || s.b != tb || s.c != c || d != c) continue;
     size_t registers_c = size_t(s.m) * 8 / 32 / (c == Type::F16 ? 2 : 1);
     std::vector<uint32_t> ins;
     auto add = [&](size_t n, size_t count, Type t) {
       for (uint32_t r : b.sources(b.operand(n), count, t)) ins.push_back(r);
     };
-    add(1, size_t(s.m * s.k / 32 / s.per_register), Type::B32);
-    add(2, size_t(s.n * s.k / 32 / s.per_register), Type::B32);
+    add(1, size_t(s.m * s.k / 32 / s.elements_per_register), Type::B32);
+    add(2, size_t(s.n * s.k / 32 / s.elements_per_register), Type::B32);
     add(3, registers_c, Type::B32);
     std::vector<uint32_t> outs = b.output_registers(b.operand(0), registers_c, Type::B32);
     b.code().is_lane_independent = false;

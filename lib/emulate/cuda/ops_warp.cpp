@@ -6,7 +6,7 @@ namespace tgc::ptx {
 namespace {
 
 // Throws a KernelFault unless the membermask of each active lane contains that lane and no live lane that is inactive.
-void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
+void check_member_mask(const Warp& w, const Op& o, const uint32_t* mask) {
   for_each_active_lane(w, [&](int i) {
     uint32_t missing = mask[i] & w.alive_lanes & ~w.active_lanes;
     if (missing || !(mask[i] >> i & 1))
@@ -18,7 +18,7 @@ void check_members(const Warp& w, const Op& o, const uint32_t* mask) {
 template <int kMode>
 void shuffle(Warp& w, const Op& o) {
   const uint32_t* more = w.operands + o.more_operands;  // the registers of d, p, a, b, c and the mask
-  check_members(w, o, reg<uint32_t>(w, more[5]));
+  check_member_mask(w, o, reg<uint32_t>(w, more[5]));
   uint32_t a[kNumLanes], d[kNumLanes], valid = 0;
   std::memcpy(a, reg<uint32_t>(w, more[2]), sizeof a);
   std::memcpy(d, reg<uint32_t>(w, more[0]), sizeof d);
@@ -56,7 +56,7 @@ void shfl(CodeBuilder& b) {
 template <int kMode>
 void vote(Warp& w, const Op& o) {
   const uint32_t* mask = reg<uint32_t>(w, o.b);
-  check_members(w, o, mask);
+  check_member_mask(w, o, mask);
   uint32_t p = *reg<uint32_t>(w, o.a) ^ uint32_t(o.immediate), set = p & w.active_lanes;
   if (kMode == 3) return write_lanes<uint32_t>(w, o.d, [&](int) { return set; });
   bool result = kMode == 0 ? set == w.active_lanes : kMode == 1 ? set != 0 : set == 0 || set == w.active_lanes;
@@ -93,7 +93,7 @@ void translate_active_mask(CodeBuilder& b) {
 
 template <class T, int kWhat>
 void reduce(Warp& w, const Op& o) {
-  check_members(w, o, reg<uint32_t>(w, o.b));
+  check_member_mask(w, o, reg<uint32_t>(w, o.b));
   const T* a = reg<T>(w, o.a);
   T r = a[std::countr_zero(w.active_lanes)];
   bool first = true;

@@ -13,7 +13,7 @@
 
 namespace tgc::ptx {
 
-enum class Kind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
+enum class TypeKind : uint8_t { Bits, Unsigned, Signed, Float, BFloat, Tf32, E4m3, E5m2, Pred };
 
 // calls X(name, PTX text, kind, bits per element, number of elements)
 #define TGC_PTX_TYPES(X)                                                                                              \
@@ -35,28 +35,28 @@ enum class Type : uint8_t {
 };
 
 struct TypeInfo {
-  std::string_view text;
-  Kind kind;
+  std::string_view ptx_name;
+  TypeKind type_kind;
   uint8_t element_bits, count;
 };
 inline constexpr TypeInfo kTypes[] = {
-#define X(name, text, kind, bits, count) {text, Kind::kind, bits, count},
+#define X(name, text, kind, bits, count) {text, TypeKind::kind, bits, count},
     TGC_PTX_TYPES(X)
 #undef X
 };
 
-inline constexpr const TypeInfo& info(Type t) { return kTypes[size_t(t)]; }
-inline constexpr std::string_view text(Type t) { return info(t).text; }
-inline constexpr Kind kind(Type t) { return info(t).kind; }
-inline constexpr unsigned bits(Type t) { return unsigned(info(t).element_bits) * info(t).count; }
+inline constexpr const TypeInfo& info_of_type(Type t) { return kTypes[size_t(t)]; }
+inline constexpr std::string_view ptx_name(Type t) { return info_of_type(t).ptx_name; }
+inline constexpr TypeKind type_kind(Type t) { return info_of_type(t).type_kind; }
+inline constexpr unsigned bits(Type t) { return unsigned(info_of_type(t).element_bits) * info_of_type(t).count; }
 // The bits of the smallest register that holds a value of the type.
 inline constexpr unsigned register_bits(Type t) { return bits(t) == 8 ? 16 : bits(t); }
-inline constexpr bool is_signed(Type t) { return kind(t) == Kind::Signed; }
-inline constexpr bool is_integer(Type t) { return kind(t) <= Kind::Signed; }
+inline constexpr bool is_signed(Type t) { return type_kind(t) == TypeKind::Signed; }
+inline constexpr bool is_integer(Type t) { return type_kind(t) <= TypeKind::Signed; }
 
 inline std::optional<Type> find_type(std::string_view word) {
   for (size_t i = 0; i < std::size(kTypes); i++)
-    if (kTypes[i].text == word) return Type(i);
+    if (kTypes[i].ptx_name == word) return Type(i);
   return std::nullopt;
 }
 
@@ -131,6 +131,6 @@ struct Module {
 };
 
 // Parses a module; safe for untrusted text. An error names a line.
-Result<Module> parse(std::string_view text);
+Result<Module> parse_ptx(std::string_view text);
 
 }  // namespace tgc::ptx

@@ -3,21 +3,21 @@
 namespace tgc::hip {
 namespace {
 
-std::string what_at(Access access, uint32_t bytes, const std::string& place) {
+std::string access_text(Access access, uint32_t bytes, const std::string& place) {
   return std::string(access_verb(access)) + " " + std::to_string(bytes) + " bytes at " + place;
 }
 
-std::string nearest_to(const Wave& w, uint64_t from, uint64_t to) {
+std::string nearest_range_text(const Wave& w, uint64_t from, uint64_t to) {
   return location_text(w.group->launch->memory_ranges, w.group->launch->arguments, from, to);
 }
 
-void compute(const Wave& w, const Op& o, LaneAddresses& to) {
+void compute_addresses(const Wave& w, const Op& o, LaneAddresses& to) {
   uint64_t base = (uint64_t(w.s[o.c.place]) | (o.has_narrow_base ? 0 : uint64_t(w.s[o.c.place + 1]) << 32)) +
                   uint64_t(int64_t(o.offset));
   for (int half = 0; half < int(w.num_halves); half++) {
     uint64_t* at = to.host + half * kNumLanes;
     LaneArray<uint32_t> room;
-    const uint32_t* low = words(w, o.a, half, 0, room);
+    const uint32_t* low = operand_lanes(w, o.a, half, 0, room);
     if (o.has_wide_address) {
       const uint32_t* high = w.vector(o.a.place + 1, uint32_t(half));
       TGC_LANES at[i] = base + (uint64_t(low[i]) | uint64_t(high[i]) << 32);
@@ -27,7 +27,7 @@ void compute(const Wave& w, const Op& o, LaneAddresses& to) {
   }
 }
 
-MemoryRange bounds(const Wave& w, const LaneAddresses& to) {
+MemoryRange address_bounds(const Wave& w, const LaneAddresses& to) {
   uint64_t low = UINT64_MAX, high = 0;
   for (int half = 0; half < int(w.num_halves); half++) {
     const uint64_t* at = to.host + half * kNumLanes;
@@ -41,33 +41,35 @@ MemoryRange bounds(const Wave& w, const LaneAddresses& to) {
   return {low, high};
 }
 
-void check_global(Wave& w, const Op& o, Access access, const LaneAddresses& to) {
-  auto [low, high] = bounds(w, to);
+void check_global_access(Wave& w, const Op& o, Access access, const LaneAddresses& to) {
+  auto [low, high] = address_bounds(w, to);
   if (high + o.bytes > high && find_range(w, o, low, high + o.bytes)) return;
   for_each_active_lane(w, [&](uint32_t lane) {
     uint64_t from = to.host[lane], end = from + o.bytes;
     if (end < from || !find_range(w, o, from, end))
       throw_fault(w, o, lane, kIllegalAddress,
-                  what_at(access, o.bytes, hex_text(from)) + ", " + nearest_to(w, from, end));
+                  access_text(access, o.bytes, hex_text(from)) + ", " + nearest_range_text(w, from, end));
   });
 }
 
 // Checks an offset into LDS or private memory and replaces it by its host address.
-void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
+void check_lane_offset(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at, bool is_private) {
   uint64_t size = is_private ? w.code->descriptor.private_bytes : w.group->lds_memory.size();
   if (at > size || size - at < o.bytes)
     throw_fault(w, o, lane, kIllegalAddress,
-                what_at(access, o.bytes, std::to_string(int64_t(at)) + " of " + std::to_string(size)) + " bytes of " +
-              (is_private ? "private" : "shared") + " memory");
+                access_text(access, o.bytes, std::to_string(int64_t(at)) + " of " + std::to_string(size)) +
+                    " bytes of " + (is_private ? "private" : "shared") + " memory");
   std::byte* base = is_private ? w.private_memory + lane * size : w.group->lds_memory.data();
   if (!is_private) {
     uint8_t* stored = w.group->is_stored.data() + at;
     if (access == Access::Store) std::memset(stored, 1, o.bytes);
     else if (std::memchr(stored, 0, o.bytes))
       throw_fault(w, o, lane, kLaunchFailed,
-                  what_at(access, o.bytes, std::to_string(at)) + " of shared memory, where nothing was stored before" +
-                (w.group->launch->num_block_threads() > 64
-                 ? ": if another thread stores it, a barrier is missing before this load" : ""));
+                  access_text(access, o.bytes, std::to_string(at)) +
+                      " of shared memory, where nothing was stored before" +
+                      (w.group->launch->num_block_threads() > 64
+                           ? ": if another thread stores it, a barrier is missing before this load"
+                           : ""));
   }
   at += reinterpret_cast<uint64_t>(base);
 }
@@ -76,8 +78,8 @@ void check_lane(Wave& w, const Op& o, Access access, uint32_t lane, uint64_t& at
 
 void refuse_scalar_load(const Wave& w, const Op& o, uint64_t from) {
   throw_fault(w, o, 0, kIllegalAddress,
-              what_at(Access::Load, 4u * o.num_words, hex_text(from)) + ", " +
-            nearest_to(w, from, from + 4u * o.num_words));
+              access_text(Access::Load, 4u * o.num_words, hex_text(from)) + ", " +
+            nearest_range_text(w, from, from + 4u * o.num_words));
 }
 
 // Lanes of a wave run in lockstep, and the compiler omits barriers in single-wave groups, so accesses of one wave race
@@ -86,16 +88,16 @@ void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t 
   auto race = w.group->race_detector->note_access(
       address, bytes, {o.instruction, w.num_started, uint16_t(w.first_thread + lane), access});
   if (race)
-    throw_fault(
-        w, o, lane, kLaunchFailed,
-        race->text(thread_text(*w.group, race->other.thread), w.code->instruction_text(race->other.instruction)));
+    throw_fault(w, o, lane, kLaunchFailed,
+                race->text(thread_text(*w.group, race->earlier_access.thread),
+                           w.code->instruction_text(race->earlier_access.instruction)));
 }
 
 template <Space kSpace>
 void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to) {
-  compute(w, o, to);
+  compute_addresses(w, o, to);
   if constexpr (kSpace == Space::Global) {
-    check_global(w, o, access, to);
+    check_global_access(w, o, access, to);
   } else if constexpr (kSpace == Space::Flat) {
     bool is_global = true;
     for_each_active_lane(w, [&](uint32_t lane) {
@@ -104,22 +106,22 @@ void find_addresses(Wave& w, const Op& o, Access access, LaneAddresses& to) {
            is_private = at - kPrivateWindowAddress < kMemoryWindowBytes;
       if (is_group || is_private)
         is_global = false, at -= is_group ? kGroupWindowAddress : kPrivateWindowAddress,
-        check_lane(w, o, access, lane, at, is_private);
+        check_lane_offset(w, o, access, lane, at, is_private);
       else if (!find_range(w, o, at, at + o.bytes))
         throw_fault(w, o, lane, kIllegalAddress,
-                    what_at(access, o.bytes, hex_text(at)) + ", " + nearest_to(w, at, at + o.bytes));
+                    access_text(access, o.bytes, hex_text(at)) + ", " + nearest_range_text(w, at, at + o.bytes));
     });
     if (!is_global) return;
   } else if constexpr (kSpace == Space::Private) {
     uint64_t size = w.code->descriptor.private_bytes, base = reinterpret_cast<uint64_t>(w.private_memory);
-    uint64_t high = bounds(w, to).end;
+    uint64_t high = address_bounds(w, to).end;
     if (high <= size && size - high >= o.bytes)
       for (uint32_t lane = 0; lane < w.num_halves * kNumLanes; lane++) to.host[lane] += base + lane * size;
-    else for_each_active_lane(w, [&](uint32_t lane) { check_lane(w, o, access, lane, to.host[lane], true); });
+    else for_each_active_lane(w, [&](uint32_t lane) { check_lane_offset(w, o, access, lane, to.host[lane], true); });
   } else {
     for_each_active_lane(w, [&](uint32_t lane) {
       to.host[lane] &= UINT32_MAX;
-      check_lane(w, o, access, lane, to.host[lane], false);
+      check_lane_offset(w, o, access, lane, to.host[lane], false);
     });
   }
   bool all = w.exec() == (w.num_halves == 2 ? UINT64_MAX : UINT32_MAX);

@@ -32,13 +32,13 @@ uint64_t integer_bits(const Operand& o, Type type) {
   return uint64_t(o.integer);
 }
 
-Part part_named(std::string_view word) {
+RegisterPart part_of_name(std::string_view word) {
   static constexpr std::string_view kNames[] = {"DWORD", "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1"};
   auto found = std::ranges::find(kNames, word);
-  return found == std::end(kNames) ? Part::Whole : Part(found - std::begin(kNames));
+  return found == std::end(kNames) ? RegisterPart::Whole : RegisterPart(found - std::begin(kNames));
 }
 
-bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool otherwise) {
+bool has_modifier_bit(const Instruction& i, std::string_view modifier, size_t n, bool otherwise) {
   const OpcodeModifier* m = i.modifier(modifier);
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
@@ -46,12 +46,12 @@ bool has_bit(const Instruction& i, std::string_view modifier, size_t n, bool oth
 // Copies the low bits of register a into the part o.result_part of the destination. The other bits keep their value if
 // kKeeps, else become 0.
 template <bool kKeeps>
-void place_part(Wave& w, const Op& o) {
+void run_place_part(Wave& w, const Op& o) {
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
-  uint32_t shift = kShift[size_t(o.result_part)], mask = o.result_part >= Part::Word0 ? 0xffff : 0xff;
+  uint32_t shift = kShift[size_t(o.result_part)], mask = o.result_part >= RegisterPart::Word0 ? 0xffff : 0xff;
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<uint32_t> room;
-    const uint32_t *a = words(w, o.a, half, 0, room), *before = w.vector(o.to, uint32_t(half));
+    const uint32_t *a = operand_lanes(w, o.a, half, 0, room), *before = w.vector(o.to, uint32_t(half));
     uint32_t keep = kKeeps ? ~(mask << shift) : 0;
     write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & keep) | (a[i] & mask) << shift; });
   }
@@ -61,18 +61,21 @@ void place_part(Wave& w, const Op& o) {
 
 void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to) {
   LaneArray<uint32_t> room;
-  const uint32_t* all = words(w, from, half, 0, room);
+  const uint32_t* all = operand_lanes(w, from, half, 0, room);
   static constexpr uint32_t kShift[] = {0, 0, 8, 16, 24, 0, 16};
-  uint32_t bits = from.part == Part::Whole ? 32 : from.part >= Part::Word0 ? 16 : 8, shift = kShift[size_t(from.part)];
-  if (bits == 32) TGC_LANES to.at[i] = all[i];
-  else if (from.is_signed) TGC_LANES to.at[i] = uint32_t(int32_t(all[i] << (32 - bits - shift)) >> (32 - bits));
-  else TGC_LANES to.at[i] = all[i] >> shift & ((1u << bits) - 1);
-  if (from.is_half) TGC_LANES to.at[i] = std::bit_cast<uint32_t>(half_to_float(uint16_t(to.at[i])));
+  uint32_t bits = from.part == RegisterPart::Whole   ? 32
+                  : from.part >= RegisterPart::Word0 ? 16
+                                                     : 8,
+           shift = kShift[size_t(from.part)];
+  if (bits == 32) TGC_LANES to.lanes[i] = all[i];
+  else if (from.is_signed) TGC_LANES to.lanes[i] = uint32_t(int32_t(all[i] << (32 - bits - shift)) >> (32 - bits));
+  else TGC_LANES to.lanes[i] = all[i] >> shift & ((1u << bits) - 1);
+  if (from.is_half) TGC_LANES to.lanes[i] = std::bit_cast<uint32_t>(half_to_float(uint16_t(to.lanes[i])));
   uint32_t keep = from.is_absolute ? ~sign : ~0u, flip = from.is_negative ? sign : 0;
-  if (from.is_absolute || from.is_negative) TGC_LANES to.at[i] = (to.at[i] & keep) ^ flip;
+  if (from.is_absolute || from.is_negative) TGC_LANES to.lanes[i] = (to.lanes[i] & keep) ^ flip;
 }
 
-void add_row(Table& to, std::string_view names, OpcodeRow row) {
+void add_row(OpcodeTable& to, std::string_view names, OpcodeRow row) {
   while (!names.empty()) {
     size_t blank = std::min(names.find(' '), names.size());
     to[std::string(names.substr(0, blank))] = row;
@@ -80,9 +83,9 @@ void add_row(Table& to, std::string_view names, OpcodeRow row) {
   }
 }
 
-const Table& opcode_table() {
-  static const Table table = [] {
-    Table t;
+const OpcodeTable& opcode_table() {
+  static const OpcodeTable table = [] {
+    OpcodeTable t;
     for (auto add :
          {add_scalar_rows, add_scalar_float_rows, add_integer_rows, add_bit_rows, add_float_rows, add_convert_rows,
           add_compare_rows, add_lane_rows, add_packed_rows, add_memory_rows, add_matrix_rows, add_control_rows,
@@ -149,7 +152,7 @@ SourceOperand CodeBuilder::source(const Operand& o, Type type) {
   return s;
 }
 
-SourceOperand CodeBuilder::scratch_source(uint32_t n, Part part) const {
+SourceOperand CodeBuilder::scratch_source(uint32_t n, RegisterPart part) const {
   return SourceOperand{.place = uint16_t(kFirstScratch + n), .is_vector = true, .part = part};
 }
 
@@ -185,37 +188,37 @@ void CodeBuilder::build_by_types() {
   for (size_t n = 0; n < row->count; n++) {
     *from[n] = source(operand(next + n), row->from[n]);
     if (is_scalar && from[n]->is_vector) refuse("a vector register in a scalar instruction");
-    if (has_bit(*instruction, "op_sel", n, false)) from[n]->part = Part::Word1;
+    if (has_modifier_bit(*instruction, "op_sel", n, false)) from[n]->part = RegisterPart::Word1;
     if (int64_t byte = instruction->value("byte_sel"); n == 0 && byte > 0 && byte < 4)
-      from[n]->part = Part(size_t(Part::Byte0) + size_t(byte));
+      from[n]->part = RegisterPart(size_t(RegisterPart::Byte0) + size_t(byte));
   }
   if (is_16_bit(row->to)) {
     // a 16-bit result clears the upper half of its register on gfx9; later processors keep that half
-    op.result_part = code.family == Family::Gfx9 ? Part::Whole : Part::Word0;
-    if (has_bit(*instruction, "op_sel", row->count, false)) op.result_part = Part::Word1;
-    else if (instruction->has_modifier("op_sel")) op.result_part = Part::Word0;
+    op.result_part = code.family == GpuFamily::Gfx9 ? RegisterPart::Whole : RegisterPart::Word0;
+    if (has_modifier_bit(*instruction, "op_sel", row->count, false)) op.result_part = RegisterPart::Word1;
+    else if (instruction->has_modifier("op_sel")) op.result_part = RegisterPart::Word0;
   }
-  if (instruction->opcode.ends_with("_sdwa")) add_sub_dword(op, row->to);
+  if (instruction->opcode.ends_with("_sdwa")) build_sdwa(op, row->to);
   else emit_op(op);
 }
 
 // Applies the SDWA modifiers. A partial result is computed in a scratch register and then copied into its part.
-void CodeBuilder::add_sub_dword(Op& op, Type to) {
+void CodeBuilder::build_sdwa(Op& op, Type to) {
   SourceOperand* from[] = {&op.a, &op.b};
   static constexpr std::string_view kNames[] = {"src0_sel", "src1_sel"};
   for (size_t n = 0; n < 2 && n < row->count; n++) {
     const OpcodeModifier* m = instruction->modifier(kNames[n]);
-    if (m) from[n]->part = part_named(m->text_value);
+    if (m) from[n]->part = part_of_name(m->text_value);
     size_t first = row->to == Type::None ? 0 : 1;
     from[n]->is_signed = operand(first + n).is_sign_extended;
   }
   const OpcodeModifier *part = instruction->modifier("dst_sel"), *unused = instruction->modifier("dst_unused");
-  Part result_part = part ? part_named(part->text_value) : Part::Whole;
-  if (result_part == Part::Whole || to == Type::Mask) return emit_op(op);
-  Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? place_part<true> : place_part<false>);
+  RegisterPart result_part = part ? part_of_name(part->text_value) : RegisterPart::Whole;
+  if (result_part == RegisterPart::Whole || to == Type::Mask) return emit_op(op);
+  Op place = begin_op(unused && unused->text_value == "UNUSED_PRESERVE" ? run_place_part<true> : run_place_part<false>);
   if (unused && unused->text_value == "UNUSED_SEXT") refuse("dst_unused:UNUSED_SEXT is not known");
   place.to = op.to, place.result_part = result_part, place.a = scratch_source(0);
-  op.to = scratch_source(0).place, op.result_part = Part::Whole;
+  op.to = scratch_source(0).place, op.result_part = RegisterPart::Whole;
   emit_op(op), emit_op(place);
 }
 
@@ -227,7 +230,7 @@ void CodeBuilder::build_instruction() {
   std::string whole(name);
   if (name.starts_with("v_dual_")) whole = "v_" + whole.substr(7);
   auto found = opcode_table().find("gfx12:" + whole);  // rows for names that have another meaning on gfx12
-  if (code.family != Family::Gfx12 || found == opcode_table().end()) found = opcode_table().find(whole);
+  if (code.family != GpuFamily::Gfx12 || found == opcode_table().end()) found = opcode_table().find(whole);
   if (found == opcode_table().end()) refuse("unknown instruction '" + std::string(instruction->opcode) + "'");
   row = &found->second, name = found->first;
   if (row->build_ops) row->build_ops(*this);

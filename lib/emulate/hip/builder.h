@@ -52,25 +52,25 @@ struct OpcodeRow {
   bool is_vector = false;
   BuildFunction build_ops = nullptr;  // builds the operations instead of build_by_types
 };
-using Table = std::unordered_map<std::string, OpcodeRow>;
+using OpcodeTable = std::unordered_map<std::string, OpcodeRow>;
 
 // Returns the table of all opcodes. add_row adds `row` under each of `names`, which blanks separate.
-const Table& opcode_table();
-void add_row(Table& to, std::string_view names, OpcodeRow row);
-void add_scalar_rows(Table& to);
-void add_scalar_float_rows(Table& to);
-void add_integer_rows(Table& to);
-void add_bit_rows(Table& to);
-void add_float_rows(Table& to);
-void add_convert_rows(Table& to);
-void add_compare_rows(Table& to);
-void add_lane_rows(Table& to);
-void add_packed_rows(Table& to);
-void add_memory_rows(Table& to);
-void add_matrix_rows(Table& to);
-void add_control_rows(Table& to);
-void add_atomic_rows(Table& to);
-void add_permutation_rows(Table& to);
+const OpcodeTable& opcode_table();
+void add_row(OpcodeTable& to, std::string_view names, OpcodeRow row);
+void add_scalar_rows(OpcodeTable& to);
+void add_scalar_float_rows(OpcodeTable& to);
+void add_integer_rows(OpcodeTable& to);
+void add_bit_rows(OpcodeTable& to);
+void add_float_rows(OpcodeTable& to);
+void add_convert_rows(OpcodeTable& to);
+void add_compare_rows(OpcodeTable& to);
+void add_lane_rows(OpcodeTable& to);
+void add_packed_rows(OpcodeTable& to);
+void add_memory_rows(OpcodeTable& to);
+void add_matrix_rows(OpcodeTable& to);
+void add_control_rows(OpcodeTable& to);
+void add_atomic_rows(OpcodeTable& to);
+void add_permutation_rows(OpcodeTable& to);
 
 class CodeBuilder {
  public:
@@ -94,7 +94,7 @@ class CodeBuilder {
   uint16_t mask_register(const Operand& o) const { return scalar_register(o, code.num_halves); }
   SourceOperand source(const Operand& o, Type type);
   SourceOperand constant(uint64_t value, uint32_t words);
-  SourceOperand scratch_source(uint32_t n, Part part = Part::Whole) const;
+  SourceOperand scratch_source(uint32_t n, RegisterPart part = RegisterPart::Whole) const;
 
   // Returns a new operation with the output modifiers (clamp, mul, div) of the current instruction.
   Op begin_op(OpFunction run, bool is_vector = true) const;
@@ -107,7 +107,7 @@ class CodeBuilder {
   void build_instruction();
   void build_dpp();
   void build_pair(uint32_t first);
-  void add_sub_dword(Op& op, Type to);
+  void build_sdwa(Op& op, Type to);
 
   uint32_t instruction_number_ = 0;
 };

@@ -26,21 +26,21 @@ struct Op;
 using OpFunction = void (*)(Wave&, const Op&);
 
 // The hardware counter by which a program waits for a memory operation.
-enum class Counter : uint8_t { None, Load, Store, Lds, Scalar };
+enum class WaitCounter : uint8_t { None, Load, Store, Lds, Scalar };
 
 // The bits of a register that an operand uses, for 16-bit operations and sub-dword addressing.
-enum class Part : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
+enum class RegisterPart : uint8_t { Whole, Byte0, Byte1, Byte2, Byte3, Word0, Word1 };
 
 // A vector register (one value per lane), or a scalar register or constant (one value for all lanes).
 struct SourceOperand {
   uint16_t place = 0;
   bool is_vector = false;
-  Part part = Part::Whole;
+  RegisterPart part = RegisterPart::Whole;
   bool is_signed = false;  // a byte or word part is sign-extended
   bool is_half = false;    // the register holds a 16-bit float, which is converted to float
   bool is_negative = false, is_absolute = false;
 
-  bool is_plain() const { return part == Part::Whole && !is_half && !is_negative && !is_absolute; }
+  bool is_plain() const { return part == RegisterPart::Whole && !is_half && !is_negative && !is_absolute; }
 };
 
 struct Op {
@@ -51,10 +51,11 @@ struct Op {
   bool is_vector = false;  // counts once per active lane in Wave::num_executed
   bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
-  Part result_part = Part::Whole;  // the bits of the destination register that receive the result
+  RegisterPart result_part = RegisterPart::Whole;  // the bits of the destination register that receive the result
   uint8_t num_words = 1;  // for a memory operation: registers per lane; for others: a parameter
-  uint8_t bytes = 0;  // for a memory operation: bytes per lane; for a wait: the Counter; for DPP: row and bank masks
-  Counter counter = Counter::None;
+  uint8_t bytes =
+      0;  // for a memory operation: bytes per lane; for a wait: the WaitCounter; for DPP: row and bank masks
+  WaitCounter counter = WaitCounter::None;
   bool has_wide_address = false;  // the vector part of the address has 64 bits
   bool has_narrow_base = false;  // the scalar part of the address has 32 bits
   bool is_load = false;  // fills its destination registers asynchronously on hardware, as loads do
@@ -67,7 +68,7 @@ struct TranslatedKernel {
   std::string name;
   KernelDescriptor descriptor;
   const char* processor = "";  // the processor that the code is for: "gfx1100"
-  Family family = Family::Gfx11;
+  GpuFamily family = GpuFamily::Gfx11;
   uint32_t num_halves = 1;
   uint64_t image_address = 0;  // host address of the image
   std::vector<Instruction> instructions;

@@ -9,11 +9,11 @@
 
 namespace tgc::hip {
 
-enum class Family : uint8_t { Gfx9, Gfx11, Gfx12 };
+enum class GpuFamily : uint8_t { Gfx9, Gfx11, Gfx12 };
 struct GpuProcessor {
   const char* name;
   uint32_t elf_number;   // low byte of the ELF header's e_flags
-  Family family;
+  GpuFamily family;
 };
 // Returns null if the processor is not supported.
 const GpuProcessor* find_processor(std::string_view name);

@@ -27,33 +27,33 @@ struct DataHandle {
   std::shared_ptr<Data> data;
 };
 struct DataSet {
-  std::vector<std::shared_ptr<Data>> all;
+  std::vector<std::shared_ptr<Data>> items;
 
   std::shared_ptr<Data> find(int kind, size_t index) const {
-    for (const auto& d : all)
+    for (const auto& d : items)
       if (d->kind == kind && index-- == 0) return d;
     return nullptr;
   }
-  void add(int kind, std::string bytes) { all.push_back(std::make_shared<Data>(Data{kind, std::move(bytes)})); }
+  void add(int kind, std::string bytes) { items.push_back(std::make_shared<Data>(Data{kind, std::move(bytes)})); }
 };
 struct ActionInfo {
   std::string arch;
 };
 
 template <class T>
-T& object(uint64_t handle) {
+T& object_of_handle(uint64_t handle) {
   return *reinterpret_cast<T*>(handle);
 }
 template <class T>
-int create(uint64_t* handle, T made) {
+int create_handle(uint64_t* handle, T made) {
   return *handle = reinterpret_cast<uint64_t>(new T(std::move(made))), kSuccess;
 }
 template <class T>
-int destroy(uint64_t handle) {
-  return delete &object<T>(handle), kSuccess;
+int destroy_handle(uint64_t handle) {
+  return delete &object_of_handle<T>(handle), kSuccess;
 }
 
-int compile(const ActionInfo& info, const DataSet& in, DataSet& out) {
+int compile_hip(const ActionInfo& info, const DataSet& in, DataSet& out) {
   auto source = in.find(kSource, 0);
   if (!source) return kInvalidArgument;
   tgc::CompileJob job{.language = tgc::Language::Hip, .machine = "amdgcn", .arch = info.arch, .source = source->bytes};
@@ -79,31 +79,31 @@ EXPORT int amd_comgr_status_string(int status, const char** text) {
 }
 
 EXPORT int amd_comgr_create_data(int kind, uint64_t* data) {
-  return create(data, DataHandle{std::make_shared<Data>(Data{.kind = kind})});
+  return create_handle(data, DataHandle{std::make_shared<Data>(Data{.kind = kind})});
 }
-EXPORT int amd_comgr_release_data(uint64_t data) { return destroy<DataHandle>(data); }
+EXPORT int amd_comgr_release_data(uint64_t data) { return destroy_handle<DataHandle>(data); }
 EXPORT int amd_comgr_set_data(uint64_t data, size_t size, const char* bytes) {
-  return object<DataHandle>(data).data->bytes.assign(bytes, size), kSuccess;
+  return object_of_handle<DataHandle>(data).data->bytes.assign(bytes, size), kSuccess;
 }
 EXPORT int amd_comgr_set_data_name(uint64_t, const char*) { return kSuccess; }
 // Copies at most `*size` bytes, unless `bytes` is null, and sets `*size` to the data's size.
 EXPORT int amd_comgr_get_data(uint64_t data, size_t* size, char* bytes) {
-  const std::string& from = object<DataHandle>(data).data->bytes;
+  const std::string& from = object_of_handle<DataHandle>(data).data->bytes;
   if (bytes) std::memcpy(bytes, from.data(), std::min(*size, from.size()));
   return *size = from.size(), kSuccess;
 }
-EXPORT int amd_comgr_create_data_set(uint64_t* set) { return create(set, DataSet{}); }
-EXPORT int amd_comgr_destroy_data_set(uint64_t set) { return destroy<DataSet>(set); }
+EXPORT int amd_comgr_create_data_set(uint64_t* set) { return create_handle(set, DataSet{}); }
+EXPORT int amd_comgr_destroy_data_set(uint64_t set) { return destroy_handle<DataSet>(set); }
 EXPORT int amd_comgr_data_set_add(uint64_t set, uint64_t data) {
-  return object<DataSet>(set).all.push_back(object<DataHandle>(data).data), kSuccess;
+  return object_of_handle<DataSet>(set).items.push_back(object_of_handle<DataHandle>(data).data), kSuccess;
 }
 EXPORT int amd_comgr_action_data_get_data(uint64_t set, int kind, size_t index, uint64_t* data) {
-  auto found = object<DataSet>(set).find(kind, index);
-  return found ? create(data, DataHandle{found}) : int(kInvalidArgument);
+  auto found = object_of_handle<DataSet>(set).find(kind, index);
+  return found ? create_handle(data, DataHandle{found}) : int(kInvalidArgument);
 }
 
-EXPORT int amd_comgr_create_action_info(uint64_t* info) { return create(info, ActionInfo{}); }
-EXPORT int amd_comgr_destroy_action_info(uint64_t info) { return destroy<ActionInfo>(info); }
+EXPORT int amd_comgr_create_action_info(uint64_t* info) { return create_handle(info, ActionInfo{}); }
+EXPORT int amd_comgr_destroy_action_info(uint64_t info) { return destroy_handle<ActionInfo>(info); }
 EXPORT int amd_comgr_action_info_set_language(uint64_t, int) { return kSuccess; }
 EXPORT int amd_comgr_action_info_set_logging(uint64_t, bool) { return kSuccess; }
 // Ignores the options: lib/compile has the flags of tinygrad's compiler_amd.py.
@@ -113,13 +113,13 @@ EXPORT int amd_comgr_action_info_set_isa_name(uint64_t info, const char* name) {
   std::string_view text = name;
   if (!text.starts_with(kTriple)) return kInvalidArgument;
   text.remove_prefix(kTriple.size());
-  return object<ActionInfo>(info).arch = text.substr(0, text.find(':')), kSuccess;
+  return object_of_handle<ActionInfo>(info).arch = text.substr(0, text.find(':')), kSuccess;
 }
 EXPORT int amd_comgr_do_action(int action, uint64_t info, uint64_t from, uint64_t to) {
-  const DataSet& in = object<DataSet>(from);
-  DataSet& out = object<DataSet>(to);
+  const DataSet& in = object_of_handle<DataSet>(from);
+  DataSet& out = object_of_handle<DataSet>(to);
   switch (action) {
-    case kCompileWithLibraries: return compile(object<ActionInfo>(info), in, out);
+    case kCompileWithLibraries: return compile_hip(object_of_handle<ActionInfo>(info), in, out);
     case kCodegen: return copy_data(kBitcode, kRelocatable, in, out);
     case kLink: return copy_data(kRelocatable, kExecutable, in, out);
     default: out.add(kLog, "error: the emulator's comgr only compiles HIP sources"); return kError;

@@ -69,19 +69,19 @@ int EmulatedGpu::load_code(const void* image, LoadedModule*& module) {
   return kSuccess;
 }
 
-int EmulatedGpu::launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes,
+int EmulatedGpu::launch(const Kernel* kernel, const Dim3& grid, const Dim3& block, uint64_t group_bytes,
                         void** parameters, void** extra) {
   if (!modules_.contains(kernel)) return kInvalidHandle;
   if (parameters) return set_error(kNotSupported, "arguments one by one, expected them as one block in `extra`");
   ArgumentBlock given;
-  if (int wrong = read_extra(extra, reinterpret_cast<void*>(3), given)) return wrong;
+  if (int wrong = read_extra_options(extra, reinterpret_cast<void*>(3), given)) return wrong;
   const TranslatedKernel& code = *kernel->code;
   const KernelDescriptor& d = code.descriptor;
   // hidden arguments begin at a multiple of 8, so up to 7 bytes of padding precede them
   if (given.bytes + (d.kernarg_bytes > kHiddenArguments ? kHiddenArguments + 7 : 0) < d.kernarg_bytes)
     return set_error(kInvalidValue,
                 std::to_string(given.bytes) + " bytes of arguments, the kernel has " + std::to_string(d.kernarg_bytes));
-  if (int wrong = check_size(grid, block, kLimits)) return wrong;
+  if (int wrong = check_launch_size(grid, block, kLimits)) return wrong;
   if (d.group_bytes + group_bytes > kMostGroupBytes)
     return set_error(kInvalidValue, std::to_string(d.group_bytes + group_bytes) + " bytes of shared memory");
   Launch launch{.code = &code,
@@ -106,7 +106,7 @@ namespace {
 
 constexpr uint32_t kMostPrivateBytes = 64 << 10, kMostKernargBytes = 1 << 16;
 
-void check(const KernelEntry& k) {
+void check_limits(const KernelEntry& k) {
   const KernelDescriptor& d = k.descriptor;
   if (d.group_bytes > kMostGroupBytes || d.private_bytes > kMostPrivateBytes || d.kernarg_bytes > kMostKernargBytes)
     throw Failure("the kernel '" + k.name + "' asks for more memory than a GPU has");
@@ -129,13 +129,13 @@ Result<std::unique_ptr<LoadedModule>> LoadedModule::load_code(std::string_view b
     if (!out->image_address_) throw Failure("not enough device memory for the code object");
     std::memcpy(reinterpret_cast<void*>(out->image_address_), object.image().data(), object.image().size());
     for (const KernelEntry& entry : object.kernels()) {
-      check(entry);
+      check_limits(entry);
       auto code = std::make_unique<TranslatedKernel>();
       code->name = entry.name, code->descriptor = entry.descriptor, code->family = processor.family;
       code->processor = processor.name;
       code->num_halves = entry.descriptor.is_wave32() ? 1 : 2;
       code->image_address = out->image_address_, code->has_waits = watches;
-      if (processor.family == Family::Gfx9 && code->num_halves == 1)
+      if (processor.family == GpuFamily::Gfx9 && code->num_halves == 1)
         throw Failure("the kernel '" + entry.name + "' has waves of 32 on a processor that has 64");
       code->instructions = read_listing(out->listing_, entry.begin, entry.end);
       CodeBuilder(*code).build_ops();
@@ -159,66 +159,67 @@ namespace {
 
 struct WaveStorage {
   std::unique_ptr<uint32_t, AlignedDeleter> scalar, vector;
-  std::unique_ptr<std::byte, AlignedDeleter> own;
+  std::unique_ptr<std::byte, AlignedDeleter> private_memory;
 };
 
-class Runner {
+class WorkGroupRunner {
  public:
-  explicit Runner(const Launch& launch) : launch_(launch), code_(*launch.code) {
-    lanes_ = code_.num_halves * kNumLanes;
-    waves_ = (launch.num_block_threads() + lanes_ - 1) / lanes_;
+  explicit WorkGroupRunner(const Launch& launch) : launch_(launch), kernel_code_(*launch.code) {
+    num_lanes_ = kernel_code_.num_halves * kNumLanes;
+    num_waves_ = (launch.num_block_threads() + num_lanes_ - 1) / num_lanes_;
     group_.launch = &launch;
-    group_.lds_memory.resize(code_.descriptor.group_bytes + launch.dynamic_group_bytes);
+    group_.lds_memory.resize(kernel_code_.descriptor.group_bytes + launch.dynamic_group_bytes);
     group_.is_stored.resize(group_.lds_memory.size());
-    if (launch.checks_races) group_.race_detector = std::make_unique<RaceDetector>(lanes_);
-    for (uint32_t n = 0; n < (code_.has_barrier ? waves_ : 1); n++)
-      storage_.push_back({allocate_zeroed_bytes<uint32_t>(code_.num_scalars() * sizeof(uint32_t)),
-                          allocate_zeroed_bytes<uint32_t>(size_t(kVectorFileSize) * lanes_ * sizeof(uint32_t)),
-                          allocate_zeroed_bytes<std::byte>(size_t(code_.descriptor.private_bytes) * lanes_ + 1)});
-    for (WaveStorage& storage : storage_) std::ranges::copy(code_.constants, storage.scalar.get() + kConstants);
-    if (launch.checks_races) waits_.resize(storage_.size());
-    set_float_mode(code_.descriptor.float_mode());
+    if (launch.checks_races) group_.race_detector = std::make_unique<RaceDetector>(num_lanes_);
+    for (uint32_t n = 0; n < (kernel_code_.has_barrier ? num_waves_ : 1); n++)
+      storage_.push_back(
+          {allocate_zeroed_bytes<uint32_t>(kernel_code_.num_scalars() * sizeof(uint32_t)),
+           allocate_zeroed_bytes<uint32_t>(size_t(kVectorFileSize) * num_lanes_ * sizeof(uint32_t)),
+           allocate_zeroed_bytes<std::byte>(size_t(kernel_code_.descriptor.private_bytes) * num_lanes_ + 1)});
+    for (WaveStorage& storage : storage_) std::ranges::copy(kernel_code_.constants, storage.scalar.get() + kConstants);
+    if (launch.checks_races) wait_checkers_.resize(storage_.size());
+    set_float_mode(kernel_code_.descriptor.float_mode());
   }
-  ~Runner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
+  ~WorkGroupRunner() { set_float_mode(0xf0); }  // the host's default: round to nearest, keep denormals
 
-  uint64_t groups() const { return num_positions(launch_.grid); }
-  uint64_t executed() const { return executed_; }
+  uint64_t num_groups() const { return num_positions(launch_.grid); }
+  uint64_t num_executed() const { return num_executed_; }
 
   void run(uint64_t number) {
     group_.group_id = position_of_number(number, launch_.grid);
     std::ranges::fill(group_.is_stored, uint8_t(0));
     if (group_.race_detector) group_.race_detector->forget_accesses();
-    if (code_.has_barrier) return run_together();
-    for (uint32_t n = 0; n < waves_; n++) {
-      Wave w = begin(n, 0);
+    if (kernel_code_.has_barrier) return run_waves_of_group();
+    for (uint32_t n = 0; n < num_waves_; n++) {
+      Wave w = begin_wave(n, 0);
       run_wave(w);
-      executed_ += w.num_executed;
+      num_executed_ += w.num_executed;
     }
   }
 
  private:
-  Wave begin(uint32_t number, size_t index) {
+  Wave begin_wave(uint32_t number, size_t index) {
     Wave w;
     WaveStorage& storage = storage_[index];
-    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.private_memory = storage.own.get();
-    w.num_halves = code_.num_halves, w.group = &group_, w.code = &code_;
-    w.first_thread = number * lanes_;
+    w.s = storage.scalar.get(), w.v = storage.vector.get(), w.private_memory = storage.private_memory.get();
+    w.num_halves = kernel_code_.num_halves, w.group = &group_, w.code = &kernel_code_;
+    w.first_thread = number * num_lanes_;
     w.num_jumps_left = launch_.max_jumps;
-    w.float_mode = code_.descriptor.float_mode();
-    if (launch_.checks_races) w.pending_waits = &(waits_[index] = WaitChecker());
-    uint32_t threads = std::min(lanes_, launch_.num_block_threads() - w.first_thread);
+    w.float_mode = kernel_code_.descriptor.float_mode();
+    if (launch_.checks_races) w.pending_waits = &(wait_checkers_[index] = WaitChecker());
+    uint32_t threads = std::min(num_lanes_, launch_.num_block_threads() - w.first_thread);
     uint64_t exists = threads == 64 ? ~uint64_t(0) : (uint64_t(1) << threads) - 1;
     std::fill_n(w.s, kConstants, 0);
     w.s[kExec] = uint32_t(exists), w.s[kExec + 1] = uint32_t(exists >> 32);
-    set_scalars(w);
+    set_scalar_registers(w);
     set_thread_ids(w);
     if (launch_.trace_log) launch_.trace_log->add_event(encode_trace_event(TraceEvent::Started, number, 0));
     return w;
   }
 
   // Sets the scalar registers that the descriptor enables, in the descriptor's order, and the group's position.
-  void set_scalars(Wave& w) {
-    const KernelDescriptor& d = code_.descriptor;
+  void set_scalar_registers(Wave& w) {
+    const KernelDescriptor& d = kernel_code_.descriptor;
     uint32_t next = 0;
     auto put = [&](uint32_t value) {
       if (next < kVcc) w.s[next++] = value;
@@ -232,7 +233,7 @@ class Runner {
     if (d.properties & 32) put_address(0);                 // flat scratch, unused
     if (d.properties & 64) put(d.private_bytes);
     next = std::max(next, d.num_user_registers());
-    if (code_.family == Family::Gfx12) {
+    if (kernel_code_.family == GpuFamily::Gfx12) {
       w.s[kTtmp + 9] = group_.group_id[0];
       w.s[kTtmp + 7] = group_.group_id[1] | group_.group_id[2] << 16;
       return;
@@ -242,37 +243,37 @@ class Runner {
   }
 
   void set_thread_ids(Wave& w) {
-    int last = code_.descriptor.num_extra_thread_ids();
+    int last = kernel_code_.descriptor.num_extra_thread_ids();
     const auto& [x, y, z] = launch_.block;
-    for (uint32_t lane = 0; lane < lanes_; lane++) {
+    for (uint32_t lane = 0; lane < num_lanes_; lane++) {
       uint32_t thread = w.first_thread + lane;
       w.lane(0, lane) =
           thread % x | (last >= 1 ? thread / x % y << 10 : 0) | (last >= 2 ? thread / x / y % z << 20 : 0);
     }
   }
 
-  void run_together() {
+  void run_waves_of_group() {
     std::vector<Wave> waves;
-    for (uint32_t n = 0; n < waves_; n++) waves.push_back(begin(n, n));
+    for (uint32_t n = 0; n < num_waves_; n++) waves.push_back(begin_wave(n, n));
     run_warps_in_turn(
         waves, run_wave,
         [&](const Wave& done, const Wave& waiting) {
-          throw_fault(done, code_.ops[waiting.pc - 1], 0, kLaunchFailed,
+          throw_fault(done, kernel_code_.ops[waiting.pc - 1], 0, kLaunchFailed,
                       "returned and does not reach a barrier that others wait at");
         },
         [&] {
           if (group_.race_detector) group_.race_detector->forget_accesses();
         });
-    for (Wave& w : waves) executed_ += w.num_executed;
+    for (Wave& w : waves) num_executed_ += w.num_executed;
   }
 
   const Launch& launch_;
-  const TranslatedKernel& code_;
-  uint32_t lanes_ = 32, waves_ = 1;
+  const TranslatedKernel& kernel_code_;
+  uint32_t num_lanes_ = 32, num_waves_ = 1;
   WorkGroup group_;
   std::vector<WaveStorage> storage_;  // one per wave of a group or, if the kernel has no barrier, one for all waves
-  std::vector<WaitChecker> waits_;    // pending operations of each element of storage_; empty without --race
-  uint64_t executed_ = 0;
+  std::vector<WaitChecker> wait_checkers_;    // pending operations of each element of storage_; empty without --race
+  uint64_t num_executed_ = 0;
 };
 
 template <bool kWatches>
@@ -330,7 +331,7 @@ std::optional<KernelFault> run_launch(const Launch& asked, uint64_t& executed) {
   uint64_t begin = reinterpret_cast<uint64_t>(launch.arguments.data());
   launch.memory_ranges.push_back({begin, begin + launch.arguments.size()});
   std::ranges::sort(launch.memory_ranges, {}, &MemoryRange::begin);
-  return run_blocks<Runner>(launch, executed);
+  return run_blocks<WorkGroupRunner>(launch, executed);
 }
 
 }  // namespace tgc::hip

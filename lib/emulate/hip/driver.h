@@ -17,7 +17,7 @@ namespace tgc::hip {
 
 struct Launch {
   const TranslatedKernel* code = nullptr;
-  Triple grid{1, 1, 1}, block{1, 1, 1};
+  Dim3 grid{1, 1, 1}, block{1, 1, 1};
   uint64_t dynamic_group_bytes = 0;
   std::vector<std::byte> arguments;
   std::vector<MemoryRange> memory_ranges;  // accessible global memory, sorted; run_launch adds the arguments
@@ -31,7 +31,7 @@ struct Launch {
 
 struct WorkGroup {
   const Launch* launch = nullptr;
-  Triple group_id{};
+  Dim3 group_id{};
   std::vector<std::byte> lds_memory;
   std::vector<uint8_t> is_stored;        // by byte of `lds_memory`: 1 if a thread has stored it
   std::unique_ptr<RaceDetector> race_detector;
@@ -85,7 +85,7 @@ class EmulatedGpu : public EmulatedDriver {
 
   int load_code(const void* image, LoadedModule*& module);
   // Launches a kernel. The arguments must be one block in hipModuleLaunchKernel's `extra`; `parameters` must be null.
-  int launch(const Kernel* kernel, const Triple& grid, const Triple& block, uint64_t group_bytes, void** parameters,
+  int launch(const Kernel* kernel, const Dim3& grid, const Dim3& block, uint64_t group_bytes, void** parameters,
              void** extra);
 
  private:

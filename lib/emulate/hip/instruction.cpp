@@ -11,14 +11,14 @@
 namespace tgc::hip {
 namespace {
 
-bool take(std::string_view& text, std::string_view prefix) {
+bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
 // Parses "5" of v5 or "[4:7]" of s[4:7]. Returns false if the numbers are malformed or not below `limit`.
-bool take_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
+bool parse_registers(std::string_view text, uint32_t base, uint32_t limit, Operand::Kind kind, Operand& o) {
   std::optional<uint32_t> first, last;
   if (text.starts_with('[') && text.ends_with(']')) {
     text = text.substr(1, text.size() - 2);
@@ -46,7 +46,7 @@ constexpr NamedRegister kNamed[] = {
 Operand parse_operand(std::string_view text) {
   Operand o;
   o.text = text;
-  if (take(text, "-") && !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) == 0))
+  if (take_prefix(text, "-") && !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) == 0))
     o.is_negative = true;
   else text = o.text;
   if (text.starts_with("neg(") && text.ends_with(")")) o.is_negative = true, text = text.substr(4, text.size() - 5);
@@ -59,19 +59,19 @@ Operand parse_operand(std::string_view text) {
   for (const NamedRegister& r : kNamed)
     if (r.name == text) return o.kind = Operand::Scalar, o.place = r.place, o.count = r.count, o;
   std::string_view rest = text;
-  if (take(rest, "ttmp") && take_registers(rest, kTtmp, 16, Operand::Scalar, o)) return o;
-  if (take(rest = text, "v") && take_registers(rest, 0, 256, Operand::Vector, o)) return o;
-  if (take(rest = text, "a") && take_registers(rest, kFirstAccumulator, 256, Operand::Vector, o)) return o;
-  if (take(rest = text, "s") && take_registers(rest, 0, 106, Operand::Scalar, o)) return o;
+  if (take_prefix(rest, "ttmp") && parse_registers(rest, kTtmp, 16, Operand::Scalar, o)) return o;
+  if (take_prefix(rest = text, "v") && parse_registers(rest, 0, 256, Operand::Vector, o)) return o;
+  if (take_prefix(rest = text, "a") && parse_registers(rest, kFirstAccumulator, 256, Operand::Vector, o)) return o;
+  if (take_prefix(rest = text, "s") && parse_registers(rest, 0, 106, Operand::Scalar, o)) return o;
   rest = text;
-  bool minus = take(rest, "-");
+  bool minus = take_prefix(rest, "-");
   if (rest.empty() || !std::isdigit(static_cast<unsigned char>(rest[0]))) return o.kind = Operand::Word, o;
   if (rest.find('.') != rest.npos && !rest.starts_with("0x")) {
     o.kind = Operand::Float, o.float_value = std::strtod(std::string(text).c_str(), nullptr);
     return o;
   }
   o.kind = Operand::Integer;
-  o.is_literal = take(rest, "0x");
+  o.is_literal = take_prefix(rest, "0x");
   uint64_t value = 0;
   auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, o.is_literal ? 16 : 10);
   if (error != std::errc() || end != rest.data() + rest.size()) return o.kind = Operand::Word, o;
@@ -98,7 +98,7 @@ OpcodeModifier parse_modifier(std::string_view text) {
 }
 
 // Splits at `separator` outside of brackets and parentheses; drops empty parts.
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator) {
   std::vector<std::string_view> out;
   size_t begin = 0;
   int depth = 0;
@@ -132,8 +132,8 @@ Instruction parse_instruction(std::string_view text) {
   out.opcode = text.substr(0, space);
   if (out.opcode.empty()) throw Failure("an empty instruction");
   // commas separate operands; modifiers follow the last operand, separated by spaces
-  for (std::string_view part : split(text.substr(space), ',')) {
-    std::vector<std::string_view> words = split(part, ' ');
+  for (std::string_view part : split_outside_brackets(text.substr(space), ',')) {
+    std::vector<std::string_view> words = split_outside_brackets(part, ' ');
     for (size_t n = 0; n < words.size(); n++)
       if (n == 0 && words[0].find(':') == words[0].npos) out.operands.push_back(parse_operand(words[0]));
       else if (n == 0 && words[0].find('[') < words[0].find(':')) out.operands.push_back(parse_operand(words[0]));

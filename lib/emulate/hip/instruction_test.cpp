@@ -13,7 +13,7 @@ struct Case {
   uint32_t a, b, c, result;
 };
 
-std::string complaint_of(const std::string& text, Family family = Family::Gfx11) {
+std::string complaint_of(const std::string& text, GpuFamily family = GpuFamily::Gfx11) {
   try {
     TestWave wave(text, family);
   } catch (const Failure& failure) { return failure.diag().message; }
@@ -81,35 +81,35 @@ TEST_CASE("HIP emulator: vector instructions compute known values") {
   for (const Case& c : cases) {
     INFO(c.text);
     TestWave t(c.text);
-    t.set(1, c.a), t.set(2, c.b), t.set(3, c.c);
+    t.set_lanes(1, c.a), t.set_lanes(2, c.b), t.set_lanes(3, c.c);
     REQUIRE(t.run() == "");
     for (uint32_t lane : {0u, 31u}) CHECK(t.wave.lane(0, lane) == c.result);
   }
 }
 
 TEST_CASE("HIP emulator: 16-bit and sub-dword results keep or clear the rest of the register as the processor does") {
-  auto result = [](const char* text, Family family) {
-    TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
-    t.set(0, 0xaaaaaaaa), t.set(1, 0x40003c00), t.set(2, 0x00030201);
+  auto result = [](const char* text, GpuFamily family) {
+    TestWave t(text, family, family == GpuFamily::Gfx9 ? 2 : 1);
+    t.set_lanes(0, 0xaaaaaaaa), t.set_lanes(1, 0x40003c00), t.set_lanes(2, 0x00030201);
     REQUIRE(t.run() == "");
     return t.wave.lane(0, 5);
   };
-  CHECK(result("v_add_f16_e32 v0, v1, v1", Family::Gfx11) == 0xaaaa4000);
-  CHECK(result("v_add_f16_e32 v0, v1, v1", Family::Gfx9) == 0x00004000);
-  CHECK(result("v_add_f16_e64 v0, v1, v1 op_sel:[1,0,1]", Family::Gfx11) == 0x4200aaaa);
+  CHECK(result("v_add_f16_e32 v0, v1, v1", GpuFamily::Gfx11) == 0xaaaa4000);
+  CHECK(result("v_add_f16_e32 v0, v1, v1", GpuFamily::Gfx9) == 0x00004000);
+  CHECK(result("v_add_f16_e64 v0, v1, v1 op_sel:[1,0,1]", GpuFamily::Gfx11) == 0x4200aaaa);
   CHECK(result("v_add_u16_sdwa v0, v2, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:BYTE_0",
-               Family::Gfx9) == 0x00000300);
+               GpuFamily::Gfx9) == 0x00000300);
   CHECK(result("v_add_u16_sdwa v0, v2, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_1 src1_sel:BYTE_2",
-               Family::Gfx9) == 0xaaaa05aa);
+               GpuFamily::Gfx9) == 0xaaaa05aa);
   CHECK(
       result("v_mov_b32_e32 v0, 0\nv_cvt_f32_i32_sdwa v0, sext(v2) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0",
-             Family::Gfx9) == f(1));
+             GpuFamily::Gfx9) == f(1));
 }
 
 TEST_CASE("HIP emulator: lane masks, carries and EXEC work in waves of 32 and of 64") {
   for (uint32_t num_halves : {1u, 2u}) {
     bool wide = num_halves == 2;
-    Family family = wide ? Family::Gfx9 : Family::Gfx11;
+    GpuFamily family = wide ? GpuFamily::Gfx9 : GpuFamily::Gfx11;
     std::string vcc = wide ? "vcc" : "vcc_lo", pair = wide ? "s[2:3]" : "s2", exec = wide ? "exec" : "exec_lo";
     std::string b = wide ? "b64" : "b32";
     TestWave t("v_cmp_gt_u32_e32 " + vcc + ", 20, v1\n" +               // sets the mask bits of lanes 0 to 19
@@ -140,10 +140,10 @@ TEST_CASE("HIP emulator: the division sequence is correctly rounded at both ends
   for (float a : numbers)
     for (float b : numbers) {
       TestWave t(divide);
-      t.set_float(1, a), t.set_float(2, b);
+      t.set_float_lanes(1, a), t.set_float_lanes(2, b);
       REQUIRE(t.run() == "");
-      INFO(a, " / ", b, " is ", a / b, ", not ", t.as_float(0));
-      CHECK((a / b == t.as_float(0) || (a / b != a / b && t.as_float(0) != t.as_float(0))));
+      INFO(a, " / ", b, " is ", a / b, ", not ", t.float_lane(0));
+      CHECK((a / b == t.float_lane(0) || (a / b != a / b && t.float_lane(0) != t.float_lane(0))));
     }
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("HIP emulator: gfx12's scalar float instructions compute known values"
       "s_mov_b32 s0, 3.0\ns_mov_b32 s1, 0x40a00000\ns_fmac_f32 s1, s0, s0\ns_fmaak_f32 s2, s0, s1, 0x3f800000\n"
       "s_cmp_ngt_f32 s0, s1\ns_cselect_b32 s3, 1, 0\nv_s_rcp_f32 s4, -s0\ns_cvt_f16_f32 s5, s0\n"
       "s_cvt_i32_f32 s6, 0xcf800000",
-      Family::Gfx12);
+      GpuFamily::Gfx12);
   REQUIRE(t.run() == "");
   const uint32_t expected[] = {f(3), f(14), f(43), 1, f(-1.0f / 3), 0x4200, 0x80000000};
   for (uint32_t n = 0; n < std::size(expected); n++) {
@@ -197,33 +197,33 @@ TEST_CASE("HIP emulator: LDS and private memory, lane instructions and loops wor
 TEST_CASE("HIP emulator: DPP and permutations read from other lanes") {
   struct Case {
     const char* text;       // an instruction that runs with the lane's number in v1 and 100 in v0
-    Family family;
+    GpuFamily family;
     int from_5, from_0, from_20;  // expected v0 of lanes 5, 0 and 20
   };
   const Case cases[] = {
-      {"v_mov_b32_dpp v0, v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", Family::Gfx9, 6, 3, 23},
-      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf", Family::Gfx9, 4, 100, 19},
-      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", Family::Gfx9, 4, 0, 19},
-      {"v_mov_b32_dpp v0, v1 row_shl:12 row_mask:0xf bank_mask:0xf", Family::Gfx9, 100, 12, 100},
-      {"v_mov_b32_dpp v0, v1 row_ror:3 row_mask:0xf bank_mask:0xf", Family::Gfx9, 2, 13, 17},
-      {"v_mov_b32_dpp v0, v1 row_mirror row_mask:0x1 bank_mask:0xf", Family::Gfx9, 10, 15, 100},
-      {"v_mov_b32_dpp v0, v1 row_half_mirror row_mask:0xf bank_mask:0x2", Family::Gfx9, 2, 100, 19},
-      {"v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xa bank_mask:0xf", Family::Gfx9, 100, 100, 15},
-      {"v_mov_b32_dpp v0, v1 row_share:3 row_mask:0xf bank_mask:0xf", Family::Gfx11, 3, 3, 19},
-      {"v_mov_b32_dpp v0, v1 row_xmask:2 row_mask:0xf bank_mask:0xf", Family::Gfx11, 7, 2, 22},
-      {"v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", Family::Gfx12, 2, 7, 19},
-      {"v_add_nc_u32_e64_dpp v0, v1, v1 row_xmask:1 row_mask:0xf bank_mask:0xf", Family::Gfx11, 9, 1, 41},
-      {"v_permlanex16_b32 v0, v1, s4, s5", Family::Gfx11, 22, 19, 4},
-      {"ds_bpermute_b32 v0, v2, v1", Family::Gfx11, 26, 31, 11},
-      {"ds_permute_b32 v0, v2, v1", Family::Gfx11, 26, 31, 11},
+      {"v_mov_b32_dpp v0, v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", GpuFamily::Gfx9, 6, 3, 23},
+      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx9, 4, 100, 19},
+      {"v_mov_b32_dpp v0, v1 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", GpuFamily::Gfx9, 4, 0, 19},
+      {"v_mov_b32_dpp v0, v1 row_shl:12 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx9, 100, 12, 100},
+      {"v_mov_b32_dpp v0, v1 row_ror:3 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx9, 2, 13, 17},
+      {"v_mov_b32_dpp v0, v1 row_mirror row_mask:0x1 bank_mask:0xf", GpuFamily::Gfx9, 10, 15, 100},
+      {"v_mov_b32_dpp v0, v1 row_half_mirror row_mask:0xf bank_mask:0x2", GpuFamily::Gfx9, 2, 100, 19},
+      {"v_mov_b32_dpp v0, v1 row_bcast:15 row_mask:0xa bank_mask:0xf", GpuFamily::Gfx9, 100, 100, 15},
+      {"v_mov_b32_dpp v0, v1 row_share:3 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx11, 3, 3, 19},
+      {"v_mov_b32_dpp v0, v1 row_xmask:2 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx11, 7, 2, 22},
+      {"v_mov_b32_dpp v0, v1 dpp8:[7,6,5,4,3,2,1,0]", GpuFamily::Gfx12, 2, 7, 19},
+      {"v_add_nc_u32_e64_dpp v0, v1, v1 row_xmask:1 row_mask:0xf bank_mask:0xf", GpuFamily::Gfx11, 9, 1, 41},
+      {"v_permlanex16_b32 v0, v1, s4, s5", GpuFamily::Gfx11, 22, 19, 4},
+      {"ds_bpermute_b32 v0, v2, v1", GpuFamily::Gfx11, 26, 31, 11},
+      {"ds_permute_b32 v0, v2, v1", GpuFamily::Gfx11, 26, 31, 11},
   };
   for (const Case& c : cases) {
     INFO(c.text);
-    bool wide = c.family == Family::Gfx9;
+    bool wide = c.family == GpuFamily::Gfx9;
     TestWave t(c.text, c.family, wide ? 2 : 1);
     for (uint32_t lane = 0; lane < 32 * t.wave.num_halves; lane++)
       t.wave.lane(1, lane) = lane, t.wave.lane(2, lane) = 4 * (31 - lane % 32);
-    t.set(0, 100);
+    t.set_lanes(0, 100);
     t.wave.s[4] = 0x77643213, t.wave.s[5] = 0xfedcba98;  // source lanes of v_permlanex16, 4 bits each
     uint64_t exec = t.wave.exec();
     REQUIRE(t.run() == "");
@@ -238,7 +238,7 @@ TEST_CASE("HIP emulator: v_trig_preop_f64 returns the bits of 2/pi that reduce a
   auto run = [](double value, uint32_t segment) {
     TestWave t("v_trig_preop_f64 v[0:1], |v[2:3]|, v4");
     uint64_t bits = std::bit_cast<uint64_t>(value);
-    t.set(2, uint32_t(bits)), t.set(3, uint32_t(bits >> 32)), t.set(4, segment);
+    t.set_lanes(2, uint32_t(bits)), t.set_lanes(3, uint32_t(bits >> 32)), t.set_lanes(4, segment);
     REQUIRE(t.run() == "");
     return std::bit_cast<double>(uint64_t(t.wave.lane(1, 7)) << 32 | t.wave.lane(0, 7));
   };
@@ -249,13 +249,13 @@ TEST_CASE("HIP emulator: v_trig_preop_f64 returns the bits of 2/pi that reduce a
 }
 
 TEST_CASE("HIP emulator: fp8 conversions follow gfx942's and gfx12's formats") {
-  auto run = [](const std::string& text, Family family, uint32_t one, uint32_t two) {
-    TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
-    t.set(0, 0xaaaaaaaa), t.set(2, one), t.set(3, two);
+  auto run = [](const std::string& text, GpuFamily family, uint32_t one, uint32_t two) {
+    TestWave t(text, family, family == GpuFamily::Gfx9 ? 2 : 1);
+    t.set_lanes(0, 0xaaaaaaaa), t.set_lanes(2, one), t.set_lanes(3, two);
     REQUIRE(t.run() == "");
     return std::pair(t.wave.lane(0, 7), t.wave.lane(1, 7));
   };
-  const Family old = Family::Gfx9, ocp = Family::Gfx12;
+  const GpuFamily old = GpuFamily::Gfx9, ocp = GpuFamily::Gfx12;
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(1), f(-2)).first == 0xaaaac840);
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3 op_sel:[0,0,1]", ocp, f(1), f(-2)).first == 0xc038aaaa);
   CHECK(run("v_cvt_pk_fp8_f32 v0, v2, v3", old, f(240), f(260)).first == 0xaaaa807f);  // 260 is too large: NaN
@@ -271,19 +271,19 @@ TEST_CASE("HIP emulator: fp8 conversions follow gfx942's and gfx12's formats") {
 
 TEST_CASE("HIP emulator: atomic operations work on global memory and LDS") {
   alignas(8) uint32_t memory[4] = {};
-  auto run = [&](const std::string& text, Family family, uint32_t before, uint32_t one, uint32_t two) {
-    TestWave t(text, family, family == Family::Gfx9 ? 2 : 1);
+  auto run = [&](const std::string& text, GpuFamily family, uint32_t before, uint32_t one, uint32_t two) {
+    TestWave t(text, family, family == GpuFamily::Gfx9 ? 2 : 1);
     auto at = reinterpret_cast<uint64_t>(memory);
     t.launch.memory_ranges = {{at, at + sizeof memory}};
     t.wave.s[4] = uint32_t(at), t.wave.s[5] = uint32_t(at >> 32);
-    t.set(2, 4), t.set(4, one), t.set(5, two);
+    t.set_lanes(2, 4), t.set_lanes(4, one), t.set_lanes(5, two);
     memory[1] = before;
     std::memcpy(t.group.lds_memory.data() + 4, &before, 4);
     std::string error = t.run();
     if (text.starts_with("ds_")) std::memcpy(&memory[1], t.group.lds_memory.data() + 4, 4);
     return error.empty() ? std::pair(memory[1], t.wave.lane(0, 31)) : std::pair(0xdeadu, 0xdeadu);
   };
-  const Family old = Family::Gfx9, next = Family::Gfx11;
+  const GpuFamily old = GpuFamily::Gfx9, next = GpuFamily::Gfx11;
   CHECK(run("global_atomic_add_u32 v0, v2, v4, s[4:5] glc", next, 10, 3, 0) == std::pair(10u + 32 * 3, 10u + 31 * 3));
   CHECK(run("global_atomic_add_u32 v2, v4, s[4:5]", next, 10, 3, 0).first == 10 + 32 * 3);
   CHECK(run("global_atomic_add v2, v4, s[4:5]", old, 10, 3, 0).first == 10 + 64 * 3);
@@ -302,33 +302,33 @@ TEST_CASE("HIP emulator: matrix instructions multiply matrices") {
   // A permutes rows and multiplies by 2, so A * B + C is 2 * B with permuted rows, plus C
   struct Kind {
     const char* text;
-    Family family;
+    GpuFamily family;
     uint32_t num_halves, in_lane;
   };
-  for (const Kind& kind : {Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:7], v[8:15], v[40:47]", Family::Gfx11, 1, 16},
-                           Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:3], v[8:11], v[40:47]", Family::Gfx12, 1, 8},
-                           Kind{"v_mfma_f32_16x16x16_f16 a[40:43], v[0:1], v[8:9], a[40:43]", Family::Gfx9, 2, 4}}) {
+  for (const Kind& kind : {Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:7], v[8:15], v[40:47]", GpuFamily::Gfx11, 1, 16},
+                           Kind{"v_wmma_f32_16x16x16_f16 v[40:47], v[0:3], v[8:11], v[40:47]", GpuFamily::Gfx12, 1, 8},
+                           Kind{"v_mfma_f32_16x16x16_f16 a[40:43], v[0:1], v[8:9], a[40:43]", GpuFamily::Gfx9, 2, 4}}) {
     INFO(kind.text);
     TestWave t(kind.text, kind.family, kind.num_halves);
     auto permuted = [](uint32_t row) { return (row * 5 + 3) % 16; };
     for (uint32_t lane = 0; lane < 32 * kind.num_halves; lane++)
       for (uint32_t e = 0; e < kind.in_lane; e++) {
-        uint32_t k = kind.family == Family::Gfx11 ? e : lane / 16 * kind.in_lane + e, n = lane % 16;
+        uint32_t k = kind.family == GpuFamily::Gfx11 ? e : lane / 16 * kind.in_lane + e, n = lane % 16;
         auto put = [&](uint32_t base, float value) {
           t.wave.lane(base + e / 2, lane) |= uint32_t(float_to_half(value)) << (16 * (e & 1));
         };
         put(0, k == permuted(n) ? 2.0f : 0.0f), put(8, float(k * 16 + n));
       }
-    uint32_t base = kind.family == Family::Gfx9 ? kFirstAccumulator + 40 : 40;
+    uint32_t base = kind.family == GpuFamily::Gfx9 ? kFirstAccumulator + 40 : 40;
     uint32_t registers = 256 / (32 * kind.num_halves);
-    for (uint32_t e = 0; e < registers; e++) t.set_float(base + e, 1);
+    for (uint32_t e = 0; e < registers; e++) t.set_float_lanes(base + e, 1);
     REQUIRE(t.run() == "");
     for (uint32_t lane = 0; lane < 32 * kind.num_halves; lane++)
       for (uint32_t e = 0; e < registers; e++) {
-        uint32_t row = kind.family == Family::Gfx11   ? 2 * e + lane / 16
-                       : kind.family == Family::Gfx12 ? e + 8 * (lane / 16)
+        uint32_t row = kind.family == GpuFamily::Gfx11   ? 2 * e + lane / 16
+                       : kind.family == GpuFamily::Gfx12 ? e + 8 * (lane / 16)
                                                       : 4 * (lane / 16) + e;
-        CHECK(t.as_float(base + e, lane) == 1 + 2 * float(permuted(row) * 16 + lane % 16));
+        CHECK(t.float_lane(base + e, lane) == 1 + 2 * float(permuted(row) * 16 + lane % 16));
       }
   }
 }

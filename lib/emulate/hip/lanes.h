@@ -12,7 +12,7 @@ namespace tgc::hip {
 
 template <class T>
 struct LaneArray {
-  alignas(64) T at[kNumLanes];
+  alignas(64) T lanes[kNumLanes];
   LaneArray() {}
 };
 
@@ -21,12 +21,12 @@ struct LaneArray {
 void read_operand_parts(const Wave& w, const SourceOperand& from, int half, uint32_t sign, LaneArray<uint32_t>& to);
 
 // Returns 32 lanes of register number `which` of the operand. A scalar register is copied to all lanes of `room`.
-inline const uint32_t* words(const Wave& w, const SourceOperand& from, int half, uint32_t which,
-                             LaneArray<uint32_t>& room) {
+inline const uint32_t* operand_lanes(const Wave& w, const SourceOperand& from, int half, uint32_t which,
+                                     LaneArray<uint32_t>& room) {
   if (from.is_vector) return w.vector(from.place + which, uint32_t(half));
   uint32_t value = w.s[from.place + which];
-  TGC_LANES room.at[i] = value;
-  return room.at;
+  TGC_LANES room.lanes[i] = value;
+  return room.lanes;
 }
 
 // read_words(), read_converted_lanes() and write_converted_lanes() are not inlined, because each of some thousand
@@ -35,25 +35,25 @@ inline const uint32_t* words(const Wave& w, const SourceOperand& from, int half,
 [[gnu::noinline]] inline void read_words(const Wave& w, const SourceOperand& from, int half, LaneArray<uint32_t>& to) {
   if (!from.is_plain()) return read_operand_parts(w, from, half, 0x80000000u, to);
   uint32_t value = w.s[from.place];
-  TGC_LANES to.at[i] = value;
+  TGC_LANES to.lanes[i] = value;
 }
 template <class T>
 [[gnu::noinline]] void read_converted_lanes(const Wave& w, const SourceOperand& from, int half, LaneArray<T>& to) {
   if constexpr (sizeof(T) == 8) {
     LaneArray<uint32_t> low_room, high_room;
-    const uint32_t *low = words(w, from, half, 0, low_room), *high = words(w, from, half, 1, high_room);
-    TGC_LANES to.at[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
+    const uint32_t *low = operand_lanes(w, from, half, 0, low_room), *high = operand_lanes(w, from, half, 1, high_room);
+    TGC_LANES to.lanes[i] = std::bit_cast<T>(uint64_t(low[i]) | uint64_t(high[i]) << 32);
     if constexpr (std::is_same_v<T, double>) {
-      if (from.is_absolute) TGC_LANES to.at[i] = std::fabs(to.at[i]);
-      if (from.is_negative) TGC_LANES to.at[i] = -to.at[i];
+      if (from.is_absolute) TGC_LANES to.lanes[i] = std::fabs(to.lanes[i]);
+      if (from.is_negative) TGC_LANES to.lanes[i] = -to.lanes[i];
     }
   } else {
     LaneArray<uint32_t> word_room;
     const uint32_t* word;
-    if (from.is_plain()) word = words(w, from, half, 0, word_room);
-    else read_operand_parts(w, from, half, 0x8000, word_room), word = word_room.at;
-    if constexpr (std::is_same_v<T, HalfFloat>) TGC_LANES to.at[i] = HalfFloat(half_to_float(uint16_t(word[i])));
-    else TGC_LANES to.at[i] = T(word[i]);
+    if (from.is_plain()) word = operand_lanes(w, from, half, 0, word_room);
+    else read_operand_parts(w, from, half, 0x8000, word_room), word = word_room.lanes;
+    if constexpr (std::is_same_v<T, HalfFloat>) TGC_LANES to.lanes[i] = HalfFloat(half_to_float(uint16_t(word[i])));
+    else TGC_LANES to.lanes[i] = T(word[i]);
   }
 }
 template <class T>
@@ -65,7 +65,7 @@ template <class T>
   } else {
     read_converted_lanes(w, from, half, room);
   }
-  return room.at;
+  return room.lanes;
 }
 
 // A wave of 64 writes both halves together after the second one is computed, because the destination may overlap the
@@ -85,8 +85,8 @@ template <class T, class F>
     return;
   }
   LaneArray<T> t;
-  TGC_LANES t.at[i] = value(i);
-  TGC_LANES d[i] = active >> i & 1 ? t.at[i] : d[i];
+  TGC_LANES t.lanes[i] = value(i);
+  TGC_LANES d[i] = active >> i & 1 ? t.lanes[i] : d[i];
 }
 
 // Applies clamp, mul:2, mul:4 or div:2 to a result.
@@ -102,11 +102,11 @@ inline T apply_output_modifiers(const Op& o, T x) {
 
 inline void write_16_bits(Wave& w, const Op& o, int half, const LaneArray<uint32_t>& bits) {
   const uint32_t* before = w.vector(o.to, uint32_t(half));
-  if (o.result_part == Part::Word1)
-    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff) | bits.at[i] << 16; });
-  else if (o.result_part == Part::Word0)
-    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff0000) | bits.at[i]; });
-  else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.at[i]; });
+  if (o.result_part == RegisterPart::Word1)
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff) | bits.lanes[i] << 16; });
+  else if (o.result_part == RegisterPart::Word0)
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return (before[i] & 0xffff0000) | bits.lanes[i]; });
+  else write_words<uint32_t>(w, o.to, half, [&](int i) { return bits.lanes[i]; });
 }
 
 template <class T>
@@ -114,42 +114,43 @@ template <class T>
   bool has_modifiers = std::is_floating_point_v<T> && (o.clamps_result || o.scale_exponent);
   if constexpr (sizeof(T) == 8) {
     LaneArray<uint64_t> bits;
-    TGC_LANES bits.at[i] = std::bit_cast<uint64_t>(t.at[i]);
+    TGC_LANES bits.lanes[i] = std::bit_cast<uint64_t>(t.lanes[i]);
     if constexpr (std::is_same_v<T, double>)
       if (has_modifiers)
-        for (int i = 0; i < kNumLanes; i++) bits.at[i] = std::bit_cast<uint64_t>(apply_output_modifiers(o, t.at[i]));
-    write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.at[i]); });
-    write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.at[i] >> 32); });
+        for (int i = 0; i < kNumLanes; i++)
+          bits.lanes[i] = std::bit_cast<uint64_t>(apply_output_modifiers(o, t.lanes[i]));
+    write_words<uint32_t>(w, o.to, half, [&](int i) { return uint32_t(bits.lanes[i]); });
+    write_words<uint32_t>(w, o.to + 1, half, [&](int i) { return uint32_t(bits.lanes[i] >> 32); });
   } else {
     LaneArray<uint32_t> bits;
     if constexpr (std::is_same_v<T, float>) {
       if (has_modifiers)
-        for (int i = 0; i < kNumLanes; i++) bits.at[i] = float_to_half(apply_output_modifiers(o, t.at[i]));
-      else TGC_LANES bits.at[i] = float_to_half(t.at[i]);
+        for (int i = 0; i < kNumLanes; i++) bits.lanes[i] = float_to_half(apply_output_modifiers(o, t.lanes[i]));
+      else TGC_LANES bits.lanes[i] = float_to_half(t.lanes[i]);
     } else {
-      TGC_LANES bits.at[i] = uint16_t(t.at[i]);
+      TGC_LANES bits.lanes[i] = uint16_t(t.lanes[i]);
     }
     write_16_bits(w, o, half, bits);
   }
 }
 
 template <class T, class F>
-[[gnu::always_inline]] inline void write(Wave& w, const Op& o, int half, F value) {
+[[gnu::always_inline]] inline void write_result(Wave& w, const Op& o, int half, F value) {
   if constexpr (std::is_same_v<T, bool>) {  // in a lane mask, inactive lanes get 0
     uint32_t mask = 0;
     TGC_LANES mask |= uint32_t(value(i)) << i;
     write_mask(w, o.to, half, mask & w.exec(uint32_t(half)));
   } else if constexpr (sizeof(T) != 4 || std::is_same_v<T, HalfFloat>) {
     LaneArray<std::conditional_t<std::is_same_v<T, HalfFloat>, float, T>> t;
-    TGC_LANES t.at[i] = value(i);
+    TGC_LANES t.lanes[i] = value(i);
     write_converted_lanes(w, o, half, t);
   } else {
     if constexpr (std::is_same_v<T, float>)
       if (o.clamps_result || o.scale_exponent) {
         LaneArray<float> t;
-        TGC_LANES t.at[i] = value(i);
-        for (float& x : t.at) x = apply_output_modifiers(o, x);
-        return write_words<float>(w, o.to, half, [&](int i) { return t.at[i]; });
+        TGC_LANES t.lanes[i] = value(i);
+        for (float& x : t.lanes) x = apply_output_modifiers(o, x);
+        return write_words<float>(w, o.to, half, [&](int i) { return t.lanes[i]; });
       }
     write_words<T>(w, o.to, half, value);
   }
@@ -175,7 +176,7 @@ void run_vector_op(Wave& w, const Op& o) {
   const SourceOperand* from[] = {&o.a, &o.b, &o.c};
   for (int half = 0; half < int(w.num_halves); half++) {
     std::tuple<LaneArray<A>...> rooms;
-    auto compute = [&](const A*... lanes) { write<R>(w, o, half, [&](int i) { return F(lanes[i]...); }); };
+    auto compute = [&](const A*... lanes) { write_result<R>(w, o, half, [&](int i) { return F(lanes[i]...); }); };
     [&]<size_t... I>(std::index_sequence<I...>) {
       compute(read_lanes(w, *from[I], half, std::get<I>(rooms))...);
     }(std::index_sequence_for<A...>());

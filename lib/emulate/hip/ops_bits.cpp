@@ -26,7 +26,7 @@ constexpr auto bit_field = [](T a, u32 offset, u32 width) {
   return T(T(u32(a) << up) >> (offset + width < 32 ? 32 - width : offset));
 };
 
-u32 reversed(u32 a) {
+u32 reverse_word_bits(u32 a) {
   a = (a >> 1 & 0x55555555) | (a & 0x55555555) << 1;
   a = (a >> 2 & 0x33333333) | (a & 0x33333333) << 2;
   a = (a >> 4 & 0x0f0f0f0f) | (a & 0x0f0f0f0f) << 4;
@@ -34,27 +34,27 @@ u32 reversed(u32 a) {
 }
 
 template <class T>
-void choose_run(Wave& w, const Op& o) {
+void run_select(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb;
     const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
     u32 mask = w.s[o.c.place + half];
-    write<T>(w, o, half, [&](int i) { return mask >> i & 1 ? b[i] : a[i]; });
+    write_result<T>(w, o, half, [&](int i) { return mask >> i & 1 ? b[i] : a[i]; });
   }
 }
 // Builds "v_cndmask_b32 v0, v1, v2, vcc_lo". In a dual-issue pair, the mask VCC is implicit.
-void build_choose(CodeBuilder& b) {
+void build_select(CodeBuilder& b) {
   b.allow_modifiers({"dst_sel", "dst_unused", "src0_sel", "src1_sel"});
   if (b.instruction->opcode.ends_with("_sdwa")) b.refuse("parts of registers are not known here");
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), b.row->from[0]), op.b = b.source(b.operand(2), b.row->from[0]);
   op.c = SourceOperand{.place = b.num_operands() > 3 ? b.mask_register(b.operand(3)) : uint16_t(kVcc)};
-  if (is_16_bit(b.row->from[0]) && b.code.family != Family::Gfx9) op.result_part = Part::Word0;
+  if (is_16_bit(b.row->from[0]) && b.code.family != GpuFamily::Gfx9) op.result_part = RegisterPart::Word0;
   b.emit_op(op);
 }
 
-void add_logic(Table& t) {
+void add_logic_rows(OpcodeTable& t) {
   add_row(t, "v_mov_b32", vector_row<[](float a) { return a; }>());
   add_row(t, "v_mov_b64", vector_row<[](u64 a) { return a; }>());
   add_row(t, "v_mov_b16", vector_row<[](u16 a) { return a; }>());
@@ -75,7 +75,7 @@ void add_logic(Table& t) {
   add_row(t, "v_bfi_b32", vector_row<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>());
 }
 
-void add_fields(Table& t) {
+void add_bit_field_rows(OpcodeTable& t) {
   add_row(t, "v_bfe_u32", vector_row<bit_field<u32>>());
   add_row(t, "v_bfe_i32", vector_row<bit_field<i32>>());
   add_row(t, "v_bfm_b32", vector_row<[](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }>());
@@ -83,7 +83,7 @@ void add_fields(Table& t) {
   add_row(t, "v_alignbyte_b32",
           vector_row<[](u32 a, u32 b, u32 c) { return (u32((u64(a) << 32 | b) >> (8 * (c & 3)))); }>());
   add_row(t, "v_perm_b32", vector_row<permute>());
-  add_row(t, "v_bfrev_b32", vector_row<[](u32 a) { return reversed(a); }>());
+  add_row(t, "v_bfrev_b32", vector_row<[](u32 a) { return reverse_word_bits(a); }>());
   add_row(t, "v_bcnt_u32_b32", vector_row<[](u32 a, u32 b) { return u32(std::popcount(a)) + b; }>());
   add_row(t, "v_clz_i32_u32 v_ffbh_u32", vector_row<[](u32 a) { return a ? i32(std::countl_zero(a)) : -1; }>());
   add_row(t, "v_ctz_i32_b32 v_ffbl_b32", vector_row<[](u32 a) { return a ? i32(std::countr_zero(a)) : -1; }>());
@@ -98,12 +98,12 @@ void add_fields(Table& t) {
 
 }  // namespace
 
-void add_bit_rows(Table& t) {
-  add_logic(t), add_fields(t);
+void add_bit_rows(OpcodeTable& t) {
+  add_logic_rows(t), add_bit_field_rows(t);
   add_row(t, "v_cndmask_b32",
-          {.run_op = choose_run<float>, .from = {Type::F32}, .is_vector = true, .build_ops = build_choose});
+          {.run_op = run_select<float>, .from = {Type::F32}, .is_vector = true, .build_ops = build_select});
   add_row(t, "v_cndmask_b16",
-          {.run_op = choose_run<u16>, .from = {Type::U16}, .is_vector = true, .build_ops = build_choose});
+          {.run_op = run_select<u16>, .from = {Type::U16}, .is_vector = true, .build_ops = build_select});
 }
 
 }  // namespace tgc::hip

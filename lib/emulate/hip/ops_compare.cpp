@@ -20,13 +20,13 @@ void build_compare(CodeBuilder& b) {
   b.emit_op(copy);
 }
 
-void add_compare_row(Table& t, const char* condition, const char* type, OpcodeRow row) {
+void add_compare_row(OpcodeTable& t, const char* condition, const char* type, OpcodeRow row) {
   row.build_ops = build_compare;
   std::string name = std::string(condition) + "_" + type;
   add_row(t, "v_cmp_" + name + " v_cmpx_" + name, row);
 }
 template <class T, auto F>
-void add_compare(Table& t, const char* condition, const char* type) {
+void add_compare(OpcodeTable& t, const char* condition, const char* type) {
   add_compare_row(t, condition, type, vector_row<[](T a, T b) -> bool { return F(a, b); }>());
 }
 
@@ -48,14 +48,14 @@ constexpr auto kNever = [](auto, auto) { return false; };
 constexpr auto kAlways = [](auto, auto) { return true; };
 
 template <class T>
-void add_integers(Table& t, const char* type) {
+void add_integer_compare_rows(OpcodeTable& t, const char* type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "ne", type), add_compare<T, kLt>(t, "lt", type);
   add_compare<T, kLe>(t, "le", type), add_compare<T, kGt>(t, "gt", type), add_compare<T, kGe>(t, "ge", type);
   add_compare<T, kNever>(t, "f", type), add_compare<T, kAlways>(t, "t", type);
 }
 
 template <class T>
-void add_floats(Table& t, const char* type) {
+void add_float_compare_rows(OpcodeTable& t, const char* type) {
   add_compare<T, kEq>(t, "eq", type), add_compare<T, kNe>(t, "neq", type);
   add_compare<T, kLt>(t, "lt", type), add_compare<T, kNotLt>(t, "nlt", type);
   add_compare<T, kLe>(t, "le", type), add_compare<T, kNotLe>(t, "nle", type);
@@ -80,7 +80,7 @@ bool is_in_class(Bits x, uint32_t classes) {
 }
 
 template <class T, class Bits, int kMantissa>
-void add_class(Table& t, const char* type) {
+void add_class_rows(OpcodeTable& t, const char* type) {
   OpcodeRow row = vector_row<[](T a, uint32_t classes) -> bool {
     Bits bits;
     if constexpr (sizeof(Bits) == 2) bits = a != a ? Bits(0x7e00) : Bits(float_to_half(a));
@@ -92,12 +92,15 @@ void add_class(Table& t, const char* type) {
 
 }  // namespace
 
-void add_compare_rows(Table& t) {
-  add_integers<uint16_t>(t, "u16"), add_integers<int16_t>(t, "i16"), add_integers<uint32_t>(t, "u32");
-  add_integers<int32_t>(t, "i32"), add_integers<uint64_t>(t, "u64"), add_integers<int64_t>(t, "i64");
-  add_floats<HalfFloat>(t, "f16"), add_floats<float>(t, "f32"), add_floats<double>(t, "f64");
-  add_class<HalfFloat, uint16_t, 10>(t, "f16"), add_class<float, uint32_t, 23>(t, "f32");
-  add_class<double, uint64_t, 52>(t, "f64");
+void add_compare_rows(OpcodeTable& t) {
+  add_integer_compare_rows<uint16_t>(t, "u16"), add_integer_compare_rows<int16_t>(t, "i16"),
+      add_integer_compare_rows<uint32_t>(t, "u32");
+  add_integer_compare_rows<int32_t>(t, "i32"), add_integer_compare_rows<uint64_t>(t, "u64"),
+      add_integer_compare_rows<int64_t>(t, "i64");
+  add_float_compare_rows<HalfFloat>(t, "f16"), add_float_compare_rows<float>(t, "f32"),
+      add_float_compare_rows<double>(t, "f64");
+  add_class_rows<HalfFloat, uint16_t, 10>(t, "f16"), add_class_rows<float, uint32_t, 23>(t, "f32");
+  add_class_rows<double, uint64_t, 52>(t, "f64");
 }
 
 }  // namespace tgc::hip

@@ -14,7 +14,7 @@ void jump(Wave& w, const Op& o) {
   w.pc = o.target;
 }
 template <auto kTaken>
-void branch_run(Wave& w, const Op& o) {
+void run_branch(Wave& w, const Op& o) {
   if (kTaken(w)) jump(w, o);
 }
 uint64_t vcc(const Wave& w) { return w.s[kVcc] | (w.num_halves == 2 ? uint64_t(w.s[kVcc + 1]) << 32 : 0); }
@@ -31,8 +31,8 @@ void build_branch(CodeBuilder& b) {
   b.emit_op(op);
 }
 
-void end_run(Wave& w, const Op&) { w.state = Wave::Done; }
-void barrier_run(Wave& w, const Op& o) {
+void run_end(Wave& w, const Op&) { w.state = Wave::Done; }
+void run_barrier(Wave& w, const Op& o) {
   if (w.pending_waits) w.pending_waits->check_barrier(w, o);
   w.state = Wave::AtBarrier;
 }
@@ -42,16 +42,16 @@ void build_barrier(CodeBuilder& b) {
   b.emit_op(op);
 }
 
-void build_nothing(CodeBuilder&) {}
+void build_no_ops(CodeBuilder&) {}
 
 // With --race, emits an operation that waits until at most `open` operations of the counter are outstanding.
-void add_wait(CodeBuilder& b, Counter counter, int64_t open) {
+void emit_wait(CodeBuilder& b, WaitCounter counter, int64_t open) {
   if (!b.code.has_waits) return;
   Op op = b.begin_op(wait_handler(), false);
   op.bytes = uint8_t(counter), op.offset = int32_t(open);
   b.emit_op(op);
 }
-int64_t number_in(std::string_view text) {  // returns 3 for "vmcnt(3)"
+int64_t parse_wait_count(std::string_view text) {  // returns 3 for "vmcnt(3)"
   size_t open = text.find('(');
   int64_t value = 0;
   if (open != text.npos) std::from_chars(text.data() + open + 1, text.data() + text.size(), value);
@@ -60,9 +60,9 @@ int64_t number_in(std::string_view text) {  // returns 3 for "vmcnt(3)"
 void build_waitcnt(CodeBuilder& b) {
   auto wait = [&](std::string_view text) {
     if (text.starts_with("vmcnt(")) {
-      add_wait(b, Counter::Load, number_in(text));
+      emit_wait(b, WaitCounter::Load, parse_wait_count(text));
     } else if (text.starts_with("lgkmcnt(")) {
-      add_wait(b, Counter::Lds, number_in(text)), add_wait(b, Counter::Scalar, number_in(text));
+      emit_wait(b, WaitCounter::Lds, parse_wait_count(text)), emit_wait(b, WaitCounter::Scalar, parse_wait_count(text));
     }
   };
   for (const Operand& o : b.instruction->operands) {
@@ -72,12 +72,12 @@ void build_waitcnt(CodeBuilder& b) {
   }
   for (const OpcodeModifier& m : b.instruction->modifiers) wait(m.name);
 }
-template <Counter kFirst, Counter kSecond = Counter::None>
+template <WaitCounter kFirst, WaitCounter kSecond = WaitCounter::None>
 void build_wait_for(CodeBuilder& b) {
   const Operand& o = b.operand(0);
   if (o.kind != Operand::Integer) b.refuse("the counter value is not a number");
-  add_wait(b, kFirst, o.integer);
-  if (kSecond != Counter::None) add_wait(b, kSecond, o.integer);
+  emit_wait(b, kFirst, o.integer);
+  if (kSecond != WaitCounter::None) emit_wait(b, kSecond, o.integer);
 }
 
 // Builds s_getpc, which writes the host address of the next instruction.
@@ -102,26 +102,26 @@ void set_float_mode(uint32_t mode) {
 #endif
 }
 
-void add_control_rows(Table& t) {
+void add_control_rows(OpcodeTable& t) {
   auto branch = [&](const char* name, OpFunction run) { add_row(t, name, {.run_op = run, .build_ops = build_branch}); };
-  branch("s_branch", branch_run<[](const Wave&) { return true; }>);
-  branch("s_cbranch_scc0", branch_run<[](const Wave& w) { return w.s[kScc] == 0; }>);
-  branch("s_cbranch_scc1", branch_run<[](const Wave& w) { return w.s[kScc] != 0; }>);
-  branch("s_cbranch_vccz", branch_run<[](const Wave& w) { return vcc(w) == 0; }>);
-  branch("s_cbranch_vccnz", branch_run<[](const Wave& w) { return vcc(w) != 0; }>);
-  branch("s_cbranch_execz", branch_run<[](const Wave& w) { return w.exec() == 0; }>);
-  branch("s_cbranch_execnz", branch_run<[](const Wave& w) { return w.exec() != 0; }>);
+  branch("s_branch", run_branch<[](const Wave&) { return true; }>);
+  branch("s_cbranch_scc0", run_branch<[](const Wave& w) { return w.s[kScc] == 0; }>);
+  branch("s_cbranch_scc1", run_branch<[](const Wave& w) { return w.s[kScc] != 0; }>);
+  branch("s_cbranch_vccz", run_branch<[](const Wave& w) { return vcc(w) == 0; }>);
+  branch("s_cbranch_vccnz", run_branch<[](const Wave& w) { return vcc(w) != 0; }>);
+  branch("s_cbranch_execz", run_branch<[](const Wave& w) { return w.exec() == 0; }>);
+  branch("s_cbranch_execnz", run_branch<[](const Wave& w) { return w.exec() != 0; }>);
   add_row(t, "s_endpgm",
-          {.run_op = end_run, .build_ops = [](CodeBuilder& b) { b.emit_op(b.begin_op(b.row->run_op, false)); }});
-  add_row(t, "s_barrier s_barrier_wait", {.run_op = barrier_run, .build_ops = build_barrier});
+          {.run_op = run_end, .build_ops = [](CodeBuilder& b) { b.emit_op(b.begin_op(b.row->run_op, false)); }});
+  add_row(t, "s_barrier s_barrier_wait", {.run_op = run_barrier, .build_ops = build_barrier});
   add_row(t, "s_waitcnt", {.build_ops = build_waitcnt});
-  add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<Counter::Load>});
-  add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<Counter::Lds>});
-  add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<Counter::Scalar>});
+  add_row(t, "s_wait_loadcnt", {.build_ops = build_wait_for<WaitCounter::Load>});
+  add_row(t, "s_wait_dscnt", {.build_ops = build_wait_for<WaitCounter::Lds>});
+  add_row(t, "s_wait_kmcnt", {.build_ops = build_wait_for<WaitCounter::Scalar>});
   add_row(t, "s_wait_loadcnt_dscnt", {.build_ops = [](CodeBuilder& b) {  // operand: loads in the upper byte, LDS in the
                                                                      // lower
-            add_wait(b, Counter::Load, b.operand(0).integer >> 8),
-                add_wait(b, Counter::Lds, b.operand(0).integer & 0xff);
+            emit_wait(b, WaitCounter::Load, b.operand(0).integer >> 8),
+                emit_wait(b, WaitCounter::Lds, b.operand(0).integer & 0xff);
           }});
   add_row(t,
           "s_nop s_clause s_delay_alu s_waitcnt_depctr s_wait_alu s_wait_idle s_sendmsg s_code_end "
@@ -130,7 +130,7 @@ void add_control_rows(Table& t) {
           "s_icache_inv s_dcache_wb s_dcache_inv s_gl1_inv buffer_gl0_inv buffer_gl1_inv buffer_inv buffer_wbl2 "
           "global_inv global_wb global_wbinv s_ttracedata s_version s_prefetch_inst s_prefetch_inst_pc_rel "
           "s_singleuse_vdst",
-          {.build_ops = build_nothing});
+          {.build_ops = build_no_ops});
   add_row(t, "s_getpc_b64", {.build_ops = build_get_pc});
   add_row(t, "s_denorm_mode s_round_mode",
           {.run_op =

@@ -12,7 +12,7 @@ constexpr int kNoLane = -1;
 constexpr u32 kRow = 16;
 
 // Each of these functions returns the lane that `lane` reads from, or kNoLane.
-using From = int (*)(u32 lane, u32 lanes, u32 value);
+using SourceLaneFunction = int (*)(u32 lane, u32 lanes, u32 value);
 int within_row(u32 lane, int at) { return at < 0 || at >= int(kRow) ? kNoLane : int(lane / kRow * kRow) + at; }
 int quad_perm(u32 lane, u32, u32 v) { return int(lane / 4 * 4 + (v >> (2 * (lane % 4)) & 3)); }
 int dpp8(u32 lane, u32, u32 v) { return int(lane / 8 * 8 + (v >> (3 * (lane % 8)) & 7)); }
@@ -33,12 +33,12 @@ int wave_shr(u32 lane, u32, u32) { return int(lane) - 1; }
 int wave_rol(u32 lane, u32 lanes, u32) { return int((lane + 1) % lanes); }
 int wave_ror(u32 lane, u32 lanes, u32) { return int((lane + lanes - 1) % lanes); }
 
-struct Control {
+struct DppControl {
   std::string_view name;
-  From from;
+  SourceLaneFunction from;
   u32 bits = 0;  // for a control with a list of numbers: bits per number
 };
-constexpr Control kControls[] = {
+constexpr DppControl kControls[] = {
     {"quad_perm", quad_perm, 2},
     {"dpp8", dpp8, 3},
     {"row_shl", row_shl},
@@ -57,12 +57,12 @@ constexpr Control kControls[] = {
 };
 constexpr u32 kZeroWhereNone = 1, kFromInactive = 2;  // in Op::num_words, for the modifiers bound_ctrl:1 and fi:1
 
-// Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_run,
+// Writes the values of source operand `a`, permuted across lanes, to register `to`. Restricts EXEC, until restore_exec,
 // to the active lanes that the row and bank masks select and that have an active source lane (kFromInactive: any source
 // lane; kZeroWhereNone: also those without one). Op::scale_exponent is the index of the control in kControls, `offset`
 // the control's value, `bytes` the row mask (low 4 bits) and bank mask (high 4 bits), `num_words` the flags above.
-void permute_run(Wave& w, const Op& o) {
-  const Control& control = kControls[size_t(o.scale_exponent)];
+void run_permute(Wave& w, const Op& o) {
+  const DppControl& control = kControls[size_t(o.scale_exponent)];
   u32 lanes = w.num_halves * kNumLanes;
   uint64_t active = w.exec(), runs = 0;
   w.outer_exec[0] = w.s[kExec], w.outer_exec[1] = w.s[kExec + 1];
@@ -78,10 +78,10 @@ void permute_run(Wave& w, const Op& o) {
   for (u32 lane = 0; lane < lanes; lane++) w.lane(o.to, lane) = given[lane];
   w.s[kExec] = u32(runs), w.s[kExec + 1] = u32(runs >> 32);
 }
-void restore_run(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec + 1] = w.outer_exec[1]; }
+void restore_exec(Wave& w, const Op&) { w.s[kExec] = w.outer_exec[0], w.s[kExec + 1] = w.outer_exec[1]; }
 
 // ds_bpermute_b32: each lane reads from lane (a + offset) / 4; inactive source lanes give 0.
-void backward_run(Wave& w, const Op& o) {
+void run_backward_permute(Wave& w, const Op& o) {
   u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes];
   for_each_active_lane(w, [&](u32 lane) {
     u32 from = (w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes;
@@ -91,7 +91,7 @@ void backward_run(Wave& w, const Op& o) {
 }
 // ds_permute_b32: each lane writes to lane (a + offset) / 4. The highest numbered writer wins; a lane without a writer
 // gets 0.
-void forward_run(Wave& w, const Op& o) {
+void run_forward_permute(Wave& w, const Op& o) {
   u32 lanes = w.num_halves * kNumLanes, given[2 * kNumLanes] = {};
   for_each_active_lane(
       w, [&](u32 lane) { given[(w.lane(o.a.place, lane) + u32(o.offset)) / 4 % lanes] = w.lane(o.b.place, lane); });
@@ -104,14 +104,14 @@ void build_permutation(CodeBuilder& b) {
   op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = SourceOperand{.place = b.vector_register(b.operand(2), 1), .is_vector = true};
   op.offset = int32_t(b.instruction->value("offset"));
-  op.num_words = 1, op.counter = Counter::Lds, op.is_load = true;
+  op.num_words = 1, op.counter = WaitCounter::Lds, op.is_load = true;
   b.emit_op(op);
 }
 
 // v_permlane16_b32: lane n of a row reads from the lane of that row whose number is 4-bit field n of the scalars b and
 // c. kOther (v_permlanex16_b32): from the other row of its pair of rows.
 template <bool kOther>
-void within_rows_run(Wave& w, const Op& o) {
+void run_permlane(Wave& w, const Op& o) {
   uint64_t names = w.s[o.b.place] | uint64_t(w.s[o.c.place]) << 32;
   u32 given[2 * kNumLanes];
   for_each_active_lane(w, [&](u32 lane) {
@@ -122,7 +122,7 @@ void within_rows_run(Wave& w, const Op& o) {
   });
   for_each_active_lane(w, [&](u32 lane) { w.lane(o.to, lane) = given[lane]; });
 }
-void build_within_rows(CodeBuilder& b) {
+void build_permlane(CodeBuilder& b) {
   b.allow_modifiers({"op_sel"});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
@@ -140,16 +140,16 @@ void build_within_rows(CodeBuilder& b) {
 // Builds a DPP instruction in three steps: permute the first source, run the instruction, restore EXEC.
 void CodeBuilder::build_dpp() {
   const Instruction& whole = *instruction;
-  Op permute = begin_op(permute_run, false), restore = begin_op(restore_run, false);
+  Op permute = begin_op(run_permute, false), restore = begin_op(restore_exec, false);
   permute.clamps_result = false, permute.bytes = 0xff, permute.num_words = 0, permute.to = scratch_source(3).place;
   Instruction plain = whole;
   for (std::string_view suffix : {"_e64_dpp", "_dpp"})
     if (plain.opcode.ends_with(suffix)) plain.opcode.remove_suffix(suffix.size());
   plain.modifiers.clear();
-  const Control* control = nullptr;
+  const DppControl* control = nullptr;
   for (const OpcodeModifier& m : whole.modifiers) {
     auto value = [&](size_t n) { return n < m.values.size() ? u32(m.values[n]) : 0; };
-    auto found = std::ranges::find(kControls, m.name, &Control::name);
+    auto found = std::ranges::find(kControls, m.name, &DppControl::name);
     if (found != std::end(kControls)) {
       control = found;
       permute.offset = int32_t(value(0));
@@ -175,39 +175,39 @@ void CodeBuilder::build_dpp() {
   emit_op(restore);
 }
 
-void add_permutation_rows(Table& t) {
-  add_row(t, "ds_bpermute_b32", {.run_op = backward_run, .is_vector = true, .build_ops = build_permutation});
-  add_row(t, "ds_permute_b32", {.run_op = forward_run, .is_vector = true, .build_ops = build_permutation});
-  add_row(t, "v_permlane16_b32", {.run_op = within_rows_run<false>, .is_vector = true, .build_ops = build_within_rows});
-  add_row(t, "v_permlanex16_b32", {.run_op = within_rows_run<true>, .is_vector = true, .build_ops = build_within_rows});
+void add_permutation_rows(OpcodeTable& t) {
+  add_row(t, "ds_bpermute_b32", {.run_op = run_backward_permute, .is_vector = true, .build_ops = build_permutation});
+  add_row(t, "ds_permute_b32", {.run_op = run_forward_permute, .is_vector = true, .build_ops = build_permutation});
+  add_row(t, "v_permlane16_b32", {.run_op = run_permlane<false>, .is_vector = true, .build_ops = build_permlane});
+  add_row(t, "v_permlanex16_b32", {.run_op = run_permlane<true>, .is_vector = true, .build_ops = build_permlane});
 }
 
 namespace {
 
-void read_first_run(Wave& w, const Op& o) {
+void run_read_first_lane(Wave& w, const Op& o) {
   u32 lane = w.exec() ? u32(std::countr_zero(w.exec())) : 0;
   w.s[o.to] = w.lane(o.a.place, lane);
 }
-void read_lane_run(Wave& w, const Op& o) {
+void run_read_lane(Wave& w, const Op& o) {
   w.s[o.to] = w.lane(o.a.place, w.s[o.b.place] & (w.num_halves * kNumLanes - 1));
 }
-void write_lane_run(Wave& w, const Op& o) {
+void run_write_lane(Wave& w, const Op& o) {
   w.lane(o.to, w.s[o.b.place] & (w.num_halves * kNumLanes - 1)) = w.s[o.a.place];
 }
 
 // Starts an operation that runs once, independent of EXEC.
-Op begin_scalar(CodeBuilder& b) {
+Op begin_scalar_op(CodeBuilder& b) {
   b.allow_modifiers({});
   return b.begin_op(b.row->run_op, false);
 }
-void build_read_first(CodeBuilder& b) {
-  Op op = begin_scalar(b);
+void build_read_first_lane(CodeBuilder& b) {
+  Op op = begin_scalar_op(b);
   op.to = b.scalar_register(b.operand(0), 1);
   op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   b.emit_op(op);
 }
 void build_read_lane(CodeBuilder& b) {
-  Op op = begin_scalar(b);
+  Op op = begin_scalar_op(b);
   op.to = b.scalar_register(b.operand(0), 1);
   op.a = SourceOperand{.place = b.vector_register(b.operand(1), 1), .is_vector = true};
   op.b = b.source(b.operand(2), Type::U32);
@@ -215,7 +215,7 @@ void build_read_lane(CodeBuilder& b) {
   b.emit_op(op);
 }
 void build_write_lane(CodeBuilder& b) {
-  Op op = begin_scalar(b);
+  Op op = begin_scalar_op(b);
   op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   if (op.a.is_vector || op.b.is_vector) b.refuse("an operand in a vector register");
@@ -224,7 +224,7 @@ void build_write_lane(CodeBuilder& b) {
 
 // v_mbcnt: d = b + number of set bits below this lane in the lower or, if kUpper, upper 32 bits of the mask.
 template <bool kUpper>
-void count_below_run(Wave& w, const Op& o) {
+void run_masked_bit_count(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<u32> ra, rb;
     const u32 *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
@@ -237,14 +237,14 @@ void count_below_run(Wave& w, const Op& o) {
 
 }  // namespace
 
-void add_lane_rows(Table& t) {
-  add_row(t, "v_readfirstlane_b32", {.run_op = read_first_run, .build_ops = build_read_first});
-  add_row(t, "v_readlane_b32", {.run_op = read_lane_run, .build_ops = build_read_lane});
-  add_row(t, "v_writelane_b32", {.run_op = write_lane_run, .build_ops = build_write_lane});
+void add_lane_rows(OpcodeTable& t) {
+  add_row(t, "v_readfirstlane_b32", {.run_op = run_read_first_lane, .build_ops = build_read_first_lane});
+  add_row(t, "v_readlane_b32", {.run_op = run_read_lane, .build_ops = build_read_lane});
+  add_row(t, "v_writelane_b32", {.run_op = run_write_lane, .build_ops = build_write_lane});
   OpcodeRow count = vector_row<[](u32 a, u32 b) { return a + b; }>();
-  count.run_op = count_below_run<false>;
+  count.run_op = run_masked_bit_count<false>;
   add_row(t, "v_mbcnt_lo_u32_b32", count);
-  count.run_op = count_below_run<true>;
+  count.run_op = run_masked_bit_count<true>;
   add_row(t, "v_mbcnt_hi_u32_b32", count);
 }
 

@@ -7,7 +7,7 @@ namespace tgc::hip {
 namespace {
 
 template <class T>
-T fused(T a, T b, T c) {
+T fused_multiply_add(T a, T b, T c) {
   if constexpr (std::is_same_v<T, HalfFloat>) {
     double sum = add_round_to_odd(double(a) * double(b), double(c));
     return HalfFloat(half_to_float(uint16_t(encode_float(sum, kHalfLayout))));
@@ -36,7 +36,7 @@ OpcodeRow accumulating_row() {
     op.to = b.vector_register(b.operand(0), num_words_of_type(b.row->to));
     op.a = b.source(b.operand(1), b.row->to), op.b = b.source(b.operand(2), b.row->to);
     op.c = b.source(b.operand(0), b.row->to);
-    if (is_16_bit(b.row->to) && b.code.family != Family::Gfx9) op.result_part = Part::Word0;
+    if (is_16_bit(b.row->to) && b.code.family != GpuFamily::Gfx9) op.result_part = RegisterPart::Word0;
     b.emit_op(op);
   };
   return row;
@@ -60,7 +60,7 @@ constexpr auto bits_of_two_over_pi = [](double value, u32 segment) -> double {
 };
 
 template <class T>
-void add_arithmetic(Table& t, const std::string& type) {
+void add_arithmetic_rows(OpcodeTable& t, const std::string& type) {
   auto names = [&](std::initializer_list<const char*> list) {
     std::string out;
     for (const char* n : list) out += (out.empty() ? "v_" : " v_") + (n + type);
@@ -70,8 +70,9 @@ void add_arithmetic(Table& t, const std::string& type) {
   add_row(t, names({"sub_"}), vector_row<[](T a, T b) -> T { return a - b; }>());
   add_row(t, names({"subrev_"}), vector_row<[](T a, T b) -> T { return b - a; }>());
   add_row(t, names({"mul_"}), vector_row<[](T a, T b) -> T { return a * b; }>());
-  add_row(t, names({"fma_", "fmaak_", "fmamk_"}), vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>());
-  add_row(t, names({"fmac_"}), accumulating_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>());
+  add_row(t, names({"fma_", "fmaak_", "fmamk_"}),
+          vector_row<[](T a, T b, T c) -> T { return (fused_multiply_add<T>(a, b, c)); }>());
+  add_row(t, names({"fmac_"}), accumulating_row<[](T a, T b, T c) -> T { return (fused_multiply_add<T>(a, b, c)); }>());
   add_row(t, names({"min_", "min_num_"}), vector_row<minimum<T>>());
   add_row(t, names({"max_", "max_num_"}), vector_row<maximum<T>>());
   add_row(t, names({"minimum_"}), vector_row<[](T a, T b) -> T { return a != a || a < b ? a : b; }>());
@@ -104,7 +105,7 @@ constexpr auto exponent_of = [](T a) {
 
 constexpr double kTurn = 6.283185307179586;
 template <class T>
-void add_transcendental(Table& t, const std::string& type) {
+void add_transcendental_rows(OpcodeTable& t, const std::string& type) {
   add_row(t, "v_exp_" + type, vector_row<[](T a) -> T { return std::exp2(float(a)); }>());
   add_row(t, "v_log_" + type, vector_row<[](T a) -> T { return std::log2(float(a)); }>());
   add_row(t, "v_sin_" + type,
@@ -115,7 +116,7 @@ void add_transcendental(Table& t, const std::string& type) {
 
 // ---- IEEE division: v_div_scale scales operands, v_div_fmas refines the quotient, v_div_fixup handles special values
 template <class T>
-struct Scale {
+struct FloatFormat {
   static constexpr int kBias = std::is_same_v<T, float> ? 127 : 1023, kMantissa = std::is_same_v<T, float> ? 23 : 52;
   static constexpr int kShift = std::is_same_v<T, float> ? 64 : 128, kFar = std::is_same_v<T, float> ? 96 : 768;
   static int exponent(T x) {  // returns the biased exponent
@@ -130,8 +131,8 @@ struct Scale {
 
 // v_div_scale: scales `value`, the numerator or the denominator. Sets `scales` if v_div_fmas must scale the quotient.
 template <class T>
-T scaled(T value, T denominator, T numerator, bool& scales) {
-  using S = Scale<T>;
+T scale_division_operand(T value, T denominator, T numerator, bool& scales) {
+  using S = FloatFormat<T>;
   scales = false;
   bool is_denominator = std::memcmp(&value, &denominator, sizeof(T)) == 0;
   bool is_numerator = std::memcmp(&value, &numerator, sizeof(T)) == 0;
@@ -156,36 +157,36 @@ T scaled(T value, T denominator, T numerator, bool& scales) {
 }
 
 template <class T>
-void div_scale_run(Wave& w, const Op& o) {
+void run_div_scale(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb, rc, out;
     const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb), *c = read_lanes(w, o.c, half, rc);
     u32 mask = 0;
     for (int i = 0; i < kNumLanes; i++) {
       bool scales;
-      out.at[i] = scaled(a[i], b[i], c[i], scales);
+      out.lanes[i] = scale_division_operand(a[i], b[i], c[i], scales);
       mask |= u32(scales) << i;
     }
     write_mask(w, o.second_destination, half, mask & w.exec(u32(half)));
-    write<T>(w, o, half, [&](int i) { return out.at[i]; });
+    write_result<T>(w, o, half, [&](int i) { return out.lanes[i]; });
   }
 }
 template <class T>
-void div_fmas_run(Wave& w, const Op& o) {
+void run_div_fmas(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb, rc;
     const T *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb), *c = read_lanes(w, o.c, half, rc);
     u32 mask = w.s[kVcc + half];
-    write<T>(w, o, half, [&](int i) {
+    write_result<T>(w, o, half, [&](int i) {
       T q = std::fma(a[i], b[i], c[i]);
       // where v_div_scale set the mask bit, scale the quotient back
-      return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? Scale<T>::kShift : -Scale<T>::kShift) : q;
+      return mask >> i & 1 ? std::ldexp(q, std::fabs(c[i]) >= 2 ? FloatFormat<T>::kShift : -FloatFormat<T>::kShift) : q;
     });
   }
 }
 template <class T>
 constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
-  using S = Scale<T>;
+  using S = FloatFormat<T>;
   constexpr T kInfinity = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   bool negative = std::signbit(denominator) != std::signbit(numerator);
   auto with_sign = [&](T x) { return negative ? -std::fabs(x) : std::fabs(x); };
@@ -201,8 +202,8 @@ constexpr auto div_fixup = [](T quotient, T denominator, T numerator) -> T {
 };
 
 template <class T>
-void add_division(Table& t, const std::string& type) {
-  OpcodeRow scale{.run_op = div_scale_run<T>, .is_vector = true, .build_ops = [](CodeBuilder& b) {
+void add_division_rows(OpcodeTable& t, const std::string& type) {
+  OpcodeRow scale{.run_op = run_div_scale<T>, .is_vector = true, .build_ops = [](CodeBuilder& b) {
               b.allow_modifiers({});
               Op op = b.begin_op(b.row->run_op);
               op.to = b.vector_register(b.operand(0), num_words_of_type(type_of<T>())),
@@ -212,14 +213,14 @@ void add_division(Table& t, const std::string& type) {
               b.emit_op(op);
             }};
   add_row(t, "v_div_scale_" + type, scale);
-  OpcodeRow fmas = vector_row<[](T a, T b, T c) -> T { return (fused<T>(a, b, c)); }>();
-  fmas.run_op = div_fmas_run<T>;
+  OpcodeRow fmas = vector_row<[](T a, T b, T c) -> T { return (fused_multiply_add<T>(a, b, c)); }>();
+  fmas.run_op = run_div_fmas<T>;
   add_row(t, "v_div_fmas_" + type, fmas);
   add_row(t, "v_div_fixup_" + type, vector_row<div_fixup<T>>());
 }
 
 // Builds a mixed-precision fma: op_sel_hi says which operands are halves, op_sel which part of the register they use.
-void build_mix(CodeBuilder& b) {
+void build_mixed_fma(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1);
@@ -235,18 +236,19 @@ void build_mix(CodeBuilder& b) {
       *from[n] = b.constant(encode_float(b.operand(n + 1).float_value, kHalfLayout), 1),
       from[n]->is_negative = b.operand(n + 1).is_negative;
     from[n]->is_half = is_half;
-    if (is_half) from[n]->part = bit("op_sel", n) ? Part::Word1 : Part::Word0;
+    if (is_half) from[n]->part = bit("op_sel", n) ? RegisterPart::Word1 : RegisterPart::Word0;
   }
-  if (b.name != "v_fma_mix_f32") op.result_part = b.name == "v_fma_mixhi_f16" ? Part::Word1 : Part::Word0;
+  if (b.name != "v_fma_mix_f32")
+    op.result_part = b.name == "v_fma_mixhi_f16" ? RegisterPart::Word1 : RegisterPart::Word0;
   b.emit_op(op);
 }
 
 }  // namespace
 
-void add_float_rows(Table& t) {
-  add_arithmetic<HalfFloat>(t, "f16"), add_arithmetic<float>(t, "f32"), add_arithmetic<double>(t, "f64");
-  add_transcendental<HalfFloat>(t, "f16"), add_transcendental<float>(t, "f32");
-  add_division<float>(t, "f32"), add_division<double>(t, "f64");
+void add_float_rows(OpcodeTable& t) {
+  add_arithmetic_rows<HalfFloat>(t, "f16"), add_arithmetic_rows<float>(t, "f32"), add_arithmetic_rows<double>(t, "f64");
+  add_transcendental_rows<HalfFloat>(t, "f16"), add_transcendental_rows<float>(t, "f32");
+  add_division_rows<float>(t, "f32"), add_division_rows<double>(t, "f64");
   add_row(t, "v_div_fixup_f16",
           vector_row<[](HalfFloat, HalfFloat b, HalfFloat c) -> HalfFloat { return float(c) / float(b); }>());
   add_row(t, "v_mul_dx9_zero_f32 v_mul_legacy_f32",
@@ -259,10 +261,10 @@ void add_float_rows(Table& t) {
   add_row(t, "v_frexp_exp_i32_f64", vector_row<exponent_of<double>>());
   add_row(t, "v_frexp_exp_i16_f16", vector_row<[](HalfFloat a) { return (i16(exponent_of<HalfFloat>(a))); }>());
   OpcodeRow mix = vector_row<[](float a, float b, float c) { return std::fma(a, b, c); }>();
-  mix.build_ops = build_mix;
+  mix.build_ops = build_mixed_fma;
   add_row(t, "v_fma_mix_f32", mix);
   OpcodeRow mix_half = vector_row<[](float a, float b, float c) -> HalfFloat { return std::fma(a, b, c); }>();
-  mix_half.build_ops = build_mix;
+  mix_half.build_ops = build_mixed_fma;
   add_row(t, "v_fma_mixlo_f16 v_fma_mixhi_f16", mix_half);
 }
 

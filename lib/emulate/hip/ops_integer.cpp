@@ -18,7 +18,7 @@ template <class T>
 constexpr auto median = [](T a, T b, T c) { return maximum<T>(minimum<T>(a, b), minimum<T>(maximum<T>(a, b), c)); };
 
 template <class T>
-void add_order(Table& t, const std::string& type) {
+void add_min_max_rows(OpcodeTable& t, const std::string& type) {
   add_row(t, "v_min_" + type, vector_row<minimum<T>>());
   add_row(t, "v_max_" + type, vector_row<maximum<T>>());
   add_row(t, "v_min3_" + type, vector_row<minimum3<T>>());
@@ -28,22 +28,22 @@ void add_order(Table& t, const std::string& type) {
 
 // Adds or subtracts with carry out and, if kTakesCarry, carry in. F(a, b, carry) is the 64-bit result.
 template <auto F, bool kTakesCarry>
-void carry_run(Wave& w, const Op& o) {
+void run_carry_op(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<u32> ra, rb, out;
     const u32 *a = read_lanes(w, o.a, half, ra), *b = read_lanes(w, o.b, half, rb);
     u32 in = kTakesCarry ? w.s[o.c.place + half] : 0, carry = 0;
     TGC_LANES {
       u64 sum = F(u64(a[i]), u64(b[i]), u64(in >> i & 1));
-      out.at[i] = u32(sum);
+      out.lanes[i] = u32(sum);
       carry |= u32(sum >> 32 & 1) << i;
     }
     write_mask(w, o.second_destination, half, carry & w.exec(u32(half)));
-    write_words<u32>(w, o.to, half, [&](int i) { return out.at[i]; });
+    write_words<u32>(w, o.to, half, [&](int i) { return out.lanes[i]; });
   }
 }
 // Builds "v_add_co_u32 v0, vcc_lo, v1, v2" and, with carry in, "v_add_co_ci_u32 v0, vcc_lo, v1, v2, vcc_lo".
-void build_carry(CodeBuilder& b) {
+void build_carry_op(CodeBuilder& b) {
   b.allow_modifiers({});
   Op op = b.begin_op(b.row->run_op);
   op.to = b.vector_register(b.operand(0), 1), op.second_destination = b.mask_register(b.operand(1));
@@ -52,9 +52,9 @@ void build_carry(CodeBuilder& b) {
   b.emit_op(op);
 }
 template <auto F>
-void add_carries(Table& t, std::string_view plain, std::string_view carried) {
-  add_row(t, plain, {.run_op = carry_run<F, false>, .count = 2, .is_vector = true, .build_ops = build_carry});
-  add_row(t, carried, {.run_op = carry_run<F, true>, .count = 3, .is_vector = true, .build_ops = build_carry});
+void add_carry_rows(OpcodeTable& t, std::string_view plain, std::string_view carried) {
+  add_row(t, plain, {.run_op = run_carry_op<F, false>, .count = 2, .is_vector = true, .build_ops = build_carry_op});
+  add_row(t, carried, {.run_op = run_carry_op<F, true>, .count = 3, .is_vector = true, .build_ops = build_carry_op});
 }
 constexpr auto kAdd = [](u64 a, u64 b, u64 c) { return a + b + c; };
 constexpr auto kSub = [](u64 a, u64 b, u64 c) { return a - b - c; };
@@ -62,7 +62,7 @@ constexpr auto kSubReversed = [](u64 a, u64 b, u64 c) { return b - a - c; };
 
 // In "v_mad_u64_u32 v[0:1], vcc_lo, v2, v3, v[4:5]", the second result is the carry out of the 64-bit sum.
 template <class T>
-void wide_mad_run(Wave& w, const Op& o) {
+void run_wide_mad(Wave& w, const Op& o) {
   for (int half = 0; half < int(w.num_halves); half++) {
     LaneArray<T> ra, rb;
     LaneArray<u64> rc, out;
@@ -71,11 +71,11 @@ void wide_mad_run(Wave& w, const Op& o) {
     u32 carry = 0;
     TGC_LANES {
       u64 product = std::is_signed_v<T> ? u64(i64(a[i]) * i64(b[i])) : u64(a[i]) * u64(b[i]);
-      out.at[i] = product + c[i];
-      carry |= u32(out.at[i] < product) << i;
+      out.lanes[i] = product + c[i];
+      carry |= u32(out.lanes[i] < product) << i;
     }
     write_mask(w, o.second_destination, half, carry & w.exec(u32(half)));
-    write<u64>(w, o, half, [&](int i) { return out.at[i]; });
+    write_result<u64>(w, o, half, [&](int i) { return out.lanes[i]; });
   }
 }
 void build_wide_mad(CodeBuilder& b) {
@@ -88,10 +88,10 @@ void build_wide_mad(CodeBuilder& b) {
   b.emit_op(op);
 }
 
-void add_sums(Table& t) {
-  add_carries<kAdd>(t, "v_add_co_u32", "v_add_co_ci_u32 v_addc_co_u32");
-  add_carries<kSub>(t, "v_sub_co_u32", "v_sub_co_ci_u32 v_subb_co_u32");
-  add_carries<kSubReversed>(t, "v_subrev_co_u32", "v_subrev_co_ci_u32 v_subbrev_co_u32");
+void add_addition_rows(OpcodeTable& t) {
+  add_carry_rows<kAdd>(t, "v_add_co_u32", "v_add_co_ci_u32 v_addc_co_u32");
+  add_carry_rows<kSub>(t, "v_sub_co_u32", "v_sub_co_ci_u32 v_subb_co_u32");
+  add_carry_rows<kSubReversed>(t, "v_subrev_co_u32", "v_subrev_co_ci_u32 v_subbrev_co_u32");
   add_row(t, "v_add_nc_u32 v_add_u32", vector_row<[](u32 a, u32 b) { return a + b; }>());
   add_row(t, "v_sub_nc_u32 v_sub_u32", vector_row<[](u32 a, u32 b) { return a - b; }>());
   add_row(t, "v_subrev_nc_u32 v_subrev_u32", vector_row<[](u32 a, u32 b) { return b - a; }>());
@@ -107,7 +107,7 @@ void add_sums(Table& t) {
   add_row(t, "v_lshl_add_u64", vector_row<[](u64 a, u32 b, u64 c) { return (a << (b & 7)) + c; }>());
 }
 
-void add_products(Table& t) {
+void add_product_rows(OpcodeTable& t) {
   add_row(t, "v_mul_lo_u32", vector_row<[](u32 a, u32 b) { return a * b; }>());
   add_row(t, "v_mul_hi_u32", vector_row<[](u32 a, u32 b) { return (u32(u64(a) * b >> 32)); }>());
   add_row(t, "v_mul_hi_i32", vector_row<[](i32 a, i32 b) { return (i32(i64(a) * b >> 32)); }>());
@@ -125,12 +125,12 @@ void add_products(Table& t) {
   add_row(t, "v_mad_i32_i16", vector_row<[](i16 a, i16 b, u32 c) { return u32(i32(a) * b) + c; }>());
   add_row(t, "v_sad_u32", vector_row<[](u32 a, u32 b, u32 c) { return ((a > b ? a - b : b - a) + c); }>());
   add_row(t, "v_mad_u64_u32 v_mad_co_u64_u32",
-          {.run_op = wide_mad_run<u32>, .from = {Type::U32}, .is_vector = true, .build_ops = build_wide_mad});
+          {.run_op = run_wide_mad<u32>, .from = {Type::U32}, .is_vector = true, .build_ops = build_wide_mad});
   add_row(t, "v_mad_i64_i32 v_mad_co_i64_i32",
-          {.run_op = wide_mad_run<i32>, .from = {Type::I32}, .is_vector = true, .build_ops = build_wide_mad});
+          {.run_op = run_wide_mad<i32>, .from = {Type::I32}, .is_vector = true, .build_ops = build_wide_mad});
 }
 
-void add_shifts(Table& t) {
+void add_shift_rows(OpcodeTable& t) {
   add_row(t, "v_lshlrev_b32", vector_row<[](u32 a, u32 b) { return b << (a & 31); }>());
   add_row(t, "v_lshrrev_b32", vector_row<[](u32 a, u32 b) { return (b >> (a & 31)); }>());
   add_row(t, "v_ashrrev_i32", vector_row<[](u32 a, i32 b) { return (b >> (a & 31)); }>());
@@ -144,9 +144,10 @@ void add_shifts(Table& t) {
 
 }  // namespace
 
-void add_integer_rows(Table& t) {
-  add_sums(t), add_products(t), add_shifts(t);
-  add_order<u16>(t, "u16"), add_order<i16>(t, "i16"), add_order<u32>(t, "u32"), add_order<i32>(t, "i32");
+void add_integer_rows(OpcodeTable& t) {
+  add_addition_rows(t), add_product_rows(t), add_shift_rows(t);
+  add_min_max_rows<u16>(t, "u16"), add_min_max_rows<i16>(t, "i16"), add_min_max_rows<u32>(t, "u32"),
+      add_min_max_rows<i32>(t, "i32");
 }
 
 }  // namespace tgc::hip

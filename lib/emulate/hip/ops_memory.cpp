@@ -6,35 +6,36 @@ namespace tgc::hip {
 namespace {
 
 // How a lane's bytes in memory map to its registers.
-enum class Form : uint8_t { Words, U8, I8, U16, I16, Low8, LowI8, High8, HighI8, Low16, High16 };
+enum class RegisterForm : uint8_t { Words, U8, I8, U16, I16, Low8, LowI8, High8, HighI8, Low16, High16 };
 
-u32 extended(const std::byte* from, Form form, u32 before) {
+u32 extend_value(const std::byte* from, RegisterForm form, u32 before) {
   uint8_t byte;
   uint16_t two;
   std::memcpy(&byte, from, 1);
-  bool is_byte = form == Form::U8 || form == Form::I8 || (form >= Form::Low8 && form <= Form::HighI8);
+  bool is_byte = form == RegisterForm::U8 || form == RegisterForm::I8 ||
+                 (form >= RegisterForm::Low8 && form <= RegisterForm::HighI8);
   if (!is_byte) std::memcpy(&two, from, 2);
   switch (form) {
-    case Form::U8: return byte;
-    case Form::I8: return u32(int32_t(int8_t(byte)));
-    case Form::U16: return two;
-    case Form::I16: return u32(int32_t(int16_t(two)));
-    case Form::Low8: return (before & 0xffff0000) | byte;
-    case Form::LowI8: return (before & 0xffff0000) | uint16_t(int16_t(int8_t(byte)));
-    case Form::High8: return (before & 0xffff) | u32(byte) << 16;
-    case Form::HighI8: return (before & 0xffff) | u32(uint16_t(int16_t(int8_t(byte)))) << 16;
-    case Form::Low16: return (before & 0xffff0000) | two;
-    case Form::High16: return (before & 0xffff) | u32(two) << 16;
+    case RegisterForm::U8: return byte;
+    case RegisterForm::I8: return u32(int32_t(int8_t(byte)));
+    case RegisterForm::U16: return two;
+    case RegisterForm::I16: return u32(int32_t(int16_t(two)));
+    case RegisterForm::Low8: return (before & 0xffff0000) | byte;
+    case RegisterForm::LowI8: return (before & 0xffff0000) | uint16_t(int16_t(int8_t(byte)));
+    case RegisterForm::High8: return (before & 0xffff) | u32(byte) << 16;
+    case RegisterForm::HighI8: return (before & 0xffff) | u32(uint16_t(int16_t(int8_t(byte)))) << 16;
+    case RegisterForm::Low16: return (before & 0xffff0000) | two;
+    case RegisterForm::High16: return (before & 0xffff) | u32(two) << 16;
     default: return before;
   }
 }
 
-template <Space kSpace, Form kForm>
-void load_run(Wave& w, const Op& o) {
+template <Space kSpace, RegisterForm kForm>
+void run_load(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   LaneAddresses at;
   find_addresses<kSpace>(w, o, Access::Load, at);
-  if constexpr (kForm == Form::Words) {
+  if constexpr (kForm == RegisterForm::Words) {
     if (at.is_contiguous && o.num_words == 1) {
       for (u32 half = 0; half < w.num_halves; half++)
         std::memcpy(w.vector(o.to, half), reinterpret_cast<void*>(at.host[half * kNumLanes]), kNumLanes * sizeof(u32));
@@ -50,13 +51,13 @@ void load_run(Wave& w, const Op& o) {
   } else {
     for_each_active_lane(w, [&](u32 lane) {
       u32& to = w.lane(o.to, lane);
-      to = extended(reinterpret_cast<std::byte*>(at.host[lane]), kForm, to);
+      to = extend_value(reinterpret_cast<std::byte*>(at.host[lane]), kForm, to);
     });
   }
 }
 
 template <Space kSpace, bool kHigh>
-void store_run(Wave& w, const Op& o) {
+void run_store(Wave& w, const Op& o) {
   if (w.exec() == 0) return;
   LaneAddresses at;
   find_addresses<kSpace>(w, o, Access::Store, at);
@@ -89,16 +90,16 @@ void build_access(CodeBuilder& b) {
   if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1), op.num_words), .is_vector = true};
   else op.to = b.vector_register(b.operand(0), op.num_words);
   // since gfx10, stores have a counter of their own; gfx9 counts them with the loads
-  op.counter = space == Space::Lds                       ? Counter::Lds
-               : stores && b.code.family != Family::Gfx9 ? Counter::Store
-                                                         : Counter::Load;
+  op.counter = space == Space::Lds                       ? WaitCounter::Lds
+               : stores && b.code.family != GpuFamily::Gfx9 ? WaitCounter::Store
+                                                         : WaitCounter::Load;
   op.is_load = !stores;
   b.emit_op(op);
 }
 
 // Builds the two accesses of "ds_load_2addr_b32 v[0:1], v2 offset0:1 offset1:3" or "ds_store_2addr_b32 v0, v1, v2". The
 // offsets count elements (with st64, units of 64 elements).
-void build_two(CodeBuilder& b) {
+void build_two_accesses(CodeBuilder& b) {
   b.allow_modifiers({"offset0", "offset1", "gds"});
   bool stores = b.row->to == Type::None;
   int scale = b.row->count * ((b.name.find("st64") != b.name.npos || b.name.find("stride64") != b.name.npos) ? 64 : 1);
@@ -112,7 +113,7 @@ void build_two(CodeBuilder& b) {
     op.offset = int32_t(b.instruction->value(n ? "offset1" : "offset0")) * scale;
     if (stores) op.b = SourceOperand{.place = b.vector_register(b.operand(1 + n), words), .is_vector = true};
     else op.to = uint16_t(to + n * words);
-    op.counter = Counter::Lds, op.is_load = !stores;
+    op.counter = WaitCounter::Lds, op.is_load = !stores;
     b.emit_op(op);
   }
   // swap the two loads if the first one would overwrite the address register of the second one
@@ -121,7 +122,7 @@ void build_two(CodeBuilder& b) {
 }
 
 template <Space kSpace>
-void add_space(Table& t, const std::string& prefix, const char* load, const char* store) {
+void add_access_rows(OpcodeTable& t, const std::string& prefix, const char* load, const char* store) {
   auto row = [&](const std::string& names, OpFunction run, Type to, uint8_t bytes) {
     std::string all;
     for (size_t at = 0; at < names.size();) {
@@ -138,50 +139,53 @@ void add_space(Table& t, const std::string& prefix, const char* load, const char
   auto both = [](const std::string& verb, const std::string& a, const std::string& b) {
     return verb + a + " " + verb + b;
   };
-  loads(both(l, "b32", "dword"), load_run<kSpace, Form::Words>, 4);
-  loads(both(l, "b64", "dwordx2"), load_run<kSpace, Form::Words>, 8);
-  loads(both(l, "b96", "dwordx3"), load_run<kSpace, Form::Words>, 12);
-  loads(both(l, "b128", "dwordx4"), load_run<kSpace, Form::Words>, 16);
-  loads(both(l, "u8", "ubyte"), load_run<kSpace, Form::U8>, 1);
-  loads(both(l, "i8", "sbyte"), load_run<kSpace, Form::I8>, 1);
-  loads(both(l, "u16", "ushort"), load_run<kSpace, Form::U16>, 2);
-  loads(both(l, "i16", "sshort"), load_run<kSpace, Form::I16>, 2);
-  loads(both(l, "d16_u8", "ubyte_d16"), load_run<kSpace, Form::Low8>, 1);
-  loads(both(l, "d16_i8", "sbyte_d16"), load_run<kSpace, Form::LowI8>, 1);
-  loads(both(l, "d16_hi_u8", "ubyte_d16_hi"), load_run<kSpace, Form::High8>, 1);
-  loads(both(l, "d16_hi_i8", "sbyte_d16_hi"), load_run<kSpace, Form::HighI8>, 1);
-  loads(both(l, "d16_b16", "short_d16"), load_run<kSpace, Form::Low16>, 2);
-  loads(both(l, "d16_hi_b16", "short_d16_hi"), load_run<kSpace, Form::High16>, 2);
-  if (kSpace == Space::Lds) loads("read_u16_d16 load_u16_d16", load_run<kSpace, Form::Low16>, 2);
-  if (kSpace == Space::Lds) loads("read_u16_d16_hi load_u16_d16_hi", load_run<kSpace, Form::High16>, 2);
-  stores(both(s, "b32", "dword"), store_run<kSpace, false>, 4);
-  stores(both(s, "b64", "dwordx2"), store_run<kSpace, false>, 8);
-  stores(both(s, "b96", "dwordx3"), store_run<kSpace, false>, 12);
-  stores(both(s, "b128", "dwordx4"), store_run<kSpace, false>, 16);
-  stores(both(s, "b8", "byte"), store_run<kSpace, false>, 1);
-  stores(both(s, "b16", "short"), store_run<kSpace, false>, 2);
-  stores(both(s, "d16_hi_b8", "byte_d16_hi") + " " + s + "b8_d16_hi", store_run<kSpace, true>, 1);
-  stores(both(s, "d16_hi_b16", "short_d16_hi") + " " + s + "b16_d16_hi", store_run<kSpace, true>, 2);
+  loads(both(l, "b32", "dword"), run_load<kSpace, RegisterForm::Words>, 4);
+  loads(both(l, "b64", "dwordx2"), run_load<kSpace, RegisterForm::Words>, 8);
+  loads(both(l, "b96", "dwordx3"), run_load<kSpace, RegisterForm::Words>, 12);
+  loads(both(l, "b128", "dwordx4"), run_load<kSpace, RegisterForm::Words>, 16);
+  loads(both(l, "u8", "ubyte"), run_load<kSpace, RegisterForm::U8>, 1);
+  loads(both(l, "i8", "sbyte"), run_load<kSpace, RegisterForm::I8>, 1);
+  loads(both(l, "u16", "ushort"), run_load<kSpace, RegisterForm::U16>, 2);
+  loads(both(l, "i16", "sshort"), run_load<kSpace, RegisterForm::I16>, 2);
+  loads(both(l, "d16_u8", "ubyte_d16"), run_load<kSpace, RegisterForm::Low8>, 1);
+  loads(both(l, "d16_i8", "sbyte_d16"), run_load<kSpace, RegisterForm::LowI8>, 1);
+  loads(both(l, "d16_hi_u8", "ubyte_d16_hi"), run_load<kSpace, RegisterForm::High8>, 1);
+  loads(both(l, "d16_hi_i8", "sbyte_d16_hi"), run_load<kSpace, RegisterForm::HighI8>, 1);
+  loads(both(l, "d16_b16", "short_d16"), run_load<kSpace, RegisterForm::Low16>, 2);
+  loads(both(l, "d16_hi_b16", "short_d16_hi"), run_load<kSpace, RegisterForm::High16>, 2);
+  if (kSpace == Space::Lds) loads("read_u16_d16 load_u16_d16", run_load<kSpace, RegisterForm::Low16>, 2);
+  if (kSpace == Space::Lds) loads("read_u16_d16_hi load_u16_d16_hi", run_load<kSpace, RegisterForm::High16>, 2);
+  stores(both(s, "b32", "dword"), run_store<kSpace, false>, 4);
+  stores(both(s, "b64", "dwordx2"), run_store<kSpace, false>, 8);
+  stores(both(s, "b96", "dwordx3"), run_store<kSpace, false>, 12);
+  stores(both(s, "b128", "dwordx4"), run_store<kSpace, false>, 16);
+  stores(both(s, "b8", "byte"), run_store<kSpace, false>, 1);
+  stores(both(s, "b16", "short"), run_store<kSpace, false>, 2);
+  stores(both(s, "d16_hi_b8", "byte_d16_hi") + " " + s + "b8_d16_hi", run_store<kSpace, true>, 1);
+  stores(both(s, "d16_hi_b16", "short_d16_hi") + " " + s + "b16_d16_hi", run_store<kSpace, true>, 2);
 }
 
-void add_two(Table& t, const std::string& load, const std::string& store) {
+void add_two_access_rows(OpcodeTable& t, const std::string& load, const std::string& store) {
   for (uint8_t bytes : {uint8_t(4), uint8_t(8)})
     for (bool far : {false, true}) {
       for (std::string name : {far ? "2st64_" : "2_", far ? "2addr_stride64_" : "2addr_"}) {
         name += bytes == 4 ? "b32" : "b64";
         add_row(t, "ds_" + load + name,
-                {.run_op = load_run<Space::Lds, Form::Words>,
+                {.run_op = run_load<Space::Lds, RegisterForm::Words>,
                  .to = Type::U32,
                  .count = bytes,
                  .is_vector = true,
-                 .build_ops = build_two});
+                 .build_ops = build_two_accesses});
         add_row(t, "ds_" + store + name,
-                {.run_op = store_run<Space::Lds, false>, .count = bytes, .is_vector = true, .build_ops = build_two});
+                {.run_op = run_store<Space::Lds, false>,
+                 .count = bytes,
+                 .is_vector = true,
+                 .build_ops = build_two_accesses});
       }
     }
 }
 
-void scalar_load_run(Wave& w, const Op& o) {
+void run_scalar_load(Wave& w, const Op& o) {
   uint64_t from =
       (uint64_t(w.s[o.a.place]) | uint64_t(w.s[o.a.place + 1]) << 32) + w.s[o.b.place] + uint64_t(int64_t(o.offset));
   from &= ~uint64_t(3);
@@ -204,26 +208,26 @@ void build_scalar_load(CodeBuilder& b) {
   if (offset.kind == Operand::Scalar) op.b = SourceOperand{.place = b.scalar_register(offset, 1)};
   else if (offset.kind == Operand::Integer) op.offset = int32_t(offset.integer);
   op.offset += int32_t(b.instruction->value("offset"));
-  op.counter = Counter::Scalar, op.is_load = true;
+  op.counter = WaitCounter::Scalar, op.is_load = true;
   b.emit_op(op);
 }
 
 }  // namespace
 
-void add_memory_rows(Table& t) {
-  add_space<Space::Global>(t, "global_", "load_", "store_");
-  add_space<Space::Flat>(t, "flat_", "load_", "store_");
-  add_space<Space::Private>(t, "scratch_", "load_", "store_");
-  add_space<Space::Lds>(t, "ds_", "load_", "store_");
-  add_space<Space::Lds>(t, "ds_", "read_", "write_");
-  add_two(t, "load_", "store_"), add_two(t, "read", "write");
+void add_memory_rows(OpcodeTable& t) {
+  add_access_rows<Space::Global>(t, "global_", "load_", "store_");
+  add_access_rows<Space::Flat>(t, "flat_", "load_", "store_");
+  add_access_rows<Space::Private>(t, "scratch_", "load_", "store_");
+  add_access_rows<Space::Lds>(t, "ds_", "load_", "store_");
+  add_access_rows<Space::Lds>(t, "ds_", "read_", "write_");
+  add_two_access_rows(t, "load_", "store_"), add_two_access_rows(t, "read", "write");
   for (auto [names, words] : {std::pair("s_load_b32 s_load_dword", 1),
                               {"s_load_b64 s_load_dwordx2", 2},
                               {"s_load_b96 s_load_dwordx3", 3},
                               {"s_load_b128 s_load_dwordx4", 4},
                               {"s_load_b256 s_load_dwordx8", 8},
                               {"s_load_b512 s_load_dwordx16", 16}})
-    add_row(t, names, {.run_op = scalar_load_run, .count = uint8_t(words), .build_ops = build_scalar_load});
+    add_row(t, names, {.run_op = run_scalar_load, .count = uint8_t(words), .build_ops = build_scalar_load});
 }
 
 }  // namespace tgc::hip

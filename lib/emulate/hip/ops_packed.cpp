@@ -5,16 +5,16 @@
 namespace tgc::hip {
 namespace {
 
-bool bit(const CodeBuilder& b, const char* name, size_t n, bool otherwise) {
+bool modifier_bit(const CodeBuilder& b, const char* name, size_t n, bool otherwise) {
   const OpcodeModifier* m = b.instruction->modifier(name);
   return m && n < m->values.size() ? m->values[n] != 0 : otherwise;
 }
 
 // Returns the n-th operand for the lower or, if `upper`, the upper of the two operations.
-SourceOperand part_of(CodeBuilder& b, size_t n, Type type, bool upper) {
+SourceOperand packed_operand(CodeBuilder& b, size_t n, Type type, bool upper) {
   Operand o = b.operand(n + 1);
-  bool second = upper ? bit(b, "op_sel_hi", n, true) : bit(b, "op_sel", n, false);
-  bool negative = bit(b, upper ? "neg_hi" : "neg_lo", n, false);
+  bool second = upper ? modifier_bit(b, "op_sel_hi", n, true) : modifier_bit(b, "op_sel", n, false);
+  bool negative = modifier_bit(b, upper ? "neg_hi" : "neg_lo", n, false);
   SourceOperand s;
   if (type == Type::F32) {
     if (o.is_register()) {
@@ -24,7 +24,7 @@ SourceOperand part_of(CodeBuilder& b, size_t n, Type type, bool upper) {
     s = b.source(o, Type::F32);
   } else {
     s = b.source(o, o.kind == Operand::Float ? type : Type::U32);
-    s.part = second ? Part::Word1 : Part::Word0;
+    s.part = second ? RegisterPart::Word1 : RegisterPart::Word0;
   }
   s.is_negative = s.is_negative != negative;
   return s;
@@ -45,7 +45,7 @@ void build_packed(CodeBuilder& b) {
     Op op = b.begin_op(row.run_op);
     op.to = uint16_t(kFirstScratch + upper);
     SourceOperand* from[] = {&op.a, &op.b, &op.c};
-    for (size_t n = 0; n < row.count; n++) *from[n] = part_of(b, n, type, upper);
+    for (size_t n = 0; n < row.count; n++) *from[n] = packed_operand(b, n, type, upper);
     b.emit_op(op);
   }
   if (type == Type::F32) {
@@ -68,7 +68,7 @@ void build_packed_move(CodeBuilder& b) {
   b.allow_modifiers({"op_sel", "op_sel_hi"});
   for (size_t n = 0; n < 2; n++) {
     Operand o = b.operand(n + 1);
-    if (o.is_register()) o.place += bit(b, "op_sel", n, n == 1), o.count = 1;
+    if (o.is_register()) o.place += modifier_bit(b, "op_sel", n, n == 1), o.count = 1;
     Op move = b.begin_op(opcode_table().at("v_mov_b32").run_op);
     move.a = b.source(o, Type::F32), move.to = uint16_t(kFirstScratch + n);
     b.emit_op(move);
@@ -90,7 +90,7 @@ void build_dot4(CodeBuilder& b) {  // neg_lo says which operands are signed
   b.allow_modifiers({"neg_lo"});
   static constexpr OpcodeRow kRows[] = {vector_row<dot4<uint8_t, uint8_t>>(), vector_row<dot4<int8_t, uint8_t>>(),
                                   vector_row<dot4<uint8_t, int8_t>>(), vector_row<dot4<int8_t, int8_t>>()};
-  Op op = b.begin_op(kRows[bit(b, "neg_lo", 0, false) + 2 * bit(b, "neg_lo", 1, false)].run_op);
+  Op op = b.begin_op(kRows[modifier_bit(b, "neg_lo", 0, false) + 2 * modifier_bit(b, "neg_lo", 1, false)].run_op);
   op.to = b.vector_register(b.operand(0), 1);
   op.a = b.source(b.operand(1), Type::U32), op.b = b.source(b.operand(2), Type::U32);
   op.c = b.source(b.operand(3), Type::U32);
@@ -104,7 +104,7 @@ constexpr auto dot2 = [](uint32_t a, uint32_t b, float c) {
 
 }  // namespace
 
-void add_packed_rows(Table& t) {
+void add_packed_rows(OpcodeTable& t) {
   for (const char* name :
        {"add_f16", "mul_f16", "fma_f16",     "min_f16",     "max_f16",     "min_num_f16", "max_num_f16", "add_u16",
         "sub_u16", "add_i16", "sub_i16",     "mul_lo_u16",  "mad_u16",     "mad_i16",     "min_u16",     "max_u16",

@@ -6,7 +6,7 @@ namespace tgc::hip {
 namespace {
 
 template <class T, auto F>
-void add_compare(Table& t, const std::string& condition, const std::string& negated, const std::string& type) {
+void add_compare(OpcodeTable& t, const std::string& condition, const std::string& negated, const std::string& type) {
   add_row(t, "s_cmp_" + condition + "_" + type, scalar_row<[](Wave&, T a, T b) -> bool { return F(a, b); }>());
   add_row(t, "s_cmp_" + negated + "_" + type, scalar_row<[](Wave&, T a, T b) -> bool { return !F(a, b); }>());
 }
@@ -19,7 +19,7 @@ constexpr auto kOrdered = [](float a, float b) { return a == a && b == b; };
 constexpr auto kDiffers = [](float a, float b) { return a < b || b < a; };
 
 template <class T>
-void add_type(Table& t, const std::string& type) {
+void add_rows_of_float_type(OpcodeTable& t, const std::string& type) {
   add_row(t, "s_add_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a + b; }>());
   add_row(t, "s_sub_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a - b; }>());
   add_row(t, "s_mul_" + type, scalar_row<[](Wave&, T a, T b) -> T { return a * b; }>());
@@ -49,7 +49,7 @@ void add_type(Table& t, const std::string& type) {
 }
 
 template <class To>
-constexpr auto saturated = [](Wave&, float a) -> To {
+constexpr auto saturate_float = [](Wave&, float a) -> To {
   if (a != a) return 0;
   double low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
   return To(std::fmin(std::fmax(double(a), low), high));
@@ -57,16 +57,16 @@ constexpr auto saturated = [](Wave&, float a) -> To {
 
 }  // namespace
 
-void add_scalar_float_rows(Table& t) {
-  add_type<float>(t, "f32"), add_type<HalfFloat>(t, "f16");
+void add_scalar_float_rows(OpcodeTable& t) {
+  add_rows_of_float_type<float>(t, "f32"), add_rows_of_float_type<HalfFloat>(t, "f16");
   add_row(t, "s_fmaak_f32 s_fmamk_f32",
           scalar_row<[](Wave&, float a, float b, float c) { return std::fma(a, b, c); }>());
   add_row(t, "s_fmac_f32",
           read_modify_write_row<[](Wave&, float old, float a, float b) { return std::fma(a, b, old); }>());
   add_row(t, "s_cvt_f32_i32", scalar_row<[](Wave&, i32 a) { return float(a); }>());
   add_row(t, "s_cvt_f32_u32", scalar_row<[](Wave&, u32 a) { return float(a); }>());
-  add_row(t, "s_cvt_i32_f32", scalar_row<saturated<i32>>());
-  add_row(t, "s_cvt_u32_f32", scalar_row<saturated<u32>>());
+  add_row(t, "s_cvt_i32_f32", scalar_row<saturate_float<i32>>());
+  add_row(t, "s_cvt_u32_f32", scalar_row<saturate_float<u32>>());
   add_row(t, "s_cvt_f32_f16", scalar_row<[](Wave&, HalfFloat a) { return float(a); }>());
   add_row(t, "s_cvt_hi_f32_f16", scalar_row<[](Wave&, u32 a) { return half_to_float(uint16_t(a >> 16)); }>());
   add_row(t, "s_cvt_f16_f32", scalar_row<[](Wave&, float a) -> HalfFloat { return a; }>());

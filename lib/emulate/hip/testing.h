@@ -15,7 +15,7 @@ namespace tgc::hip {
 class TestWave {
  public:
   // `text` has one instruction per line, at the addresses 0x100, 0x104, ...; s_endpgm is appended. Throws Failure.
-  explicit TestWave(std::string text, Family family = Family::Gfx11, uint32_t num_halves = 1)
+  explicit TestWave(std::string text, GpuFamily family = GpuFamily::Gfx11, uint32_t num_halves = 1)
       : assembly_(std::move(text)) {
     assembly_ += "\ns_endpgm";
     code.name = "k", code.family = family, code.num_halves = num_halves;
@@ -52,11 +52,11 @@ class TestWave {
     } catch (const KernelFault& fault) { return fault.text; }
     return "";
   }
-  void set(uint32_t place, uint32_t value) {
+  void set_lanes(uint32_t place, uint32_t value) {
     for (uint32_t lane = 0; lane < wave.num_halves * kNumLanes; lane++) wave.lane(place, lane) = value;
   }
-  void set_float(uint32_t place, float value) { set(place, std::bit_cast<uint32_t>(value)); }
-  float as_float(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
+  void set_float_lanes(uint32_t place, float value) { set_lanes(place, std::bit_cast<uint32_t>(value)); }
+  float float_lane(uint32_t place, uint32_t lane = 0) const { return std::bit_cast<float>(wave.lane(place, lane)); }
 
   TranslatedKernel code;
   Launch launch;

@@ -18,23 +18,23 @@ class WaitChecker {
   void check_barrier(Wave& w, const Op& o) const;
   // Records a wait until at most `open` operations of the counter are outstanding. `is_shared`: one counter serves both
   // LDS operations and scalar loads of this processor.
-  void wait_for(Counter counter, uint64_t open, bool is_shared);
+  void wait_for(WaitCounter counter, uint64_t open, bool is_shared);
 
  private:
   struct PendingLoad {
     uint64_t number = 0;  // sequence number within its counter
     uint32_t instruction = 0;
-    Counter counter = Counter::None;
+    WaitCounter counter = WaitCounter::None;
   };
   bool is_pending(const PendingLoad& p) const { return p.number > num_done_[size_t(p.counter)]; }
   // the last load into each vector register, then into each scalar register
   std::array<PendingLoad, kVectorFileSize + kConstants> pending_loads_{};
-  // for each Counter: the number of operations issued, and the number completed
+  // for each WaitCounter: the number of operations issued, and the number completed
   std::array<uint64_t, 5> num_issued_{}, num_done_{};
   uint64_t last_store_number_ = 0;                        // sequence number of the last LDS store
 };
 
-// Returns the operation of a wait. Op::bytes is the Counter, Op::offset the number that may remain outstanding.
+// Returns the operation of a wait. Op::bytes is the WaitCounter, Op::offset the number that may remain outstanding.
 OpFunction wait_handler();
 
 }  // namespace tgc::hip

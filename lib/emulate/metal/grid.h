@@ -16,7 +16,7 @@ namespace tgc::metal {
 struct ThreadPosition {
   std::array<uint32_t, 3> group, groups, thread, threads;
 };
-using Entry = void (*)(void* const* arguments, const ThreadPosition* position);
+using KernelFunction = void (*)(void* const* arguments, const ThreadPosition* position);
 
 struct MemoryRange {
   std::string name;
@@ -24,7 +24,7 @@ struct MemoryRange {
 };
 
 struct KernelGrid {
-  Entry entry = nullptr;
+  KernelFunction entry = nullptr;
   std::array<uint32_t, 3> groups{1, 1, 1}, threads{1, 1, 1};  // number of threadgroups; threads per group
   std::vector<void*> arguments;
   std::vector<MemoryRange> memory;

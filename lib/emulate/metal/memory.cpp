@@ -26,13 +26,13 @@ void* GpuMemory::threadgroup_array(uint32_t number, uint64_t bytes, const char* 
   return reinterpret_cast<void*>(ranges_[threadgroup_ranges_[number] - 1].begin);
 }
 
-bool GpuMemory::find(const Access& a) {
+bool GpuMemory::find_range(const MemoryAccess& a) {
   for (size_t i = 0; i < ranges_.size(); i++)
     if (ranges_[i].contains_access(a)) return recent_range_ = i, true;
   return false;
 }
 
-std::optional<uint64_t> GpuMemory::first_unstored_byte(const Access& a) {
+std::optional<uint64_t> GpuMemory::first_unstored_byte(const MemoryAccess& a) {
   KnownRange& range = ranges_[recent_range_];
   if (!range.is_threadgroup) return {};
   auto first = range.storing_groups.begin() + long(a.address - range.begin), last = first + a.bytes;
@@ -41,7 +41,7 @@ std::optional<uint64_t> GpuMemory::first_unstored_byte(const Access& a) {
   return never == last ? std::optional<uint64_t>() : a.address + uint64_t(never - first);
 }
 
-std::optional<RaceDetector::DataRace> GpuMemory::race(const Access& a, uint32_t thread, uint32_t instruction) {
+std::optional<RaceDetector::DataRace> GpuMemory::race(const MemoryAccess& a, uint32_t thread, uint32_t instruction) {
   if (!checks_races_) return {};
   auto access = a.is_store ? emulate::Access::Store : emulate::Access::Load;
   return race_detector_.note_access(a.address, a.bytes,
@@ -52,7 +52,7 @@ std::string GpuMemory::describe_address(uint64_t address) const {
   return ranges_[recent_range_].name + " at byte " + std::to_string(address - ranges_[recent_range_].begin);
 }
 
-std::string GpuMemory::describe_out_of_range(const Access& a) const {
+std::string GpuMemory::describe_out_of_range(const MemoryAccess& a) const {
   const KnownRange* nearest = nullptr;
   uint64_t distance = 0;
   bool is_before = false;
@@ -63,11 +63,11 @@ std::string GpuMemory::describe_out_of_range(const Access& a) const {
   }
   constexpr uint64_t kNear = 1 << 20;
   if (!nearest || distance > kNear) return "far from every buffer";
-  const std::string away = counted(distance, "byte");
+  const std::string away = count_text(distance, "byte");
   std::string where = is_before ? away + " before the beginning of "
                       : distance ? away + " after the end of "
                                  : "at the end of ";
-  return where + nearest->name + " (" + counted(nearest->bytes, "byte") + ")";
+  return where + nearest->name + " (" + count_text(nearest->bytes, "byte") + ")";
 }
 
 }  // namespace tgc::metal

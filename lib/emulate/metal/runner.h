@@ -21,7 +21,7 @@ class GridRunner {
   static GridRunner& current_runner();
 
   // Called on the fiber of the running thread. `at` is the return address of the caller.
-  void check_access(const Access& a, bool must_be_aligned, uint64_t at) {
+  void check_access(const MemoryAccess& a, bool must_be_aligned, uint64_t at) {
     if (must_be_aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
     if (!memory_.contains_access(a)) report_access_fault(a, at);
@@ -44,8 +44,8 @@ class GridRunner {
   void resume_thread(uint32_t thread);
   bool resume_ready_threads();
   void multiply_matrices(uint32_t first);
-  void watch_access(const Access& a, uint64_t at);
-  void report_access_fault(const Access& a, uint64_t at);
+  void watch_access(const MemoryAccess& a, uint64_t at);
+  void report_access_fault(const MemoryAccess& a, uint64_t at);
   void report_fault(std::string what, uint64_t at, uint64_t other_at = 0);
   void report_thread_fault(uint32_t thread, std::string what);
   ThreadPosition position_of_thread(uint32_t thread) const;

@@ -22,13 +22,13 @@ namespace {
                   X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent) X(clReleaseCommandQueue) \
                       X(clReleaseContext)
 
-struct Api {
+struct ClFunctions {
 #define X(name) decltype(&::name) name = nullptr;
   TGC_CL_FUNCTIONS(X)
 #undef X
 };
 
-Status load_api(Api& api) {
+Status load_api(ClFunctions& api) {
   auto library = DynamicLibrary::open("TGC_OPENCL_LIBRARY",
                                       {"libOpenCL.so.1", "/System/Library/Frameworks/OpenCL.framework/OpenCL"});
   if (!library)
@@ -99,7 +99,7 @@ static void tgc_write(__global void* image, int w, int h, int is_half, int2 at, 
 #define write_imagef(image, at, pixel) tgc_write(image, image##_w, image##_h, image##_half, at, pixel)
 )";
 
-Status check(cl_int code, const char* function) {
+Status check_status(cl_int code, const char* function) {
   if (code == CL_SUCCESS) return Unit{};
   return Diag{std::string(function) + ": " + error_text(code)};
 }
@@ -116,7 +116,9 @@ class ClDevice : public Device {
   std::string target() const override {
     return has_extension("cl_intel_subgroup_matrix_multiply_accumulate") ? "CL:INTEL" : "CL:CL";
   }
-  std::string description() const override { return info(CL_DEVICE_NAME) + ", " + info(CL_DEVICE_VERSION); }
+  std::string description() const override {
+    return device_info(CL_DEVICE_NAME) + ", " + device_info(CL_DEVICE_VERSION);
+  }
 
   Result<DeviceBuffer> allocate(uint64_t bytes) override {
     cl_int code;
@@ -125,50 +127,51 @@ class ClDevice : public Device {
     return DeviceBuffer{reinterpret_cast<uint64_t>(memory), 0, bytes};
   }
   void free(const DeviceBuffer& b) override {
-    for (auto it = parts_.begin(); it != parts_.end();) {
+    for (auto it = sub_buffers_.begin(); it != sub_buffers_.end();) {
       bool of_it = it->second.handle == b.handle;
-      if (of_it) cl.clReleaseMemObject(it->second.part);
-      it = of_it ? parts_.erase(it) : std::next(it);
+      if (of_it) cl.clReleaseMemObject(it->second.sub_buffer);
+      it = of_it ? sub_buffers_.erase(it) : std::next(it);
     }
     cl.clReleaseMemObject(memory_of(b));
   }
   Status copy_in(const DeviceBuffer& to, const void* from) override {
-    return check(
+    return check_status(
         cl.clEnqueueWriteBuffer(queue_, memory_of(to), CL_TRUE, to.offset, to.bytes, from, 0, nullptr, nullptr),
         "clEnqueueWriteBuffer");
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
-    return check(
+    return check_status(
         cl.clEnqueueReadBuffer(queue_, memory_of(from), CL_TRUE, from.offset, from.bytes, to, 0, nullptr, nullptr),
         "clEnqueueReadBuffer");
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
-  Status synchronize() override { return check(cl.clFinish(queue_), "clFinish"); }
+  Status synchronize() override { return check_status(cl.clFinish(queue_), "clFinish"); }
 
   // For a view with an offset, returns a sub-buffer, which is created once.
-  Result<cl_mem> argument(const DeviceBuffer& b) {
+  Result<cl_mem> argument_memory(const DeviceBuffer& b) {
     if (b.offset == 0) return memory_of(b);
     std::string key = std::to_string(b.handle) + ":" + std::to_string(b.offset) + ":" + std::to_string(b.bytes);
-    if (auto it = parts_.find(key); it != parts_.end()) return it->second.part;
+    if (auto it = sub_buffers_.find(key); it != sub_buffers_.end()) return it->second.sub_buffer;
     cl_buffer_region region{b.offset, b.bytes};
     cl_int code;
-    cl_mem part = cl.clCreateSubBuffer(memory_of(b), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    cl_mem sub_buffer =
+        cl.clCreateSubBuffer(memory_of(b), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
     if (code != CL_SUCCESS) return Diag{"clCreateSubBuffer: " + error_text(code)};
-    parts_[key] = {b.handle, part};
-    return part;
+    sub_buffers_[key] = {b.handle, sub_buffer};
+    return sub_buffer;
   }
 
-  Api cl;
+  ClFunctions cl;
   cl_command_queue queue_ = nullptr;
 
  private:
-  struct Part {
+  struct SubBuffer {
     uint64_t handle;
-    cl_mem part;
+    cl_mem sub_buffer;
   };
 
   static cl_mem memory_of(const DeviceBuffer& b) { return reinterpret_cast<cl_mem>(b.handle); }
-  std::string info(cl_device_info what) const {
+  std::string device_info(cl_device_info what) const {
     size_t size = 0;
     if (!device_ || cl.clGetDeviceInfo(device_, what, 0, nullptr, &size) != CL_SUCCESS || size == 0) return "";
     std::string out(size, '\0');
@@ -176,12 +179,14 @@ class ClDevice : public Device {
     out.resize(out.find('\0') == out.npos ? size : out.find('\0'));
     return out;
   }
-  bool has_extension(const char* name) const { return info(CL_DEVICE_EXTENSIONS).find(name) != std::string::npos; }
+  bool has_extension(const char* name) const {
+    return device_info(CL_DEVICE_EXTENSIONS).find(name) != std::string::npos;
+  }
   Status find_device();
 
   cl_device_id device_ = nullptr;
   cl_context context_ = nullptr;
-  std::unordered_map<std::string, Part> parts_;
+  std::unordered_map<std::string, SubBuffer> sub_buffers_;
 };
 
 class ClKernel : public Kernel {
@@ -198,14 +203,14 @@ class ClKernel : public Kernel {
   Result<double> time_launch(const LaunchArguments& a) override {
     cl_event event = nullptr;
     if (auto status = enqueue(a, &event); !status) return status.diag();
-    Status done = check(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
+    Status done = check_status(cl_.clWaitForEvents(1, &event), "clWaitForEvents");
     cl_ulong begin = 0, end = 0;
     if (done)
-      done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
-                   "clGetEventProfilingInfo");
+      done = check_status(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, nullptr),
+                          "clGetEventProfilingInfo");
     if (done)
-      done = check(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
-                   "clGetEventProfilingInfo");
+      done = check_status(cl_.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, nullptr),
+                          "clGetEventProfilingInfo");
     cl_.clReleaseEvent(event);
     if (!done) return done.diag();
     return double(end - begin) * 1e-9;
@@ -217,14 +222,15 @@ class ClKernel : public Kernel {
   Status enqueue(const LaunchArguments& a, cl_event* event) {
     cl_uint n = 0;
     for (const DeviceBuffer& b : a.buffers) {
-      auto memory = device().argument(b);
+      auto memory = device().argument_memory(b);
       if (!memory) return memory.diag();
-      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg"); !status)
+      if (auto status = check_status(cl_.clSetKernelArg(kernel_, n++, sizeof(cl_mem), &*memory), "clSetKernelArg");
+          !status)
         return status;
     }
     for (int64_t v : a.variables) {
       cl_int value = cl_int(v);
-      if (auto status = check(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status)
+      if (auto status = check_status(cl_.clSetKernelArg(kernel_, n++, sizeof value, &value), "clSetKernelArg"); !status)
         return status;
     }
     size_t global[3], local[3];
@@ -232,12 +238,12 @@ class ClKernel : public Kernel {
       local[i] = a.launch_size.local_size ? (*a.launch_size.local_size)[i] : 1;
       global[i] = a.launch_size.global_size[i] * local[i];
     }
-    return check(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
-                                            a.launch_size.local_size ? local : nullptr, 0, nullptr, event),
-                 "clEnqueueNDRangeKernel");
+    return check_status(cl_.clEnqueueNDRangeKernel(device().queue_, kernel_, 3, nullptr, global,
+                                                   a.launch_size.local_size ? local : nullptr, 0, nullptr, event),
+                        "clEnqueueNDRangeKernel");
   }
 
-  const Api& cl_;
+  const ClFunctions& cl_;
   cl_program program_;
   cl_kernel kernel_;
 };
@@ -250,12 +256,12 @@ Status ClDevice::open() {
   context_ = cl.clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
   if (code != CL_SUCCESS) return Diag{"clCreateContext: " + error_text(code)};
   queue_ = cl.clCreateCommandQueue(context_, device_, CL_QUEUE_PROFILING_ENABLE, &code);
-  return check(code, "clCreateCommandQueue");
+  return check_status(code, "clCreateCommandQueue");
 }
 
 Status ClDevice::find_device() {
   cl_uint count = 0;
-  if (auto status = check(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;
+  if (auto status = check_status(cl.clGetPlatformIDs(0, nullptr, &count), "clGetPlatformIDs"); !status) return status;
   std::vector<cl_platform_id> platforms(count);
   if (count) cl.clGetPlatformIDs(count, platforms.data(), nullptr);
   for (cl_device_type type : {cl_device_type(CL_DEVICE_TYPE_GPU), cl_device_type(CL_DEVICE_TYPE_DEFAULT)})

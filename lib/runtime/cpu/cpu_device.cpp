@@ -20,15 +20,15 @@ namespace {
 constexpr size_t kMostArguments = 1024;
 
 template <size_t... I>
-void call(void* function, const uint64_t* arguments, std::index_sequence<I...>) {
+void call_with_arguments(void* function, const uint64_t* arguments, std::index_sequence<I...>) {
   reinterpret_cast<void (*)(decltype(uint64_t(I))...)>(function)(arguments[I]...);
 }
 
-void call_with(void* function, const uint64_t* arguments, size_t count) {
-  if (count <= 6) return call(function, arguments, std::make_index_sequence<6>());
-  if (count <= 16) return call(function, arguments, std::make_index_sequence<16>());
-  if (count <= 64) return call(function, arguments, std::make_index_sequence<64>());
-  call(function, arguments, std::make_index_sequence<kMostArguments>());
+void call_kernel_function(void* function, const uint64_t* arguments, size_t count) {
+  if (count <= 6) return call_with_arguments(function, arguments, std::make_index_sequence<6>());
+  if (count <= 16) return call_with_arguments(function, arguments, std::make_index_sequence<16>());
+  if (count <= 64) return call_with_arguments(function, arguments, std::make_index_sequence<64>());
+  call_with_arguments(function, arguments, std::make_index_sequence<kMostArguments>());
 }
 
 class CpuDevice : public HostDevice {
@@ -38,18 +38,18 @@ class CpuDevice : public HostDevice {
   Result<std::string> compile(const KernelSource& source) override { return compile_source(source); }
   Status open() override { return Unit{}; }
   void start_threads(size_t threads) override {
-    threads_.start_threads(threads);
+    thread_pool_.start_threads(threads);
     load_libraries();
   }
   std::string target() const override { return "CPU:" + renderer_; }
   std::string description() const override;
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 
-  ThreadPool& threads() { return threads_; }
+  ThreadPool& threads() { return thread_pool_; }
 
  private:
   std::string renderer_;
-  ThreadPool threads_;
+  ThreadPool thread_pool_;
 };
 
 class CpuKernel : public Kernel {
@@ -58,8 +58,8 @@ class CpuKernel : public Kernel {
       : Kernel(device),
         code_(std::move(code)),
         function_(function),
-        variables_before_core_(source.num_variables_before_core.value_or(SIZE_MAX)),
-        threads_in_turn_(source.runs_threads_in_turn) {}
+        num_variables_before_core_(source.num_variables_before_core.value_or(SIZE_MAX)),
+        runs_threads_in_turn_(source.runs_threads_in_turn) {}
 
   Status launch(const LaunchArguments& a) override {
     size_t count = a.buffers.size() + a.variables.size() + 1;
@@ -69,17 +69,17 @@ class CpuKernel : public Kernel {
     std::array<uint64_t, kMostArguments> arguments;
     size_t n = 0;
     for (const DeviceBuffer& b : a.buffers) arguments[n++] = reinterpret_cast<uint64_t>(HostDevice::address(b));
-    const size_t core_at = n + std::min(variables_before_core_, a.variables.size());
+    const size_t core_at = n + std::min(num_variables_before_core_, a.variables.size());
     for (int64_t v : a.variables) {
       if (n == core_at) n++;
       arguments[n++] = uint64_t(v);
     }
     arguments[core_at] = 0;
     size_t threads = a.launch_size.global_size[0];
-    if (threads <= 1 || threads_in_turn_) {
+    if (threads <= 1 || runs_threads_in_turn_) {
       for (size_t core = 0; core < std::max<size_t>(1, threads); core++) {
         arguments[core_at] = core;
-        call_with(function_, arguments.data(), count);
+        call_kernel_function(function_, arguments.data(), count);
       }
       return Unit{};
     }
@@ -87,7 +87,7 @@ class CpuKernel : public Kernel {
       std::array<uint64_t, kMostArguments> own;
       std::copy_n(arguments.data(), count, own.data());
       own[core_at] = core;
-      call_with(function_, own.data(), count);
+      call_kernel_function(function_, own.data(), count);
     });
     return Unit{};
   }
@@ -95,8 +95,8 @@ class CpuKernel : public Kernel {
  private:
   std::shared_ptr<const LoadedCode> code_;
   void* function_;
-  const size_t variables_before_core_;
-  const bool threads_in_turn_;
+  const size_t num_variables_before_core_;
+  const bool runs_threads_in_turn_;
 };
 
 std::string CpuDevice::description() const {
@@ -108,7 +108,7 @@ std::string CpuDevice::description() const {
       break;
     }
   unsigned n = std::max(1u, std::thread::hardware_concurrency());
-  return model + ", " + counted(n, "thread");
+  return model + ", " + count_text(n, "thread");
 }
 
 Result<std::unique_ptr<Kernel>> CpuDevice::load(const KernelSource& source, const std::string& code) {

@@ -43,12 +43,12 @@ class CudaDevice : public GpuDevice {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 
   int launch(void* function, const LaunchArguments& a) override {
-    values_.clear();
-    for (const DeviceBuffer& b : a.buffers) values_.push_back(b.handle + b.offset);
-    for (int64_t v : a.variables) values_.push_back(uint64_t(uint32_t(v)));
-    pointers_.clear();
-    for (uint64_t& v : values_) pointers_.push_back(&v);
-    return GpuDevice::launch(function, a.launch_size, pointers_.data(), nullptr);
+    argument_values_.clear();
+    for (const DeviceBuffer& b : a.buffers) argument_values_.push_back(b.handle + b.offset);
+    for (int64_t v : a.variables) argument_values_.push_back(uint64_t(uint32_t(v)));
+    argument_pointers_.clear();
+    for (uint64_t& v : argument_values_) argument_pointers_.push_back(&v);
+    return GpuDevice::launch(function, a.launch_size, argument_pointers_.data(), nullptr);
   }
   Status create_event(void** event) const override { return call_driver(create_event_, event, 0u); }
   std::string error_text(int code) const override {
@@ -74,8 +74,8 @@ class CudaDevice : public GpuDevice {
   int device_ = 0;
   void* context_ = nullptr;
   int major_ = 0, minor_ = 0;
-  std::vector<uint64_t> values_;
-  std::vector<void*> pointers_;
+  std::vector<uint64_t> argument_values_;
+  std::vector<void*> argument_pointers_;
 };
 
 Status CudaDevice::open() {

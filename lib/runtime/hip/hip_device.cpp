@@ -34,12 +34,12 @@ class HipDevice : public GpuDevice {
 
   Status copy_in(const DeviceBuffer& to, const void* from) override {
     constexpr int kHostToDevice = 1;  // a value of HIP's enum hipMemcpyKind
-    return call_driver(copy_, address_of(to), from, to.bytes, kHostToDevice);
+    return call_driver(copy_memory_, address_of(to), from, to.bytes, kHostToDevice);
   }
   Status copy_out(void* to, const DeviceBuffer& from) override {
     constexpr int kDeviceToHost = 2;
     if (auto status = synchronize(); !status) return status;
-    return call_driver(copy_, to, address_of(from), from.bytes, kDeviceToHost);
+    return call_driver(copy_memory_, to, address_of(from), from.bytes, kDeviceToHost);
   }
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override {
     void* module = nullptr;
@@ -51,13 +51,16 @@ class HipDevice : public GpuDevice {
 
   // Passes the arguments as one block: the addresses, then the variables as 32-bit integers.
   int launch(void* function, const LaunchArguments& a) override {
-    block_.clear();
-    auto append = [&](const auto& value) { block_.append(reinterpret_cast<const char*>(&value), sizeof value); };
+    argument_block_.clear();
+    auto append = [&](const auto& value) {
+      argument_block_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
     for (const DeviceBuffer& b : a.buffers) append(address_of(b));
     for (int64_t v : a.variables) append(int32_t(v));
-    size_t bytes = block_.size();
+    size_t bytes = argument_block_.size();
     auto tag = [](uintptr_t t) { return reinterpret_cast<void*>(t); };
-    void* extra[] = {tag(1), block_.data(), tag(2), &bytes, tag(3)};  // HIP's tags: 1 address, 2 size, 3 end of list
+    void* extra[] = {tag(1), argument_block_.data(), tag(2), &bytes,
+                     tag(3)};  // HIP's tags: 1 address, 2 size, 3 end of list
     return GpuDevice::launch(function, a.launch_size, nullptr, extra);
   }
   Status create_event(void** event) const override { return call_driver(create_event_, event); }
@@ -70,12 +73,12 @@ class HipDevice : public GpuDevice {
   const char* (*error_string_)(int) = nullptr;
   DriverFunction<int> set_device_{"hipSetDevice"};
   DriverFunction<hip::Properties*, int> get_properties_{"hipGetDevicePropertiesR0600"};
-  DriverFunction<void*, const void*, size_t, int> copy_{"hipMemcpy"};
+  DriverFunction<void*, const void*, size_t, int> copy_memory_{"hipMemcpy"};
   DriverFunction<void**, const void*> load_module_{"hipModuleLoadData"};
   DriverFunction<void**> create_event_{"hipEventCreate"};
 
   std::string arch_;
-  std::string block_;
+  std::string argument_block_;
   bool is_open_ = false;
 };
 
@@ -86,7 +89,8 @@ Status HipDevice::open() {
   if (!library) return Diag{"no AMD driver (ROCm): " + library.diag().message};
   if (auto status = library->bind_function(error_name_, "hipGetErrorName"); !status) return status;
   if (auto status = library->bind_function(error_string_, "hipGetErrorString"); !status) return status;
-  if (auto status = bind_function(*library, set_device_, get_properties_, copy_, load_module_, create_event_); !status)
+  if (auto status = bind_function(*library, set_device_, get_properties_, copy_memory_, load_module_, create_event_);
+      !status)
     return status;
   if (auto status = init("AMD"); !status) return status;
   if (auto status = call_driver(set_device_, 0); !status) return status;

@@ -13,7 +13,7 @@
 namespace tgc {
 namespace {
 
-class EmulatedMetal : public HostDevice {
+class EmulatedMetalDevice : public HostDevice {
  public:
   Result<std::string> compile(const KernelSource& source) override { return compile_metal(source.name, source.text); }
   Status open() override { return Unit{}; }
@@ -23,28 +23,28 @@ class EmulatedMetal : public HostDevice {
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
 };
 
-class EmulatedKernel : public Kernel {
+class EmulatedMetalKernel : public Kernel {
  public:
-  EmulatedKernel(Device& device, const KernelSource& source, MetalKernel signature, std::vector<CodeLine> lines,
-                 std::shared_ptr<const LoadedCode> code)
+  EmulatedMetalKernel(Device& device, const KernelSource& source, MetalKernel signature, std::vector<CodeLine> lines,
+                      std::shared_ptr<const LoadedCode> code)
       : Kernel(device),
         source_(source),
         signature_(std::move(signature)),
-        lines_(std::move(lines)),
+        line_table_(std::move(lines)),
         code_(std::move(code)),
-        entry_(reinterpret_cast<metal::Entry>(code_->symbol(metal_entry_name(signature_.name)))) {}
+        entry_function_(reinterpret_cast<metal::KernelFunction>(code_->symbol(metal_entry_name(signature_.name)))) {}
 
   Status launch(const LaunchArguments& a) override {
     return catch_failures([&] {
       std::vector<int32_t> values(a.variables.begin(), a.variables.end());
-      if (auto fault = metal::run_grid(grid_of(a, values))) throw Failure(explained(*fault));
+      if (auto fault = metal::run_grid(make_kernel_grid(a, values))) throw Failure(describe_fault(*fault));
       return Unit{};
     });
   }
 
  private:
-  metal::KernelGrid grid_of(const LaunchArguments& a, std::vector<int32_t>& values) const {
-    metal::KernelGrid grid{.entry = entry_,
+  metal::KernelGrid make_kernel_grid(const LaunchArguments& a, std::vector<int32_t>& values) const {
+    metal::KernelGrid grid{.entry = entry_function_,
                      .groups = a.launch_size.global_size,
                      .threads = a.launch_size.local_size.value_or(std::array<uint32_t, 3>{1, 1, 1}),
                      .arguments = {},
@@ -71,9 +71,9 @@ class EmulatedKernel : public Kernel {
     return grid;
   }
 
-  Diag explained(const metal::KernelFault& fault) const {
+  Diag describe_fault(const metal::KernelFault& fault) const {
     uint64_t begin = reinterpret_cast<uint64_t>(code_->symbol(".text"));
-    auto line_of = [&](uint64_t behind) { return line_at_address(lines_, behind - begin - 1); };
+    auto line_of = [&](uint64_t behind) { return line_at_address(line_table_, behind - begin - 1); };
     Diag out{.message = "the kernel '" + source_.name + "' " + fault.text(line_of), .kernel_fault = true};
     out.context = source_lines_text(source_.text, {line_of(fault.return_address),
                                              fault.other_return_address ? line_of(fault.other_return_address) : 0});
@@ -82,12 +82,12 @@ class EmulatedKernel : public Kernel {
 
   KernelSource source_;
   MetalKernel signature_;
-  std::vector<CodeLine> lines_;
+  std::vector<CodeLine> line_table_;
   std::shared_ptr<const LoadedCode> code_;
-  metal::Entry entry_;
+  metal::KernelFunction entry_function_;
 };
 
-Result<std::unique_ptr<Kernel>> EmulatedMetal::load(const KernelSource& source, const std::string& code) {
+Result<std::unique_ptr<Kernel>> EmulatedMetalDevice::load(const KernelSource& source, const std::string& code) {
   return catch_failures([&]() -> std::unique_ptr<Kernel> {
     MetalCode made = std::move(read_metal_code(code).value_or_throw());
     auto kernels = find_metal_kernels(source.text);
@@ -95,13 +95,13 @@ Result<std::unique_ptr<Kernel>> EmulatedMetal::load(const KernelSource& source, 
     auto loaded = std::move(load_object(made.object, metal::functions()).value_or_throw());
     if (kernel == kernels.end() || !loaded->symbol(metal_entry_name(source.function_name)))
       throw Failure("the compiled kernel has no function '" + source.function_name + "'");
-    return std::make_unique<EmulatedKernel>(*this, source, std::move(*kernel), std::move(made.lines),
-                                            std::move(loaded));
+    return std::make_unique<EmulatedMetalKernel>(*this, source, std::move(*kernel), std::move(made.lines),
+                                                 std::move(loaded));
   });
 }
 
 }  // namespace
 
-std::unique_ptr<Device> make_emulated_metal_device() { return std::make_unique<EmulatedMetal>(); }
+std::unique_ptr<Device> make_emulated_metal_device() { return std::make_unique<EmulatedMetalDevice>(); }
 
 }  // namespace tgc

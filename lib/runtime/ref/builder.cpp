@@ -15,24 +15,24 @@ bool is_commutative(Opcode op) {
          op == Opcode::Ne || op == Opcode::Eq;
 }
 
-Type unary_result(Opcode op, Type a) {
+RefType unary_result(Opcode op, RefType a) {
   switch (op) {
     case Opcode::F64ToF16:
     case Opcode::F16OfBits:
     case Opcode::BF16OfBits:
     case Opcode::E4M3OfBits:
-    case Opcode::E5M2OfBits: return Type::F32;
+    case Opcode::E5M2OfBits: return RefType::F32;
     case Opcode::BitsOfF16:
-    case Opcode::BitsOfBF16: return Type::U16;
+    case Opcode::BitsOfBF16: return RefType::U16;
     case Opcode::BitsOfE4M3:
-    case Opcode::BitsOfE5M2: return Type::U8;
+    case Opcode::BitsOfE5M2: return RefType::U8;
     default: return a;
   }
 }
 
 }  // namespace
 
-int size_of_type(Type type) {
+int size_of_type(RefType type) {
   static constexpr int kSizes[] = {
 #define X(name, ctype) sizeof(ctype),
       TGC_REF_TYPES(X)
@@ -41,24 +41,24 @@ int size_of_type(Type type) {
   return kSizes[int(type)];
 }
 
-Type ref_type_of(DType dtype) {
+RefType ref_type_of(DType dtype) {
   switch (dtype.scalar_kind()) {
-    case Scalar::Bool: return Type::Bool;
-    case Scalar::Int8: return Type::I8;
-    case Scalar::UInt8: return Type::U8;
-    case Scalar::Int16: return Type::I16;
-    case Scalar::UInt16: return Type::U16;
-    case Scalar::Int32: return Type::I32;
-    case Scalar::UInt32: return Type::U32;
+    case Scalar::Bool: return RefType::Bool;
+    case Scalar::Int8: return RefType::I8;
+    case Scalar::UInt8: return RefType::U8;
+    case Scalar::Int16: return RefType::I16;
+    case Scalar::UInt16: return RefType::U16;
+    case Scalar::Int32: return RefType::I32;
+    case Scalar::UInt32: return RefType::U32;
     case Scalar::Int64:
-    case Scalar::Index: return Type::I64;
-    case Scalar::UInt64: return Type::U64;
+    case Scalar::Index: return RefType::I64;
+    case Scalar::UInt64: return RefType::U64;
     case Scalar::FP8E4M3:
     case Scalar::FP8E5M2:
     case Scalar::Float16:
     case Scalar::BFloat16:
-    case Scalar::Float32: return Type::F32;
-    case Scalar::Float64: return Type::F64;
+    case Scalar::Float32: return RefType::F32;
+    case Scalar::Float64: return RefType::F64;
     case Scalar::Void:
     case Scalar::Other: break;
   }
@@ -67,13 +67,13 @@ Type ref_type_of(DType dtype) {
 
 RefBuilder::RefBuilder(bool count_evaluations) : should_count_evaluations_(count_evaluations), code_scopes_(1) {}
 
-Reg RefBuilder::make_register(Type type, bool varying) {
+Reg RefBuilder::make_register(RefType type, bool varying) {
   virtual_registers_.push_back(
       {.type = type, .is_varying_register = varying, .scope_depth = uint32_t(code_scopes_.size() - 1)});
   return Reg(virtual_registers_.size() - 1);
 }
 
-Reg RefBuilder::constant(Type type, uint64_t bits) {
+Reg RefBuilder::constant(RefType type, uint64_t bits) {
   auto [it, added] = constants_[int(type)].emplace(bits, kNoRegister);
   if (added) {
     it->second = make_register(type, false);
@@ -83,26 +83,26 @@ Reg RefBuilder::constant(Type type, uint64_t bits) {
   return it->second;
 }
 
-Reg RefBuilder::constant_int(Type type, int64_t value) {
+Reg RefBuilder::constant_int(RefType type, int64_t value) {
   int bits = size_of_type(type) * 8;
   return constant(type, bits == 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << bits) - 1));
 }
 
-Reg RefBuilder::constant_float(Type type, double value) {
-  return type == Type::F64 ? constant(type, std::bit_cast<uint64_t>(value))
+Reg RefBuilder::constant_float(RefType type, double value) {
+  return type == RefType::F64 ? constant(type, std::bit_cast<uint64_t>(value))
                            : constant(type, std::bit_cast<uint32_t>(float(value)));
 }
 
 Reg RefBuilder::variable(const std::string& name) {
   auto [it, added] = variables_.emplace(name, kNoRegister);
   if (added) {
-    it->second = make_register(Type::I64, false);
+    it->second = make_register(RefType::I64, false);
     virtual_registers_.back().scope_depth = 0;
   }
   return it->second;
 }
 
-Reg RefBuilder::emit_op(VirtualOp v, Type result, bool varying) {
+Reg RefBuilder::emit_op(VirtualOp v, RefType result, bool varying) {
   v.destination = make_register(result, varying);
   code_scopes_.back().code.push_back(v);
   return v.destination;
@@ -114,7 +114,7 @@ bool RefBuilder::has_constant_operands(const VirtualOp& v) const {
   return true;
 }
 
-Reg RefBuilder::evaluate_constant(VirtualOp v, Type result) {
+Reg RefBuilder::evaluate_constant(VirtualOp v, RefType result) {
   alignas(8) uint8_t memory[32] = {};
   RefInstruction ins{};
   int32_t at = 8;
@@ -127,7 +127,7 @@ Reg RefBuilder::evaluate_constant(VirtualOp v, Type result) {
   RefFrame f{};
   f.registers = memory;
   InstructionFunction function = find_function({.op = v.op, .type = v.type, .type2 = v.type2});
-  if (function == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
+  if (function == nullptr) throw UnsupportedOperation("REF has no instruction for an op of these dtypes");
   function(f, &ins);
   uint64_t bits = 0;
   std::memcpy(&bits, memory, size_t(size_of_type(result)));
@@ -149,12 +149,12 @@ Reg RefBuilder::emit_splat(Reg r) {
 }
 
 Reg RefBuilder::emit_binary(Opcode op, Reg a, Reg b) {
-  if (type(a) != type(b)) throw Unsupported("operands of different types");
-  Type result = is_comparison(op) ? Type::Bool : type(a);
+  if (type(a) != type(b)) throw UnsupportedOperation("operands of different types");
+  RefType result = is_comparison(op) ? RefType::Bool : type(a);
   VirtualOp v{.op = op, .type = uint8_t(type(a)), .a = a, .b = b};
   bool division = op == Opcode::IDiv || op == Opcode::Mod;
   if (has_constant_operands(v) && !(division && constant_bits(b) == 0)) return evaluate_constant(v, result);
-  if (!is_float(type(a)) && type(a) != Type::Bool) {  // x + 0 and x * 1 are frequent in index arithmetic
+  if (!is_float(type(a)) && type(a) != RefType::Bool) {  // x + 0 and x * 1 are frequent in index arithmetic
     if (is_constant(a) && is_commutative(op)) std::swap(a, b);
     if (op == Opcode::Add && is_constant(b) && constant_bits(b) == 0) return a;
     if (op == Opcode::Mul && is_constant(b) && constant_bits(b) == 1) return a;
@@ -165,18 +165,18 @@ Reg RefBuilder::emit_binary(Opcode op, Reg a, Reg b) {
 
 Reg RefBuilder::emit_unary(Opcode op, Reg a) {
   VirtualOp v{.op = op, .type = uint8_t(type(a)), .a = a};
-  Type result = unary_result(op, type(a));
+  RefType result = unary_result(op, type(a));
   return has_constant_operands(v) ? evaluate_constant(v, result) : emit_op(v, result, is_varying_register(a));
 }
 
-Reg RefBuilder::cast(Reg a, Type to) {
+Reg RefBuilder::cast(Reg a, RefType to) {
   if (type(a) == to) return a;
   VirtualOp v{.op = Opcode::Cast, .type = uint8_t(to), .type2 = uint8_t(type(a)), .a = a};
   return has_constant_operands(v) ? evaluate_constant(v, to) : emit_op(v, to, is_varying_register(a));
 }
 
-Reg RefBuilder::emit_bitcast(Reg a, Type to) {
-  if (size_of_type(type(a)) != size_of_type(to)) throw Unsupported("a bitcast between sizes");
+Reg RefBuilder::emit_bitcast(Reg a, RefType to) {
+  if (size_of_type(type(a)) != size_of_type(to)) throw UnsupportedOperation("a bitcast between sizes");
   if (is_constant(a)) return constant(to, constant_bits(a));
   return type(a) == to ? a : emit_op({.op = Opcode::Mov, .type = uint8_t(to), .a = a}, to, is_varying_register(a));
 }
@@ -214,13 +214,13 @@ void RefBuilder::emit_wmma(const WmmaLayout* wmma_layout, Scalar out, const std:
     for (Reg r : from) to.push_back(w.is_varying ? emit_splat(r) : r);
   };
   take(w.a, a), take(w.b, b), take(w.c, c);
-  for (size_t i = 0; i < c.size(); i++) w.d.push_back(make_register(Type::F32, w.is_varying));
+  for (size_t i = 0; i < c.size(); i++) w.d.push_back(make_register(RefType::F32, w.is_varying));
   d = w.d;
   code_scopes_.back().code.push_back({.op = Opcode::WmmaOperands, .immediate = int64_t(ref_code_.wmmas.size())});
   ref_code_.wmmas.push_back(std::move(w));
 }
 
-Reg RefBuilder::mutable_register(Type type, bool varying) { return make_register(type, varying); }
+Reg RefBuilder::mutable_register(RefType type, bool varying) { return make_register(type, varying); }
 
 void RefBuilder::emit_assign(Reg to, Reg value) {
   Opcode op = is_varying_register(to) && !is_varying_register(value) ? Opcode::Splat : Opcode::Mov;
@@ -246,8 +246,8 @@ RefBuilder::VirtualOp RefBuilder::make_access(Opcode op, int32_t memory, Reg off
                                               const std::string& what) {
   const MemoryInfo& m = ref_code_.memories[size_t(memory)];
   bool grouped = m.lane_group_size > 0 && is_in_lanes();
-  if (offset == kNoRegister) offset = constant_int(Type::I64, 0);
-  if (type(offset) != Type::I32 && type(offset) != Type::I64) offset = cast(offset, Type::I64);
+  if (offset == kNoRegister) offset = constant_int(RefType::I64, 0);
+  if (type(offset) != RefType::I32 && type(offset) != RefType::I64) offset = cast(offset, RefType::I64);
   bool any = grouped;
   for (Reg r : {offset, gate, other}) any |= r != kNoRegister && is_varying_register(r);
   if (any)
@@ -260,7 +260,7 @@ RefBuilder::VirtualOp RefBuilder::make_access(Opcode op, int32_t memory, Reg off
                             .axes = {},
                             .memory = memory,
                             .is_store = op == Opcode::Store,
-                            .has_narrow_offset = type(offset) == Type::I32,
+                            .has_narrow_offset = type(offset) == RefType::I32,
                             .is_varying = any});
   if (is_in_lanes()) ref_code_.accesses.back().axes = lane_axes_.back();
   if (!grouped) return v;
@@ -270,15 +270,15 @@ RefBuilder::VirtualOp RefBuilder::make_access(Opcode op, int32_t memory, Reg off
   code_scopes_.back().code.push_back(check);
   auto [it, added] = group_indices_.emplace(memory, kNoRegister);
   if (added) {
-    it->second = make_register(Type::I64, true);
+    it->second = make_register(RefType::I64, true);
     virtual_registers_.back().scope_depth = uint32_t(lanes_depth_);
     code_scopes_[lanes_depth_].code.push_back({.op = Opcode::GroupBase,
                                                .destination = it->second,
                                                .immediate = m.size,
                                                .raw_field = int32_t(m.lane_group_size)});
   }
-  v.a = emit_binary(Opcode::Add, cast(offset, Type::I64), it->second);
-  v.type2 = uint8_t(Type::I64);
+  v.a = emit_binary(Opcode::Add, cast(offset, RefType::I64), it->second);
+  v.type2 = uint8_t(RefType::I64);
   return v;
 }
 
@@ -289,7 +289,7 @@ Reg RefBuilder::effective_gate(Reg gate) {
 }
 
 Reg RefBuilder::load(int32_t memory, Reg offset, Reg gate, Reg alt, const std::string& what) {
-  Type result = ref_type_of(dtypes::of(ref_code_.memories[size_t(memory)].scalar));
+  RefType result = ref_type_of(dtypes::of(ref_code_.memories[size_t(memory)].scalar));
   gate = effective_gate(gate);
   if (gate != kNoRegister && is_false(gate)) return alt == kNoRegister ? constant(result, 0) : alt;
   VirtualOp v = make_access(Opcode::Load, memory, offset, gate, gate == kNoRegister ? kNoRegister : alt, what);
@@ -321,9 +321,9 @@ void RefBuilder::end_scope() {
 }
 
 Reg RefBuilder::begin_loop(Reg bound, const std::string& name) {
-  bound = cast(bound, Type::I64);
-  if (is_varying_register(bound)) throw Unsupported("a loop whose end differs between lanes");
-  Reg counter = make_register(Type::I64, false);
+  bound = cast(bound, RefType::I64);
+  if (is_varying_register(bound)) throw UnsupportedOperation("a loop whose end differs between lanes");
+  Reg counter = make_register(RefType::I64, false);
   begin_scope({.op = Opcode::Loop, .destination = counter, .a = bound},
               {.op = Opcode::LoopEnd, .destination = counter, .a = bound});
   virtual_registers_[size_t(counter)].scope_depth = uint32_t(code_scopes_.size() - 1);
@@ -337,11 +337,11 @@ void RefBuilder::end_loop() {
 }
 
 std::vector<Reg> RefBuilder::begin_lanes(const std::vector<LaneAxis>& axes, int64_t group, int64_t most) {
-  if (is_in_lanes()) throw Unsupported("nested lanes");
+  if (is_in_lanes()) throw UnsupportedOperation("nested lanes");
   std::vector<MemoryAccess::LaneAxis> infos(axes.size());
-  Reg total = constant_int(Type::I64, 1);
+  Reg total = constant_int(RefType::I64, 1);
   for (size_t i = axes.size(); i-- > 0;) {
-    Reg extent = cast(axes[i].extent, Type::I64);
+    Reg extent = cast(axes[i].extent, RefType::I64);
     infos[i] = {axes[i].loop_name, total, extent};
     total = emit_binary(Opcode::Mul, total, extent);
   }
@@ -356,7 +356,7 @@ std::vector<Reg> RefBuilder::begin_lanes(const std::vector<LaneAxis>& axes, int6
   max_lanes_ = std::max(max_lanes_, most);
   std::vector<Reg> out;
   for (const MemoryAccess::LaneAxis& axis : infos)
-    out.push_back(emit_op({.op = Opcode::Axis, .a = axis.stride, .b = axis.extent}, Type::I64, true));
+    out.push_back(emit_op({.op = Opcode::Axis, .a = axis.stride, .b = axis.extent}, RefType::I64, true));
   return out;
 }
 

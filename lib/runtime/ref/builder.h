@@ -15,7 +15,7 @@ using Reg = int32_t;
 inline constexpr Reg kNoRegister = -1;
 
 // Thrown for code that REF cannot run.
-class Unsupported : public Failure {
+class UnsupportedOperation : public Failure {
  public:
   using Failure::Failure;
 };
@@ -24,16 +24,16 @@ class RefBuilder {
  public:
   explicit RefBuilder(bool count_evaluations);
 
-  Reg constant(Type type, uint64_t bits);
-  Reg constant_int(Type type, int64_t value);
-  Reg constant_float(Type type, double value);
+  Reg constant(RefType type, uint64_t bits);
+  Reg constant_int(RefType type, int64_t value);
+  Reg constant_float(RefType type, double value);
   Reg variable(const std::string& name);
 
   // ---- instructions; most return their result register. Operands may be uniform or varying.
   Reg emit_binary(Opcode op, Reg a, Reg b);
   Reg emit_unary(Opcode op, Reg a);
-  Reg cast(Reg a, Type to);
-  Reg emit_bitcast(Reg a, Type to);
+  Reg cast(Reg a, RefType to);
+  Reg emit_bitcast(Reg a, RefType to);
   Reg emit_where(Reg condition, Reg yes, Reg no);
   Reg emit_mulacc(Reg a, Reg b, Reg c);
   Reg emit_logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
@@ -42,7 +42,7 @@ class RefBuilder {
                  const std::vector<Reg>& c, std::vector<Reg>& d);
 
   // Returns a register that emit_assign() and emit_fold() may change.
-  Reg mutable_register(Type type, bool varying);
+  Reg mutable_register(RefType type, bool varying);
   void emit_assign(Reg to, Reg value);
   // For each lane of `value` in turn, sets the uniform `accumulator` to (accumulator op the lane's value), rounded by
   // the op `rounding` (Mov: not rounded).
@@ -71,25 +71,25 @@ class RefBuilder {
   // Until pop_mask, loads and stores happen only in the lanes where `condition` and all enclosing masks are true.
   void push_mask(Reg condition);
   void pop_mask() {
-    if (lane_masks_.empty()) throw Unsupported("it ends an IF that has not begun");
+    if (lane_masks_.empty()) throw UnsupportedOperation("it ends an IF that has not begun");
     lane_masks_.pop_back();
   }
 
   void count_evaluation(bool varying);
 
-  // ---- properties of registers, which throw Unsupported for kNoRegister
-  Type type(Reg r) const { return at(r).type; }
-  bool is_varying_register(Reg r) const { return at(r).is_varying_register; }
-  bool is_constant(Reg r) const { return at(r).is_constant; }
-  uint64_t constant_bits(Reg r) const { return at(r).bits; }
-  bool is_true(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 1; }
-  bool is_false(Reg r) const { return is_constant(r) && type(r) == Type::Bool && constant_bits(r) == 0; }
+  // ---- properties of registers, which throw UnsupportedOperation for kNoRegister
+  RefType type(Reg r) const { return virtual_register(r).type; }
+  bool is_varying_register(Reg r) const { return virtual_register(r).is_varying_register; }
+  bool is_constant(Reg r) const { return virtual_register(r).is_constant; }
+  uint64_t constant_bits(Reg r) const { return virtual_register(r).bits; }
+  bool is_true(Reg r) const { return is_constant(r) && type(r) == RefType::Bool && constant_bits(r) == 1; }
+  bool is_false(Reg r) const { return is_constant(r) && type(r) == RefType::Bool && constant_bits(r) == 0; }
 
   RefCode finish_kernel_code();
 
  private:
   struct VirtualRegister {
-    Type type;
+    RefType type;
     bool is_varying_register = false, is_constant = false;
     uint32_t scope_depth = 0;  // depth of the scope in which the register is defined
     uint64_t bits = 0;
@@ -97,8 +97,8 @@ class RefBuilder {
     int32_t first_use = -1, last_use = -1;
     int32_t slot = -1;
   };
-  const VirtualRegister& at(Reg r) const {
-    if (r == kNoRegister) throw Unsupported("a pointer where a number is needed");
+  const VirtualRegister& virtual_register(Reg r) const {
+    if (r == kNoRegister) throw UnsupportedOperation("a pointer where a number is needed");
     return virtual_registers_[size_t(r)];
   }
   struct VirtualOp {
@@ -116,10 +116,10 @@ class RefBuilder {
     uint32_t lane_evaluations = 0, evaluations = 0;
   };
 
-  Reg make_register(Type type, bool varying);
-  Reg emit_op(VirtualOp v, Type result, bool varying);
+  Reg make_register(RefType type, bool varying);
+  Reg emit_op(VirtualOp v, RefType result, bool varying);
   Reg emit_splat(Reg r);
-  Reg evaluate_constant(VirtualOp v, Type result);
+  Reg evaluate_constant(VirtualOp v, RefType result);
   bool has_constant_operands(const VirtualOp& v) const;
   VirtualOp make_access(Opcode op, int32_t memory, Reg offset, Reg gate, Reg other, const std::string& what);
   Reg effective_gate(Reg gate);

@@ -12,10 +12,12 @@ constexpr int64_t kRegisterBytes = 256 << 10;
 constexpr int64_t kScratchBytes = 64 << 20;
 constexpr int64_t kMostLanes = 2048;
 
-bool begins(Opcode op) { return op == Opcode::Loop || op == Opcode::Lanes; }
-bool ends(Opcode op) { return op == Opcode::LoopEnd || op == Opcode::LanesEnd; }
+bool begins_section(Opcode op) { return op == Opcode::Loop || op == Opcode::Lanes; }
+bool ends_section(Opcode op) { return op == Opcode::LoopEnd || op == Opcode::LanesEnd; }
 // A stretch is straight-line code in which one register may be replaced by another.
-bool ends_stretch(Opcode op) { return begins(op) || ends(op) || op == Opcode::WmmaOperands || op == Opcode::Fold; }
+bool ends_straight_code(Opcode op) {
+  return begins_section(op) || ends_section(op) || op == Opcode::WmmaOperands || op == Opcode::Fold;
+}
 
 }  // namespace
 
@@ -41,7 +43,7 @@ void RefBuilder::remove_copies() {
   for (const VirtualOp& v : instructions_) for_each_register(v, [&](Reg r) { copies.use_counts[size_t(r)]++; });
   for (size_t from = 0; from < instructions_.size();) {
     size_t to = from;
-    while (to < instructions_.size() && !ends_stretch(instructions_[to].op)) to++;
+    while (to < instructions_.size() && !ends_straight_code(instructions_[to].op)) to++;
     use_accumulators(copies, from, to);
     from = to + 1;
   }
@@ -99,7 +101,7 @@ void RefBuilder::assign_in_place(CopyRemoval& copies, size_t at) {
   for (size_t before = at; before-- > 0 && at - before < 64;) {
     if (copies.is_removed[before]) continue;
     VirtualOp& maker = instructions_[before];
-    if (ends_stretch(maker.op)) return;
+    if (ends_straight_code(maker.op)) return;
     if (maker.destination == v.a) {
       maker.destination = v.destination;
       copies.is_removed[at] = true;
@@ -115,8 +117,8 @@ void RefBuilder::assign_in_place(CopyRemoval& copies, size_t at) {
 void RefBuilder::find_lifetimes() {
   std::vector<int32_t> end_of(instructions_.size(), -1), open;
   for (size_t at = 0; at < instructions_.size(); at++) {
-    if (begins(instructions_[at].op)) open.push_back(int32_t(at));
-    if (ends(instructions_[at].op)) end_of[size_t(open.back())] = int32_t(at), open.pop_back();
+    if (begins_section(instructions_[at].op)) open.push_back(int32_t(at));
+    if (ends_section(instructions_[at].op)) end_of[size_t(open.back())] = int32_t(at), open.pop_back();
   }
   for (size_t at = 0; at < instructions_.size(); at++) {
     for_each_register(instructions_[at], [&](Reg reg) {
@@ -129,16 +131,16 @@ void RefBuilder::find_lifetimes() {
           break;
         }
     });
-    if (begins(instructions_[at].op)) open.push_back(int32_t(at));
-    if (ends(instructions_[at].op)) open.pop_back();
+    if (begins_section(instructions_[at].op)) open.push_back(int32_t(at));
+    if (ends_section(instructions_[at].op)) open.pop_back();
   }
 }
 
 void RefBuilder::assign_slots() {
   struct BusySlot {
-    int32_t last;
+    int32_t last_use;
     uint32_t slot;
-    bool operator<(const BusySlot& other) const { return last > other.last; }
+    bool operator<(const BusySlot& other) const { return last_use > other.last_use; }
   };
   std::priority_queue<BusySlot> busy[5];
   std::vector<uint32_t> free[5];
@@ -147,7 +149,7 @@ void RefBuilder::assign_slots() {
   };
   auto take = [&](VirtualRegister& r, int32_t at, bool operands_stay) {
     int c = class_of(r);
-    while (!busy[c].empty() && (operands_stay ? busy[c].top().last < at : busy[c].top().last <= at)) {
+    while (!busy[c].empty() && (operands_stay ? busy[c].top().last_use < at : busy[c].top().last_use <= at)) {
       free[c].push_back(busy[c].top().slot);
       busy[c].pop();
     }
@@ -194,7 +196,7 @@ int32_t RefBuilder::offset_of(Reg reg) const {
   // the widest registers come first, so that all are aligned
   for (int wider = 4; wider > c; wider--) at += (int64_t(slots_[wider]) << (wider - 1)) * ref_code_.num_chunk_lanes;
   at += int64_t(r.slot) * size * ref_code_.num_chunk_lanes;
-  if (at >= INT32_MAX) throw Unsupported("too many registers");
+  if (at >= INT32_MAX) throw UnsupportedOperation("too many registers");
   return int32_t(at);
 }
 
@@ -218,11 +220,11 @@ void RefBuilder::write_instructions() {
                        offset_of(v.b),
                        offset_of(v.c),
                        v.immediate};
-    if (ins.function == nullptr) throw Unsupported("REF has no instruction for an op of these dtypes");
+    if (ins.function == nullptr) throw UnsupportedOperation("REF has no instruction for an op of these dtypes");
     if (v.op == Opcode::Lanes || v.op == Opcode::LanesEnd) ins.b = v.raw_field;
     if (v.op == Opcode::GroupBase || v.op == Opcode::Count) ins.a = v.raw_field;
-    if (begins(v.op)) open.push_back(ref_code_.instructions.size());
-    if (ends(v.op)) {
+    if (begins_section(v.op)) open.push_back(ref_code_.instructions.size());
+    if (ends_section(v.op)) {
       ref_code_.instructions[open.back()].immediate = int64_t(ref_code_.instructions.size()) + 1;
       ins.immediate = int64_t(open.back()) + 1;
       open.pop_back();

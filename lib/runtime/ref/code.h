@@ -17,17 +17,17 @@ namespace tgc::ref {
 #define TGC_REF_TYPES(X)                                                         \
   X(Bool, uint8_t) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) \
   X(I32, int32_t) X(U32, uint32_t) X(I64, int64_t) X(U64, uint64_t) X(F32, float) X(F64, double)
-enum class Type : uint8_t {
+enum class RefType : uint8_t {
 #define X(name, ctype) name,
   TGC_REF_TYPES(X)
 #undef X
 };
 inline constexpr int kNumRefTypes = 11;
-int size_of_type(Type type);
-inline bool is_float(Type type) { return type >= Type::F32; }
+int size_of_type(RefType type);
+inline bool is_float(RefType type) { return type >= RefType::F32; }
 
 // Returns I64 for index. Throws Failure for a dtype without values, such as void.
-Type ref_type_of(DType dtype);
+RefType ref_type_of(DType dtype);
 
 // FunctionSelector::type is the type of dst and of the operands, unless a comment says otherwise.
 enum class Opcode : uint8_t {
@@ -141,7 +141,7 @@ struct RefFrame {
   struct RunBudget* run_budget = nullptr;
 
   template <class T>
-  T* at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
+  T* register_at(int32_t offset) const { return reinterpret_cast<T*>(registers + offset); }
 };
 
 // Limits of a run, checked every kStepsPerCheck iterations.

@@ -13,28 +13,28 @@ using OpXor = decltype([]<class T>(T a, T b, RefNotes&) { return T(a ^ b); });
 
 // As tinygrad's cdiv, truncates; a / 0 is 0. min / -1, which does not fit, wraps to min.
 template <class T>
-T divide(T a, T b, RefNotes& notes) {
+T truncating_divide(T a, T b, RefNotes& notes) {
   if (b == 0) return notes.num_zero_divisions++, T(0);
   if (std::is_signed_v<T> && b == T(-1)) return wrapping_sub(T(0), a);
   return T(a / b);
 }
 
-using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return divide(a, b, notes); });
+using OpIDiv = decltype([](auto a, auto b, RefNotes& notes) { return truncating_divide(a, b, notes); });
 using OpMod = decltype([](auto a, auto b, RefNotes& notes) {
-  return wrapping_sub(a, wrapping_mul(divide(a, b, notes), b));
+  return wrapping_sub(a, wrapping_mul(truncating_divide(a, b, notes), b));
 });
 // The count is taken modulo `bits`, as most processors do.
 template <class T>
-unsigned bits_of_shift(T count, unsigned bits, RefNotes& notes) {
+unsigned wrapped_shift_count(T count, unsigned bits, RefNotes& notes) {
   if (std::make_unsigned_t<T>(count) >= bits) notes.num_wide_shifts++;
   return unsigned(count) % bits;
 }
 
 using OpShl = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  return T(Unsigned<T>(a) << bits_of_shift(b, sizeof(T) * 8, notes));
+  return T(Unsigned<T>(a) << wrapped_shift_count(b, sizeof(T) * 8, notes));
 });
 using OpShr = decltype([]<class T>(T a, T b, RefNotes& notes) {
-  return T(a >> bits_of_shift(b, sizeof(T) * 8, notes));
+  return T(a >> wrapped_shift_count(b, sizeof(T) * 8, notes));
 });
 // A negative exponent gives 1 or -1 for the bases 1 and -1, and 0 for other bases.
 using OpPow = decltype([]<class T>(T a, T b, RefNotes& notes) {
@@ -67,7 +67,7 @@ using OpBoolLt = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t((
 using OpBoolEq = decltype([](uint8_t a, uint8_t b, RefNotes&) { return uint8_t(a == b); });
 
 // On bools, + and max are `or`, and * is `and`, because tinygrad converts Python's result to bool.
-InstructionFunction bool_binary(const FunctionSelector& s) {
+InstructionFunction pick_bool_binary(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::Add:
     case Opcode::Max:
@@ -84,7 +84,7 @@ InstructionFunction bool_binary(const FunctionSelector& s) {
 }
 
 template <class T>
-InstructionFunction int_binary(const FunctionSelector& s) {
+InstructionFunction pick_int_binary(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::IDiv: return pick_binary<T, T, OpIDiv>(s);
     case Opcode::Mod: return pick_binary<T, T, OpMod>(s);
@@ -93,7 +93,7 @@ InstructionFunction int_binary(const FunctionSelector& s) {
     case Opcode::And: return pick_binary<T, T, OpAnd>(s);
     case Opcode::Or: return pick_binary<T, T, OpOr>(s);
     case Opcode::Xor: return pick_binary<T, T, OpXor>(s);
-    default: return pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
+    default: return pick_common_binary<T, OpAdd, OpSub, OpMul, OpPow>(s);
   }
 }
 
@@ -101,11 +101,11 @@ InstructionFunction int_binary(const FunctionSelector& s) {
 
 InstructionFunction select_binary(const FunctionSelector& s) {
   if (s.op == Opcode::Threefry)
-    return Type(s.type) == Type::U64 ? pick_binary<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
-  if (Type(s.type) == Type::Bool) return bool_binary(s);
-  return call_with_type(Type(s.type), [&]<class T>(T) {
+    return RefType(s.type) == RefType::U64 ? pick_binary<uint64_t, uint64_t, OpThreefry>(s) : nullptr;
+  if (RefType(s.type) == RefType::Bool) return pick_bool_binary(s);
+  return call_with_type(RefType(s.type), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) return select_float_binary(s);
-    else return int_binary<T>(s);
+    else return pick_int_binary<T>(s);
   });
 }
 

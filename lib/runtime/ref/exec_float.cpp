@@ -12,16 +12,16 @@ using OpFDiv = decltype([](auto a, auto b, RefNotes&) { return a / b; });
 using OpPow = decltype([]<class T>(T a, T b, RefNotes&) { return T(std::pow(double(a), double(b))); });
 
 template <class T>
-InstructionFunction float_binary(const FunctionSelector& s) {
-  return s.op == Opcode::FDiv ? pick_binary<T, T, OpFDiv>(s) : pick_common<T, OpAdd, OpSub, OpMul, OpPow>(s);
+InstructionFunction pick_float_binary(const FunctionSelector& s) {
+  return s.op == Opcode::FDiv ? pick_binary<T, T, OpFDiv>(s) : pick_common_binary<T, OpAdd, OpSub, OpMul, OpPow>(s);
 }
 
 }  // namespace
 
 InstructionFunction select_float_binary(const FunctionSelector& s) {
-  switch (Type(s.type)) {
-    case Type::F32: return float_binary<float>(s);
-    case Type::F64: return float_binary<double>(s);
+  switch (RefType(s.type)) {
+    case RefType::F32: return pick_float_binary<float>(s);
+    case RefType::F64: return pick_float_binary<double>(s);
     default: return nullptr;
   }
 }

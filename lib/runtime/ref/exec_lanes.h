@@ -13,10 +13,10 @@ namespace tgc::ref {
 
 // Returns f(x) for an x of the C++ type for `type`.
 template <class F>
-InstructionFunction call_with_type(Type type, F f) {
+InstructionFunction call_with_type(RefType type, F f) {
   switch (type) {
 #define X(name, ctype) \
-  case Type::name: return f(ctype());
+  case RefType::name: return f(ctype());
     TGC_REF_TYPES(X)
 #undef X
   }
@@ -27,14 +27,14 @@ InstructionFunction call_with_type(Type type, F f) {
 // stateless function object: Op()(a, notes) or Op()(a, b, notes).
 template <class R, class T, class Op>
 const RefInstruction* unary_once(RefFrame& f, const RefInstruction* i) {
-  *f.at<R>(i->destination) = Op()(*f.at<T>(i->a), f.run_notes);
+  *f.register_at<R>(i->destination) = Op()(*f.register_at<T>(i->a), f.run_notes);
   return i + 1;
 }
 
 template <class R, class T, class Op>
 const RefInstruction* unary_on_lanes(RefFrame& f, const RefInstruction* i) {
-  const T* a = f.at<T>(i->a);
-  R* d = f.at<R>(i->destination);
+  const T* a = f.register_at<T>(i->a);
+  R* d = f.register_at<R>(i->destination);
   TGC_INDEPENDENT
   for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(a[k], f.run_notes);
   return i + 1;
@@ -42,15 +42,15 @@ const RefInstruction* unary_on_lanes(RefFrame& f, const RefInstruction* i) {
 
 template <class R, class T, class Op>
 const RefInstruction* binary_once(RefFrame& f, const RefInstruction* i) {
-  *f.at<R>(i->destination) = Op()(*f.at<T>(i->a), *f.at<T>(i->b), f.run_notes);
+  *f.register_at<R>(i->destination) = Op()(*f.register_at<T>(i->a), *f.register_at<T>(i->b), f.run_notes);
   return i + 1;
 }
 
 // AV and BV say whether operands a and b are varying (one value per lane).
 template <class R, class T, class Op, bool AV, bool BV>
 const RefInstruction* binary_on_lanes(RefFrame& f, const RefInstruction* i) {
-  const T *a = f.at<T>(i->a), *b = f.at<T>(i->b);
-  R* d = f.at<R>(i->destination);
+  const T *a = f.register_at<T>(i->a), *b = f.register_at<T>(i->b);
+  R* d = f.register_at<R>(i->destination);
   T a0 = a[0], b0 = b[0];
   TGC_INDEPENDENT
   for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = Op()(AV ? a[k] : a0, BV ? b[k] : b0, f.run_notes);
@@ -87,7 +87,7 @@ struct OpEq {
 };
 
 template <class T, class Add, class Sub, class Mul, class Pow>
-InstructionFunction pick_common(const FunctionSelector& s) {
+InstructionFunction pick_common_binary(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::Add: return pick_binary<T, T, Add>(s);
     case Opcode::Sub: return pick_binary<T, T, Sub>(s);

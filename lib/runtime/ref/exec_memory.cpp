@@ -9,36 +9,36 @@ namespace tgc::ref {
 namespace {
 
 template <class T>
-struct Plain {
-  using Mem = T;
-  using Reg = T;
-  static Reg load(Mem m) { return m; }
-  static Mem store(Reg r) { return r; }
+struct StoredPlain {
+  using MemoryType = T;
+  using RegisterType = T;
+  static RegisterType load(MemoryType m) { return m; }
+  static MemoryType store(RegisterType r) { return r; }
 };
-struct StoredBool : Plain<uint8_t> {
+struct StoredBool : StoredPlain<uint8_t> {
   static uint8_t load(uint8_t m) { return m != 0; }
 };
 struct StoredHalf {
-  using Mem = uint16_t;
-  using Reg = float;
+  using MemoryType = uint16_t;
+  using RegisterType = float;
   static float load(uint16_t m) { return half_of_bits(m); }
   static uint16_t store(float r) { return bits_of_half(r); }
 };
 struct StoredBF16 {
-  using Mem = uint16_t;
-  using Reg = float;
+  using MemoryType = uint16_t;
+  using RegisterType = float;
   static float load(uint16_t m) { return bf16_of_bits(m); }
   static uint16_t store(float r) { return bits_of_bf16(r); }
 };
 template <Scalar K>
 struct StoredFP8 {
-  using Mem = uint8_t;
-  using Reg = float;
+  using MemoryType = uint8_t;
+  using RegisterType = float;
   static float load(uint8_t m) { return fp8_of_bits<K>(m); }
   static uint8_t store(float r) { return bits_of_fp8<K>(r); }
 };
 
-const RefInstruction* out_of_bounds(RefFrame& f, const RefInstruction* i, int64_t lane) {
+const RefInstruction* fail_access(RefFrame& f, const RefInstruction* i, int64_t lane) {
   f.failed_access = i;
   f.failed_lane = lane;
   return nullptr;
@@ -61,7 +61,7 @@ int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t s
 }
 
 template <class Off>
-bool is_block(const Off* off, int64_t n) {
+bool is_contiguous(const Off* off, int64_t n) {
   uint64_t difference = 0;
   for (int64_t k = 0; k < n; k++) difference |= uint64_t(int64_t(off[k])) ^ (uint64_t(int64_t(off[0])) + uint64_t(k));
   return difference == 0;
@@ -70,51 +70,52 @@ bool is_block(const Off* off, int64_t n) {
 template <class S, class Off>
 const RefInstruction* load_once(RefFrame& f, const RefInstruction* i) {
   const RefMemory& m = memory_of(f, i);
-  Off off = *f.at<Off>(i->a);
-  if (!in_bounds(off, m.size)) [[unlikely]] return out_of_bounds(f, i, 0);
-  *f.at<typename S::Reg>(i->destination) = S::load(reinterpret_cast<const typename S::Mem*>(m.data)[off]);
+  Off off = *f.register_at<Off>(i->a);
+  if (!in_bounds(off, m.size)) [[unlikely]] return fail_access(f, i, 0);
+  *f.register_at<typename S::RegisterType>(i->destination) =
+      S::load(reinterpret_cast<const typename S::MemoryType*>(m.data)[off]);
   return i + 1;
 }
 
 template <class S, class Off>
 const RefInstruction* load_lanes(RefFrame& f, const RefInstruction* i) {
   const RefMemory& m = memory_of(f, i);
-  const Off* off = f.at<Off>(i->a);
-  auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
-  typename S::Reg* d = f.at<typename S::Reg>(i->destination);
+  const Off* off = f.register_at<Off>(i->a);
+  auto* mem = reinterpret_cast<const typename S::MemoryType*>(m.data);
+  typename S::RegisterType* d = f.register_at<typename S::RegisterType>(i->destination);
   const int64_t n = f.num_lanes;
-  if (is_block(off, n)) {
+  if (is_contiguous(off, n)) {
     if (off[0] < 0 || int64_t(off[0]) > m.size - n)
-      return out_of_bounds(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
-    const typename S::Mem* from = mem + off[0];
+      return fail_access(f, i, first_bad_lane<Off, false>(off, nullptr, n, m.size));
+    const typename S::MemoryType* from = mem + off[0];
     TGC_INDEPENDENT
     for (int64_t k = 0; k < n; k++) d[k] = S::load(from[k]);
     return i + 1;
   }
-  if (int64_t bad = first_bad_lane<Off, false>(off, nullptr, n, m.size); bad < n) return out_of_bounds(f, i, bad);
+  if (int64_t bad = first_bad_lane<Off, false>(off, nullptr, n, m.size); bad < n) return fail_access(f, i, bad);
   for (int64_t k = 0; k < n; k++) d[k] = S::load(mem[off[k]]);
   return i + 1;
 }
 
 template <class S, class Off, bool Varying>
 const RefInstruction* load_gated(RefFrame& f, const RefInstruction* i) {
-  using Reg = typename S::Reg;
+  using RegisterType = typename S::RegisterType;
   const RefMemory& m = memory_of(f, i);
-  const Off* off = f.at<Off>(i->a);
-  const uint8_t* gate = f.at<uint8_t>(i->b);
-  const Reg* alt = i->c >= 0 ? f.at<Reg>(i->c) : nullptr;
-  auto* mem = reinterpret_cast<const typename S::Mem*>(m.data);
-  Reg* d = f.at<Reg>(i->destination);
+  const Off* off = f.register_at<Off>(i->a);
+  const uint8_t* gate = f.register_at<uint8_t>(i->b);
+  const RegisterType* alt = i->c >= 0 ? f.register_at<RegisterType>(i->c) : nullptr;
+  auto* mem = reinterpret_cast<const typename S::MemoryType*>(m.data);
+  RegisterType* d = f.register_at<RegisterType>(i->destination);
   const int64_t n = Varying ? f.num_lanes : 1;
-  if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
-  for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : Reg(0);
+  if (int64_t bad = first_bad_lane<Off, true>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
+  for (int64_t k = 0; k < n; k++) d[k] = gate[k] ? S::load(mem[off[k]]) : alt ? alt[k] : RegisterType(0);
   return i + 1;
 }
 
 // Counts a store of a different value to an element stored before, because the order of such stores is undefined on a
 // device.
-template <class Mem>
-void put(const RefMemory& m, Mem* mem, int64_t at, Mem value, RefNotes& run_notes) {
+template <class MemoryType>
+void store_element(const RefMemory& m, MemoryType* mem, int64_t at, MemoryType value, RefNotes& run_notes) {
   if (m.stored_flags) {
     run_notes.num_overlaps += m.stored_flags[at] && std::memcmp(&mem[at], &value, sizeof value) != 0;
     m.stored_flags[at] = 1;
@@ -124,7 +125,7 @@ void put(const RefMemory& m, Mem* mem, int64_t at, Mem value, RefNotes& run_note
 
 // Marks the n elements as stored, unless one of them already is; then returns false. Returns true if stores are not
 // tracked.
-bool first_time(const RefMemory& m, int64_t at, int64_t n) {
+bool mark_stored(const RefMemory& m, int64_t at, int64_t n) {
   if (!m.stored_flags) return true;
   uint8_t any = 0;
   for (int64_t k = 0; k < n; k++) any |= m.stored_flags[at + k];
@@ -134,69 +135,69 @@ bool first_time(const RefMemory& m, int64_t at, int64_t n) {
 }
 
 template <class S, class Off, bool Gated, bool Varying>
-const RefInstruction* store(RefFrame& f, const RefInstruction* i) {
+const RefInstruction* store_lanes(RefFrame& f, const RefInstruction* i) {
   const RefMemory& m = memory_of(f, i);
-  const Off* off = f.at<Off>(i->a);
-  const uint8_t* gate = Gated ? f.at<uint8_t>(i->b) : nullptr;
-  const typename S::Reg* v = f.at<typename S::Reg>(i->c);
-  auto* mem = reinterpret_cast<typename S::Mem*>(m.data);
+  const Off* off = f.register_at<Off>(i->a);
+  const uint8_t* gate = Gated ? f.register_at<uint8_t>(i->b) : nullptr;
+  const typename S::RegisterType* v = f.register_at<typename S::RegisterType>(i->c);
+  auto* mem = reinterpret_cast<typename S::MemoryType*>(m.data);
   const int64_t n = Varying ? f.num_lanes : 1;
-  if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return out_of_bounds(f, i, bad);
-  if (!Gated && Varying && is_block(off, n) && first_time(m, int64_t(off[0]), n)) {
-    typename S::Mem* to = mem + off[0];
+  if (int64_t bad = first_bad_lane<Off, Gated>(off, gate, n, m.size); bad < n) return fail_access(f, i, bad);
+  if (!Gated && Varying && is_contiguous(off, n) && mark_stored(m, int64_t(off[0]), n)) {
+    typename S::MemoryType* to = mem + off[0];
     TGC_INDEPENDENT
     for (int64_t k = 0; k < n; k++) to[k] = S::store(v[k]);
     return i + 1;
   }
   for (int64_t k = 0; k < n; k++)
-    if (!Gated || gate[k]) put<typename S::Mem>(m, mem, int64_t(off[k]), S::store(v[k]), f.run_notes);
+    if (!Gated || gate[k]) store_element<typename S::MemoryType>(m, mem, int64_t(off[k]), S::store(v[k]), f.run_notes);
   return i + 1;
 }
 
 template <class Off, bool Gated, bool Varying>
-const RefInstruction* check(RefFrame& f, const RefInstruction* i) {
+const RefInstruction* check_bounds(RefFrame& f, const RefInstruction* i) {
   const int64_t n = Varying ? f.num_lanes : 1;
-  int64_t bad = first_bad_lane<Off, Gated>(f.at<Off>(i->a), Gated ? f.at<uint8_t>(i->b) : nullptr, n,
+  int64_t bad = first_bad_lane<Off, Gated>(f.register_at<Off>(i->a), Gated ? f.register_at<uint8_t>(i->b) : nullptr, n,
                                            memory_of(f, i).elements_per_copy);
-  return bad < n ? out_of_bounds(f, i, bad) : i + 1;
+  return bad < n ? fail_access(f, i, bad) : i + 1;
 }
 
 template <class Off>
 InstructionFunction pick_check(const FunctionSelector& s) {
-  if (s.has_gate) return s.is_varying ? check<Off, true, true> : check<Off, true, false>;
-  return s.is_varying ? check<Off, false, true> : check<Off, false, false>;
+  if (s.has_gate) return s.is_varying ? check_bounds<Off, true, true> : check_bounds<Off, true, false>;
+  return s.is_varying ? check_bounds<Off, false, true> : check_bounds<Off, false, false>;
 }
 
 template <class S, class Off>
 InstructionFunction pick_access(const FunctionSelector& s) {
   if (s.op == Opcode::Store) {
-    if (s.has_gate) return s.is_varying ? store<S, Off, true, true> : store<S, Off, true, false>;
-    return s.is_varying ? store<S, Off, false, true> : store<S, Off, false, false>;
+    if (s.has_gate) return s.is_varying ? store_lanes<S, Off, true, true> : store_lanes<S, Off, true, false>;
+    return s.is_varying ? store_lanes<S, Off, false, true> : store_lanes<S, Off, false, false>;
   }
   if (s.has_gate) return s.is_varying ? load_gated<S, Off, true> : load_gated<S, Off, false>;
   return s.is_varying ? load_lanes<S, Off> : load_once<S, Off>;
 }
 
 template <class Off>
-InstructionFunction pick_kind(const FunctionSelector& s) {
+InstructionFunction pick_by_scalar(const FunctionSelector& s) {
   if (s.op == Opcode::Check) return pick_check<Off>(s);
   switch (Scalar(s.type)) {
     case Scalar::Bool: return pick_access<StoredBool, Off>(s);
-    case Scalar::Int8: return pick_access<Plain<int8_t>, Off>(s);
-    case Scalar::UInt8: return pick_access<Plain<uint8_t>, Off>(s);
-    case Scalar::Int16: return pick_access<Plain<int16_t>, Off>(s);
-    case Scalar::UInt16: return pick_access<Plain<uint16_t>, Off>(s);
-    case Scalar::Int32: return pick_access<Plain<int32_t>, Off>(s);
-    case Scalar::UInt32: return pick_access<Plain<uint32_t>, Off>(s);
+    case Scalar::Int8: return pick_access<StoredPlain<int8_t>, Off>(s);
+    case Scalar::UInt8: return pick_access<StoredPlain<uint8_t>, Off>(s);
+    case Scalar::Int16: return pick_access<StoredPlain<int16_t>, Off>(s);
+    case Scalar::UInt16: return pick_access<StoredPlain<uint16_t>, Off>(s);
+    case Scalar::Int32: return pick_access<StoredPlain<int32_t>, Off>(s);
+    case Scalar::UInt32: return pick_access<StoredPlain<uint32_t>, Off>(s);
     case Scalar::Int64:
-    case Scalar::Index: return pick_access<Plain<int64_t>, Off>(s);
-    case Scalar::UInt64: return pick_access<Plain<uint64_t>, Off>(s);
+    case Scalar::Index: return pick_access<StoredPlain<int64_t>, Off>(s);
+    case Scalar::UInt64: return pick_access<StoredPlain<uint64_t>, Off>(s);
     case Scalar::FP8E4M3: return pick_access<StoredFP8<Scalar::FP8E4M3>, Off>(s);
     case Scalar::FP8E5M2: return pick_access<StoredFP8<Scalar::FP8E5M2>, Off>(s);
     case Scalar::Float16: return pick_access<StoredHalf, Off>(s);
     case Scalar::BFloat16: return pick_access<StoredBF16, Off>(s);
-    case Scalar::Float32: return pick_access<Plain<float>, Off>(s);
-    case Scalar::Float64: return pick_access<Plain<double>, Off>(s);
+    case Scalar::Float32: return pick_access<StoredPlain<float>, Off>(s);
+    case Scalar::Float64: return pick_access<StoredPlain<double>, Off>(s);
     case Scalar::Void:
     case Scalar::Other: break;
   }
@@ -206,7 +207,7 @@ InstructionFunction pick_kind(const FunctionSelector& s) {
 }  // namespace
 
 InstructionFunction select_memory(const FunctionSelector& s) {
-  return Type(s.type2) == Type::I32 ? pick_kind<int32_t>(s) : pick_kind<int64_t>(s);
+  return RefType(s.type2) == RefType::I32 ? pick_by_scalar<int32_t>(s) : pick_by_scalar<int64_t>(s);
 }
 
 }  // namespace tgc::ref

@@ -44,7 +44,7 @@ using OpSize = decltype([](int64_t a, RefNotes& notes) {
 });
 
 template <class T>
-InstructionFunction float_unary(const FunctionSelector& s) {
+InstructionFunction pick_float_unary(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::Neg: return pick_unary<T, T, OpNeg>(s);
     case Opcode::Recip: return pick_unary<T, T, OpRecip>(s);
@@ -57,7 +57,7 @@ InstructionFunction float_unary(const FunctionSelector& s) {
   }
 }
 
-InstructionFunction narrow_float(const FunctionSelector& s) {
+InstructionFunction pick_narrow_float(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::RoundF16: return pick_unary<float, float, OpRoundF16>(s);
     case Opcode::RoundBF16: return pick_unary<float, float, OpRoundBF16>(s);
@@ -77,7 +77,7 @@ InstructionFunction narrow_float(const FunctionSelector& s) {
 }
 
 template <class T>
-InstructionFunction int_unary(const FunctionSelector& s) {
+InstructionFunction pick_int_unary(const FunctionSelector& s) {
   if (s.op == Opcode::Neg) return pick_unary<T, T, OpNegInt>(s);
   if constexpr (std::is_same_v<T, int64_t>)
     if (s.op == Opcode::Size) return pick_unary<T, T, OpSize>(s);
@@ -86,23 +86,23 @@ InstructionFunction int_unary(const FunctionSelector& s) {
 
 template <class T>
 const RefInstruction* splat(RefFrame& f, const RefInstruction* i) {
-  T v = *f.at<T>(i->a);
-  T* d = f.at<T>(i->destination);
+  T v = *f.register_at<T>(i->a);
+  T* d = f.register_at<T>(i->destination);
   for (int64_t k = 0, n = f.num_lanes; k < n; k++) d[k] = v;
   return i + 1;
 }
 
 template <class T>
 const RefInstruction* mov_lanes(RefFrame& f, const RefInstruction* i) {
-  std::memmove(f.at<T>(i->destination), f.at<T>(i->a), size_t(f.num_lanes) * sizeof(T));
+  std::memmove(f.register_at<T>(i->destination), f.register_at<T>(i->a), size_t(f.num_lanes) * sizeof(T));
   return i + 1;
 }
 
 template <class T, bool Varying>
-const RefInstruction* where(RefFrame& f, const RefInstruction* i) {
-  const uint8_t* a = f.at<uint8_t>(i->a);
-  const T *b = f.at<T>(i->b), *c = f.at<T>(i->c);
-  T* d = f.at<T>(i->destination);
+const RefInstruction* where_lanes(RefFrame& f, const RefInstruction* i) {
+  const uint8_t* a = f.register_at<uint8_t>(i->a);
+  const T *b = f.register_at<T>(i->b), *c = f.register_at<T>(i->c);
+  T* d = f.register_at<T>(i->destination);
   int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
@@ -113,19 +113,19 @@ const RefInstruction* where(RefFrame& f, const RefInstruction* i) {
 }
 
 template <class T>
-InstructionFunction moves(const FunctionSelector& s) {
+InstructionFunction pick_move(const FunctionSelector& s) {
   switch (s.op) {
     case Opcode::Mov: return s.is_varying ? mov_lanes<T> : unary_once<T, T, OpMov>;
     case Opcode::Splat: return splat<T>;
-    default: return s.is_varying ? where<T, true> : where<T, false>;
+    default: return s.is_varying ? where_lanes<T, true> : where_lanes<T, false>;
   }
 }
 
 // F32 is computed in double, as in tinygrad's exec_alu, so that the product is not rounded.
 template <class T, bool Varying>
 const RefInstruction* mulacc(RefFrame& f, const RefInstruction* i) {
-  const T *a = f.at<T>(i->a), *b = f.at<T>(i->b), *c = f.at<T>(i->c);
-  T* d = f.at<T>(i->destination);
+  const T *a = f.register_at<T>(i->a), *b = f.register_at<T>(i->b), *c = f.register_at<T>(i->c);
+  T* d = f.register_at<T>(i->destination);
   int64_t n = Varying ? f.num_lanes : 1;
   TGC_INDEPENDENT
   for (int64_t k = 0; k < n; k++) {
@@ -137,27 +137,27 @@ const RefInstruction* mulacc(RefFrame& f, const RefInstruction* i) {
 }
 
 template <class T>
-InstructionFunction pick_type(const FunctionSelector& s) {
+InstructionFunction pick_arithmetic(const FunctionSelector& s) {
   if (s.op == Opcode::MulAcc) return s.is_varying ? mulacc<T, true> : mulacc<T, false>;
-  if constexpr (std::is_floating_point_v<T>) return float_unary<T>(s);
-  else return int_unary<T>(s);
+  if constexpr (std::is_floating_point_v<T>) return pick_float_unary<T>(s);
+  else return pick_int_unary<T>(s);
 }
 
 }  // namespace
 
 InstructionFunction select_unary(const FunctionSelector& s) {
-  if (s.op >= Opcode::RoundF16 && s.op <= Opcode::E5M2OfBits) return narrow_float(s);
+  if (s.op >= Opcode::RoundF16 && s.op <= Opcode::E5M2OfBits) return pick_narrow_float(s);
   if (s.op == Opcode::Mov || s.op == Opcode::Splat || s.op == Opcode::Where) {
-    switch (size_of_type(Type(s.type))) {
-      case 1: return moves<uint8_t>(s);
-      case 2: return moves<uint16_t>(s);
-      case 4: return moves<uint32_t>(s);
-      default: return moves<uint64_t>(s);
+    switch (size_of_type(RefType(s.type))) {
+      case 1: return pick_move<uint8_t>(s);
+      case 2: return pick_move<uint16_t>(s);
+      case 4: return pick_move<uint32_t>(s);
+      default: return pick_move<uint64_t>(s);
     }
   }
-  if (Type(s.type) == Type::Bool)
+  if (RefType(s.type) == RefType::Bool)
     return s.op == Opcode::Neg || s.op == Opcode::Trunc ? pick_unary<uint8_t, uint8_t, OpMov>(s) : nullptr;
-  return call_with_type(Type(s.type), [&]<class T>(T) { return pick_type<T>(s); });
+  return call_with_type(RefType(s.type), [&]<class T>(T) { return pick_arithmetic<T>(s); });
 }
 
 namespace {
@@ -178,15 +178,15 @@ struct OpCast {
 using OpToBool = decltype([](auto v, RefNotes&) { return uint8_t(v != 0); });
 
 template <class From>
-InstructionFunction cast_from(const FunctionSelector& s) {
-  if (Type(s.type) == Type::Bool) return pick_unary<uint8_t, From, OpToBool>(s);
-  return call_with_type(Type(s.type), [&]<class To>(To) { return pick_unary<To, From, OpCast<To>>(s); });
+InstructionFunction pick_cast_from(const FunctionSelector& s) {
+  if (RefType(s.type) == RefType::Bool) return pick_unary<uint8_t, From, OpToBool>(s);
+  return call_with_type(RefType(s.type), [&]<class To>(To) { return pick_unary<To, From, OpCast<To>>(s); });
 }
 
 }  // namespace
 
 InstructionFunction select_cast(const FunctionSelector& s) {
-  return call_with_type(Type(s.type2), [&]<class From>(From) { return cast_from<From>(s); });
+  return call_with_type(RefType(s.type2), [&]<class From>(From) { return pick_cast_from<From>(s); });
 }
 
 }  // namespace tgc::ref

@@ -19,54 +19,55 @@ class GraphLowering {
         builder_(count),
         values_(sink.graph(), builder_),
         loops_(builder_, values_),
-        plan_(ranges_),
-        rooted_(sink.graph()),
-        bound_(ranges_.empty_set()) {
+        lane_plan_(ranges_),
+        uniform_nodes_(sink.graph()),
+        open_ranges_(ranges_.empty_set()) {
     values_.find_value_uses(nodes_);
-    plan_.find_register_uses(nodes_, values_);
-    find_locals();
+    lane_plan_.find_register_uses(nodes_, values_);
+    find_local_memories();
   }
 
-  RefCode run() {
+  RefCode lower_kernel() {
     std::vector<UOp> open;
     for (UOp r : ranges_.all_ranges())
       if (ranges_.is_inside(sink_, r)) open.push_back(r);
     auto specials = find_specials();
     for (UOp u : nodes_)
-      if (is_outside(u) && (specials.empty() || rooted_.contains(u))) process(u);
+      if (is_outside_ranges(u) && (specials.empty() || uniform_nodes_.contains(u))) lower_or_throw(u);
     if (!specials.empty()) run_workgroups(specials);
-    if (!open.empty()) close(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
+    if (!open.empty())
+      lower_range_body(open, {sink_}, [] {});  // ranges that no node ends become loops around the kernel
     return builder_.finish_kernel_code();
   }
 
  private:
-  bool is_outside(UOp u) { return ranges_.ranges_around(u).empty(); }
+  bool is_outside_ranges(UOp u) { return ranges_.ranges_around(u).empty(); }
 
   // Finds for each DEFINE_LOCAL the ranges around its stores or, if ENDs contain a store, around the outermost END.
-  void find_locals() {
+  void find_local_memories() {
     std::vector<UOp> ends;
     for (UOp u : nodes_) {
       if (u.is(Op::END)) ends.push_back(u);
-      if (u.is(Op::DEFINE_LOCAL)) locals_.push_back({u, ranges_.empty_set()});
+      if (u.is(Op::DEFINE_LOCAL)) local_memories_.push_back({u, ranges_.empty_set()});
     }
-    for (auto& [define, contents] : locals_)
+    for (auto& [define, contents] : local_memories_)
       for (UOp u : nodes_)
         if (u.is(Op::STORE) && base_define(u.src(0)) == define)
-          contents.add(ranges_.ranges_around(end_around(u, ends)));
+          contents.add(ranges_.ranges_around(outermost_end_around(u, ends)));
   }
 
   // Returns the outermost END in the chain of ENDs around a store, or the store.
-  static UOp end_around(UOp store, std::span<const UOp> ends) {
+  static UOp outermost_end_around(UOp store, std::span<const UOp> ends) {
     UOp out = store;
     for (UOp e : ends)
       if (e.src(0) == out || (e.src(0).is(Op::GROUP) && std::ranges::count(e.src(0).src(), out))) out = e;
     return out;
   }
 
-  void process(UOp u) {
-    name_in_errors(u, [&] { process_node(u); });
+  void lower_or_throw(UOp u) {
+    name_in_errors(u, [&] { lower_node(u); });
   }
-  void process_node(UOp u) {
+  void lower_node(UOp u) {
     if (values_.is_lowered(u) && u.in({Op::RANGE, Op::SPECIAL})) return;
     switch (u.op()) {
       case Op::RANGE:
@@ -75,15 +76,15 @@ class GraphLowering {
         for (UOp r : ranges_.ranges_ended_by(u))
           if (is_atomic_add(u.src(0)) && !ranges_.is_inside(u.src(0), r))
             throw_cannot_run(u.src(0), "it does not depend on a loop around it");
-        return close(ranges_.ranges_ended_by(u), {u.src(0)}, [] {});
+        return lower_range_body(ranges_.ranges_ended_by(u), {u.src(0)}, [] {});
       case Op::STORE:
         if (auto ended = ranges_.ranges_ended_by(u); !ended.empty())
-          return close(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
+          return lower_range_body(ended, {u.src(0), u.src(1)}, [&] { values_.lower(u); });
         return values_.lower(u);
-      case Op::REDUCE: return reduce(u);
-      case Op::BUFFERIZE: return bufferize(u);
-      case Op::CONTRACT: return contract(u);
-      case Op::UNROLL: return unroll(u);
+      case Op::REDUCE: return lower_reduce(u);
+      case Op::BUFFERIZE: return lower_bufferize(u);
+      case Op::CONTRACT: return lower_contract(u);
+      case Op::UNROLL: return lower_unroll(u);
       default: return values_.lower(u);
     }
   }
@@ -91,31 +92,33 @@ class GraphLowering {
   // Opens loops or lanes over `ranges`, computes in each of them the nodes that `roots` need there, calls `inside`, and
   // closes them.
   template <class Inside>
-  void close(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
+  void lower_range_body(const std::vector<UOp>& ranges, UOpSpan roots, Inside inside) {
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of(roots, set);
-    nest(builder_.is_in_lanes() ? loop_levels_of(ranges) : plan_.levels(ranges, body), body, set, inside);
+    lower_in_levels(builder_.is_in_lanes() ? loop_levels_of(ranges) : lane_plan_.levels(ranges, body), body, set,
+                    inside);
   }
 
   template <class Inside>
-  void nest(const std::vector<LoopLevel>& levels, const std::vector<UOp>& body, const RangeSet& set, Inside inside) {
-    RangeSet before = bound_, all = bound_;
+  void lower_in_levels(const std::vector<LoopLevel>& levels, const std::vector<UOp>& body, const RangeSet& set,
+                       Inside inside) {
+    RangeSet before = open_ranges_, all = open_ranges_;
     all.add(set);
     std::vector<std::vector<UOp>> lists(levels.size());
     for (UOp u : body)
       // another node of this body opens the loops of the nodes that are left out here
-      if (ranges_.ranges_around(u).is_within(all)) lists[level_of(u, levels)].push_back(u);
+      if (ranges_.ranges_around(u).is_within(all)) lists[innermost_level_of(u, levels)].push_back(u);
     for (size_t i = 0; i < levels.size(); i++) {
-      open(levels[i], body);
-      for (UOp u : lists[i]) process(u);
+      open_level(levels[i], body);
+      for (UOp u : lists[i]) lower_or_throw(u);
     }
     inside();
-    for (size_t i = levels.size(); i-- > 0;) leave(levels[i]);
-    bound_ = before;
+    for (size_t i = levels.size(); i-- > 0;) close_level(levels[i]);
+    open_ranges_ = before;
   }
 
   // The node must depend on at least one level.
-  size_t level_of(UOp u, const std::vector<LoopLevel>& levels) {
+  size_t innermost_level_of(UOp u, const std::vector<LoopLevel>& levels) {
     size_t i = levels.size() - 1;
     while (
         std::none_of(levels[i].ranges.begin(), levels[i].ranges.end(), [&](UOp r) { return ranges_.is_inside(u, r); }))
@@ -123,9 +126,9 @@ class GraphLowering {
     return i;
   }
 
-  void open(const LoopLevel& level, const std::vector<UOp>& body) {
+  void open_level(const LoopLevel& level, const std::vector<UOp>& body) {
     RangeSet set = ranges_.set_of(level.ranges);
-    const std::vector<UOp> own = plan_.registers_of_threads(level.ranges, body);
+    const std::vector<UOp> own = lane_plan_.registers_of_threads(level.ranges, body);
     if (level.is_lane_level) {
       begin_lanes(level.ranges, set);
       values_.enter_lanes(own);
@@ -134,11 +137,11 @@ class GraphLowering {
       loops_.begin_loop(level.ranges[0]);
       values_.restore_registers(saved);
     }
-    bound_.add(set);
+    open_ranges_.add(set);
   }
 
   void begin_lanes(const std::vector<UOp>& ranges, const RangeSet& set) {
-    for (auto& [define, contents] : locals_)
+    for (auto& [define, contents] : local_memories_)
       if (contents.intersects(set)) values_.share_local_memory(define, 1);
     int64_t warp = 1;
     for (UOp r : ranges)
@@ -147,7 +150,7 @@ class GraphLowering {
     ref::begin_lanes(builder_, values_, ranges, warp);
   }
 
-  void leave(const LoopLevel& level) {
+  void close_level(const LoopLevel& level) {
     if (!level.is_lane_level) return loops_.end_loop();
     values_.leave_scope();
     builder_.end_lanes();
@@ -161,8 +164,8 @@ class GraphLowering {
     std::vector<UOp> out;
     for (UOp u : nodes_) {
       if (u.is(Op::SPECIAL)) out.push_back(u);
-      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); }))
-        rooted_.insert(u);
+      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return uniform_nodes_.contains(s); }))
+        uniform_nodes_.insert(u);
     }
     return out;
   }
@@ -170,37 +173,38 @@ class GraphLowering {
   void run_workgroups(const std::vector<UOp>& specials) {
     values_.enter_scope();
     begin_workgroups(builder_, values_, specials, {});
-    for (auto& [define, contents] : locals_) values_.share_local_memory(define, workgroup_size(specials));
+    for (auto& [define, contents] : local_memories_) values_.share_local_memory(define, workgroup_size(specials));
     for (UOp u : nodes_)
-      if (is_outside(u) && !rooted_.contains(u)) process(u);
+      if (is_outside_ranges(u) && !uniform_nodes_.contains(u)) lower_or_throw(u);
     builder_.end_lanes();
     values_.leave_scope();
   }
 
-  void reduce(UOp u) {
+  void lower_reduce(UOp u) {
     Op op = u.arg().op();
     DType dtype = u.dtype().scalar();
     auto ranges = ranges_.ranges_ended_by(u);
     RangeSet set = ranges_.set_of(ranges);
     std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
     size_t n = size_t(u.dtype().count()), each = size_t(u.src(0).dtype().count()) / n;
-    if (ranges.empty()) return values_.set_value(u, combine(u, op, dtype, {}, n, each));
+    if (ranges.empty()) return values_.set_value(u, combine_elements(u, op, dtype, {}, n, each));
 
     std::vector<Reg> sums(n);
-    auto levels = builder_.is_in_lanes() || each != 1 ? loop_levels_of(ranges) : plan_.levels_of_reduce(ranges, body);
+    auto levels =
+        builder_.is_in_lanes() || each != 1 ? loop_levels_of(ranges) : lane_plan_.levels_of_reduce(ranges, body);
     Reg identity = values_.constant(dtype, identity_element(op, dtype));
     for (Reg& sum : sums) {
       sum = builder_.mutable_register(ref_type_of(dtype), builder_.is_in_lanes());
       builder_.emit_assign(sum, identity);
     }
     bool lanes = levels[0].is_lane_level;
-    nest(levels, body, set, [&] {
+    lower_in_levels(levels, body, set, [&] {
       if (lanes) {
         for (size_t i = 0; i < n; i++)
           builder_.emit_fold(LoweredValues::opcode_of(op), LoweredValues::rounding_of(dtype), sums[i],
                              element_of(u, values_.value_of(u.src(0)), i).reg);
       } else {
-        Value next = combine(u, op, dtype, sums, n, each);
+        LoweredValue next = combine_elements(u, op, dtype, sums, n, each);
         Reg mask = builder_.lane_mask();
         for (size_t i = 0; i < n; i++)
           builder_.emit_assign(sums[i],
@@ -208,17 +212,17 @@ class GraphLowering {
       }
       builder_.count_evaluation(builder_.is_in_lanes());
     });
-    Value out;
+    LoweredValue out;
     for (Reg sum : sums) out.push_back({.reg = sum});
     values_.set_value(u, std::move(out));
   }
 
   // Reduces a vector to n results: result i combines `each` consecutive elements with op, starting from before[i] if
   // `before` is not empty (devectorizer.py horizontal_reduce).
-  Value combine(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
-    const Value& in = values_.value_of(u.src(0));
+  LoweredValue combine_elements(UOp u, Op op, DType dtype, const std::vector<Reg>& before, size_t n, size_t each) {
+    const LoweredValue& in = values_.value_of(u.src(0));
     if (in.size() < n * each) throw_cannot_run(u, "its source has " + std::to_string(in.size()) + " elements");
-    Value out;
+    LoweredValue out;
     for (size_t i = 0; i < n; i++) {
       Reg r = before.empty() ? in[i * each].reg : before[i];
       for (size_t k = before.empty() ? 1 : 0; k < each; k++) {
@@ -230,43 +234,43 @@ class GraphLowering {
     return out;
   }
 
-  void bufferize(UOp u) {
+  void lower_bufferize(UOp u) {
     Int size = int64_t(u.dtype().count());
     for (size_t i = 1; i < u.num_src(); i++) size = size * (u.src(i).vmax().to_int() + 1);
     int32_t memory =
         values_.add_scratch("buffer", u.dtype(), size.int64_or_throw("its size"), builder_.is_in_lanes() ? 1 : 0);
-    close(ranges_.ranges_ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
+    lower_range_body(ranges_.ranges_ended_by(u), u.src(), [&] { values_.store_buffer(u, memory); });
     values_.set_value(u, {{.memory = memory}});
   }
 
   // Concatenates the source's elements for all positions on the CONTRACT's axes, of which the last varies fastest.
-  void contract(UOp u) {
+  void lower_contract(UOp u) {
     std::span<const Arg> axes = u.arg().items();
     std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
-    RangeSet set = ranges_.set_of(ranges), before = bound_, all = bound_;
+    RangeSet set = ranges_.set_of(ranges), before = open_ranges_, all = open_ranges_;
     all.add(set);
     std::vector<UOp> body = ranges_.body_of({u.src(0)}, set);
     int64_t choices = 1;
     for (const Arg& axis : axes) choices *= axis[1].small_int();
-    Value out;
-    bound_ = all;
+    LoweredValue out;
+    open_ranges_ = all;
     for (int64_t choice = 0; choice < choices; choice++) {
       values_.enter_scope();
-      choose(axes, ranges, choice);
+      set_expanded_ranges(axes, ranges, choice);
       for (UOp x : body)
-        if (!x.is(Op::RANGE) && ranges_.ranges_around(x).is_within(all)) process(x);
+        if (!x.is(Op::RANGE) && ranges_.ranges_around(x).is_within(all)) lower_or_throw(x);
       if (!(u.dtype() == dtypes::void_)) {
-        const Value& chosen = values_.value_of(u.src(0));
+        const LoweredValue& chosen = values_.value_of(u.src(0));
         out.insert(out.end(), chosen.begin(), chosen.end());
       }
       values_.leave_scope();
     }
-    bound_ = before;
+    open_ranges_ = before;
     if (!(u.dtype() == dtypes::void_)) values_.set_value(u, std::move(out));
   }
 
   // Sets each expanded range to its position in the combination number `choice` of positions on the axes.
-  void choose(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
+  void set_expanded_ranges(std::span<const Arg> axes, std::span<const UOp> ranges, int64_t choice) {
     for (size_t i = axes.size(); i-- > 0; choice /= axes[i][1].small_int())
       for (UOp r : ranges)
         if (axis_id(r) == axes[i][0].small_int())
@@ -274,27 +278,27 @@ class GraphLowering {
                             {{.reg = builder_.constant_int(ref_type_of(r.dtype()), choice % axes[i][1].small_int())}});
   }
 
-  void unroll(UOp u) {
-    const Value& from = values_.value_of(u.src(0));
+  void lower_unroll(UOp u) {
+    const LoweredValue& from = values_.value_of(u.src(0));
     std::vector<UOp> ranges = ranges_.expanded_ranges_of(u.arg());
-    Reg at = builder_.constant_int(Type::I64, 0);
+    Reg at = builder_.constant_int(RefType::I64, 0);
     for (Arg axis : u.arg().items()) {
       Reg here = kNoRegister;
       for (UOp r : ranges)
         if (axis_id(r) == axis[0].small_int() && values_.is_lowered(r))
-          here = builder_.cast(values_.scalar(r).reg, Type::I64);
+          here = builder_.cast(values_.scalar(r).reg, RefType::I64);
       if (here == kNoRegister) throw_cannot_run(u, "axis " + axis[0].repr() + " has no range");
       at = builder_.emit_binary(
-          Opcode::Add, builder_.emit_binary(Opcode::Mul, at, builder_.constant_int(Type::I64, axis[1].small_int())),
+          Opcode::Add, builder_.emit_binary(Opcode::Mul, at, builder_.constant_int(RefType::I64, axis[1].small_int())),
           here);
     }
     size_t n = size_t(u.dtype().count());
     if (from.size() < n) throw_cannot_run(u, "its source has " + std::to_string(from.size()) + " elements");
-    Value out;
+    LoweredValue out;
     for (size_t i = 0; i < n; i++) {
       Reg r = from[i].reg;
       for (size_t k = 1; k < from.size() / n; k++)
-        r = builder_.emit_where(builder_.emit_binary(Opcode::Eq, at, builder_.constant_int(Type::I64, int64_t(k))),
+        r = builder_.emit_where(builder_.emit_binary(Opcode::Eq, at, builder_.constant_int(RefType::I64, int64_t(k))),
                                 from[k * n + i].reg, r);
       out.push_back({.reg = r});
     }
@@ -307,14 +311,14 @@ class GraphLowering {
   RefBuilder builder_;
   LoweredValues values_;
   LoopBuilder loops_;
-  LanePlan plan_;
-  UOpSet rooted_;
-  std::vector<std::pair<UOp, RangeSet>> locals_;
-  RangeSet bound_;  // the ranges whose loops or lanes are open
+  LanePlan lane_plan_;
+  UOpSet uniform_nodes_;
+  std::vector<std::pair<UOp, RangeSet>> local_memories_;
+  RangeSet open_ranges_;  // the ranges whose loops or lanes are open
 };
 
 }  // namespace
 
-RefCode lower_graph(UOp sink, bool count_evaluations) { return GraphLowering(sink, count_evaluations).run(); }
+RefCode lower_graph(UOp sink, bool count_evaluations) { return GraphLowering(sink, count_evaluations).lower_kernel(); }
 
 }  // namespace tgc::ref

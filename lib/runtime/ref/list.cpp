@@ -14,13 +14,14 @@ class ListLowering {
     values_.find_value_uses(list);
   }
 
-  RefCode run() {
+  RefCode lower_kernel() {
     // lowered first, outside all loops: constants, definitions, and pure ops of them
     static constexpr OpSet kPure =
         ops::ALU | ops::Defines | OpSet{Op::CONST, Op::VCONST, Op::DEFINE_VAR, Op::CAST, Op::VECTORIZE, Op::GEP};
     for (UOp u : list_)
-      if (u.in(kPure) && std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return rooted_.contains(s); })) {
-        rooted_.insert(u);
+      if (u.in(kPure) &&
+          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return uniform_nodes_.contains(s); })) {
+        uniform_nodes_.insert(u);
         lower(u);
       }
     find_lanes();
@@ -32,15 +33,15 @@ class ListLowering {
         if (u.is(Op::DEFINE_LOCAL)) values_.share_local_memory(u, workgroup_size(specials_));
     }
     for (UOp u : list_)
-      if (!rooted_.contains(u)) lower(u);
-    if (!open_.empty()) throw_cannot_run(open_.back(), "no node ends it");
+      if (!uniform_nodes_.contains(u)) lower(u);
+    if (!open_ranges_.empty()) throw_cannot_run(open_ranges_.back(), "no node ends it");
     if (lanes) builder_.end_lanes();
     values_.leave_scope();
     return builder_.finish_kernel_code();
   }
 
  private:
-  bool is_lane(UOp range) const {
+  bool is_lane_range(UOp range) const {
     return std::find(lane_ranges_.begin(), lane_ranges_.end(), range) != lane_ranges_.end();
   }
 
@@ -58,22 +59,22 @@ class ListLowering {
     for (UOp s : specials_) total = multiply_lane_count(total, s);
     size_t from = 0, to = list_.size();
     while (total < kEnoughLanes) {
-      UOp range = only_range(from, to);
-      if (!range || !is_parallel(range) || !values_.is_lowered(range.src(0)) || !has_private_registers(from, to))
+      UOp range = find_only_range(from, to);
+      if (!range || !is_parallel_range(range) || !values_.is_lowered(range.src(0)) || !has_private_registers(from, to))
         return;
       lane_ranges_.push_back(range);
       total = multiply_lane_count(total, range);
     }
   }
 
-  bool is_parallel(UOp range) {
+  bool is_parallel_range(UOp range) {
     AxisType type = range.arg().items().back().axis_type();
     return type == AxisType::LOOP || type == AxisType::GLOBAL || type == AxisType::THREAD;
   }
 
   // Sets `from` and `to` to the bounds of the only outermost RANGE between them, and returns the RANGE; the empty UOp
   // if there are none or several.
-  UOp only_range(size_t& from, size_t& to) {
+  UOp find_only_range(size_t& from, size_t& to) {
     UOp found;
     size_t begin = 0, end = 0;
     int depth = 0;
@@ -107,15 +108,16 @@ class ListLowering {
     switch (u.op()) {
       case Op::SPECIAL: return;
       case Op::RANGE:
-        if (is_lane(u)) return;
-        open_.push_back(u);
+        if (is_lane_range(u)) return;
+        open_ranges_.push_back(u);
         return loops_.begin_loop(u);
       case Op::END: {
         UOp range = u.num_src() > 1 ? u.src(1) : UOp();
         if (!range || !range.is(Op::RANGE)) throw_cannot_run(u, "it does not end a range");
-        if (is_lane(range)) return;
-        if (open_.empty() || open_.back() != range) throw_cannot_run(u, "it does not end the innermost range");
-        open_.pop_back();
+        if (is_lane_range(range)) return;
+        if (open_ranges_.empty() || open_ranges_.back() != range)
+          throw_cannot_run(u, "it does not end the innermost range");
+        open_ranges_.pop_back();
         return loops_.end_loop();
       }
       case Op::IF: return builder_.push_mask(values_.scalar(u.src(0)).reg);
@@ -128,15 +130,15 @@ class ListLowering {
   RefBuilder builder_;
   LoweredValues values_;
   LoopBuilder loops_;
-  UOpSet rooted_{list_[0].graph()};
-  std::vector<UOp> specials_, lane_ranges_, open_;
+  UOpSet uniform_nodes_{list_[0].graph()};
+  std::vector<UOp> specials_, lane_ranges_, open_ranges_;
 };
 
 }  // namespace
 
 RefCode lower_list(std::span<const UOp> list, bool count_evaluations) {
   if (list.empty()) throw Failure("an empty list of UOps cannot be run");
-  return ListLowering(list, count_evaluations).run();
+  return ListLowering(list, count_evaluations).lower_kernel();
 }
 
 }  // namespace tgc::ref

@@ -9,7 +9,7 @@ namespace tgc::ref {
 
 namespace {
 
-std::string name_of_axis(UOp u) { return u.is(Op::RANGE) ? "r" + range_str(u) : std::string(u.arg().text()); }
+std::string axis_name(UOp u) { return u.is(Op::RANGE) ? "r" + range_str(u) : std::string(u.arg().text()); }
 
 }  // namespace
 
@@ -25,7 +25,7 @@ int64_t multiply_lane_count(int64_t lanes, UOp range) {
 
 void LoopBuilder::begin_loop(UOp range) {
   Reg size = lowered_values_.size_register(range), bound = builder_.max_over_lanes(size);
-  Reg counter = builder_.begin_loop(bound, name_of_axis(range));
+  Reg counter = builder_.begin_loop(bound, axis_name(range));
   lowered_values_.enter_scope();
   lowered_values_.set_value(range, {{.reg = builder_.cast(counter, ref_type_of(range.dtype()))}});
   is_loop_masked_.push_back(bound != size);
@@ -43,7 +43,7 @@ void begin_lanes(RefBuilder& builder, LoweredValues& values, std::span<const UOp
   std::vector<RefBuilder::LaneAxis> extents;
   int64_t most = 1;
   for (UOp u : axes) {
-    extents.push_back({values.size_register(u), name_of_axis(u)});
+    extents.push_back({values.size_register(u), axis_name(u)});
     most = multiply_lane_count(most, u);
   }
   auto registers = builder.begin_lanes(extents, group, most);
@@ -53,13 +53,13 @@ void begin_lanes(RefBuilder& builder, LoweredValues& values, std::span<const UOp
 
 namespace {
 
-bool is_parallel(AxisType type) {
+bool is_parallel_axis(AxisType type) {
   return type != AxisType::REDUCE && type != AxisType::UNROLL && type != AxisType::OUTER &&
          type != AxisType::PLACEHOLDER;
 }
 
 // Threads of a workgroup have their own registers.
-bool is_thread(AxisType type) {
+bool is_thread_axis(AxisType type) {
   return type == AxisType::LOCAL || type == AxisType::WARP || type == AxisType::GROUP_REDUCE;
 }
 
@@ -94,14 +94,14 @@ std::vector<LoopLevel> LanePlan::levels(const std::vector<UOp>& ranges, const st
   for (size_t i = ranges.size(); i-- > 0;) {
     UOp r = ranges[i];
     AxisType type = axis_type(r);
-    bool can = is_parallel(type) && !kernel_ranges_.ranges_around(r.src(0)).intersects(set) &&
-               (is_thread(type) || has_private_registers(r, body));
-    if (!can || (total >= kEnoughLanes && !is_thread(type))) {
+    bool can = is_parallel_axis(type) && !kernel_ranges_.ranges_around(r.src(0)).intersects(set) &&
+               (is_thread_axis(type) || has_private_registers(r, body));
+    if (!can || (total >= kEnoughLanes && !is_thread_axis(type))) {
       put(can ? outer_loops : inner_loops, r);
       continue;
     }
     put(type == AxisType::WARP ? warps : lanes, r);
-    threads |= is_thread(type);
+    threads |= is_thread_axis(type);
     total = multiply_lane_count(total, r);
   }
   if (!threads && (total < 2 || (total < 32 && has_larger_reduce(body, total)))) return loop_levels_of(ranges);
@@ -123,7 +123,7 @@ std::vector<UOp> LanePlan::registers_across_lanes(const std::vector<UOp>& ranges
 }
 
 std::vector<UOp> LanePlan::registers_of_threads(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const {
-  auto of_thread = [](UOp r) { return is_thread(axis_type(r)); };
+  auto of_thread = [](UOp r) { return is_thread_axis(axis_type(r)); };
   return std::ranges::any_of(ranges, of_thread) ? registers_across_lanes(ranges, body) : std::vector<UOp>();
 }
 
@@ -154,14 +154,14 @@ std::vector<LoopLevel> LanePlan::levels_of_reduce(const std::vector<UOp>& ranges
 
 namespace {
 
-bool is_local(UOp special) { return special.arg().text().starts_with("l"); }
+bool is_local_special(UOp special) { return special.arg().text().starts_with("l"); }
 
 }  // namespace
 
 int64_t workgroup_size(std::span<const UOp> specials) {
   int64_t size = 1;
   for (UOp s : specials) {
-    if (!is_local(s)) continue;
+    if (!is_local_special(s)) continue;
     if (!s.src(0).is_const()) throw_cannot_run(s, "the size of a workgroup is not constant");
     if (multiply_lane_count(size, s) != Int(size) * Int(max_num_iterations(s)))
       throw_cannot_run(s, "the workgroup is too large");
@@ -176,7 +176,7 @@ void begin_workgroups(RefBuilder& builder, LoweredValues& values, std::span<cons
   auto add = [&](bool local) {
     size_t first = order.size();
     for (UOp s : specials)
-      if (is_local(s) == local) order.push_back(s);
+      if (is_local_special(s) == local) order.push_back(s);
     std::sort(order.begin() + int64_t(first), order.end(),
               [](UOp a, UOp b) { return a.arg().text() > b.arg().text(); });
   };

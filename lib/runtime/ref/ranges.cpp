@@ -6,9 +6,11 @@
 namespace tgc::ref {
 namespace {
 
-bool is_expanded(UOp range) { return axis_type(range) == AxisType::UPCAST || axis_type(range) == AxisType::UNROLL; }
+bool is_expanded_range(UOp range) {
+  return axis_type(range) == AxisType::UPCAST || axis_type(range) == AxisType::UNROLL;
+}
 
-bool args_less(UOp a, UOp b) {
+bool range_args_less(UOp a, UOp b) {
   auto x = a.arg().items(), y = b.arg().items();
   return std::lexicographical_compare(x.begin(), x.end() - 1, y.begin(), y.end() - 1,
                                       [](const Arg& p, const Arg& q) { return p.small_int() < q.small_int(); });
@@ -67,7 +69,7 @@ std::vector<UOp> KernelRanges::ranges_ended_by(UOp u) const {
       if ((u.src(i) == r || (!u.src(i).is(Op::RANGE) && is_inside(u.src(i), r))) &&
           std::find(left.begin(), left.end(), r) == left.end())
         left.push_back(r);
-  std::sort(left.begin(), left.end(), args_less);
+  std::sort(left.begin(), left.end(), range_args_less);
   while (!left.empty()) {  // a range whose size depends on another range comes after that range
     auto ready = std::find_if(left.begin(), left.end(), [&](UOp r) {
       return std::none_of(left.begin(), left.end(),
@@ -84,7 +86,7 @@ std::vector<UOp> KernelRanges::expanded_ranges_of(const Arg& axes) const {
   std::vector<UOp> out;
   for (const Arg& axis : axes.items())
     for (UOp r : all_ranges_)
-      if (is_expanded(r) && axis_id(r) == axis[0].small_int()) out.push_back(r);
+      if (is_expanded_range(r) && axis_id(r) == axis[0].small_int()) out.push_back(r);
   return out;
 }
 

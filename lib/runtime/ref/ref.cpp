@@ -21,16 +21,16 @@ struct RefProgram::Impl {
 
 namespace {
 
-class Run {
+class RefRun {
  public:
-  Run(const RefCode& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
+  RefRun(const RefCode& code, std::span<const RefBuffer> buffers, const std::map<std::string, int64_t>& variables)
       : code_(code), registers_(code.register_bytes), memories_(code.memories.size()) {
-    for (size_t i = 0; i < memories_.size(); i++) memories_[i] = memory_for(code.memories[i], buffers);
+    for (size_t i = 0; i < memories_.size(); i++) memories_[i] = make_memory(code.memories[i], buffers);
     for (const MemoryAccess& a : code.accesses) {
       RefMemory& m = memories_[size_t(a.memory)];
       if (!a.is_store || m.stored_flags || code.memories[size_t(a.memory)].buffer_number < 0) continue;
-      scratch_.emplace_back(size_t(m.size));
-      m.stored_flags = scratch_.back().data();
+      scratch_memory_.emplace_back(size_t(m.size));
+      m.stored_flags = scratch_memory_.back().data();
     }
     for (auto [at, bits] : code.constants) std::memcpy(registers_.data() + at, &bits, 8);
     for (auto& [at, name] : code.variables) {
@@ -40,7 +40,7 @@ class Run {
     }
   }
 
-  RefResult run(double seconds) {
+  RefResult execute(double seconds) {
     RefFrame f{};
     f.registers = registers_.data();
     f.num_chunk_lanes = code_.num_chunk_lanes;
@@ -55,8 +55,8 @@ class Run {
     if (f.is_limit_exceeded && budget.num_steps > budget.max_steps) throw Failure(limit_error(Limit::RefSteps));
     if (f.is_limit_exceeded)
       throw Failure(is_default ? limit_error(Limit::RefSeconds) : out_of_time_error(deadline.limit_seconds));
-    if (f.failed_access) fail(f);
-    for (auto& [number, p] : padded_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
+    if (f.failed_access) throw_out_of_bounds(f);
+    for (auto& [number, p] : padded_buffers_) std::memcpy(p.buffer.data, p.memory.data(), p.buffer.bytes);
     return {f.run_notes, f.num_evaluations};
   }
 
@@ -66,18 +66,18 @@ class Run {
     HostMemory memory;  // padded with zeros to whole words
   };
 
-  static int64_t item_of(const MemoryInfo& info) {
+  static int64_t item_bytes(const MemoryInfo& info) {
     return info.scalar == Scalar::Index ? 8 : dtypes::of(info.scalar).itemsize();
   }
 
   // Returns a padded copy if the kernel accesses the buffer as words of 32 bits and the last word is not whole.
-  RefBuffer with_whole_words(RefBuffer b) {
+  RefBuffer pad_to_whole_words(RefBuffer b) {
     size_t bytes = b.bytes;
     for (const MemoryInfo& m : code_.memories)
       if (m.buffer_number == b.number && m.scalar == Scalar::UInt32)
-        bytes = std::max(bytes, size_t(m.size * item_of(m)));
+        bytes = std::max(bytes, size_t(m.size * item_bytes(m)));
     if (bytes == b.bytes || bytes - b.bytes > 3) return b;
-    auto [it, is_new] = padded_.try_emplace(b.number);
+    auto [it, is_new] = padded_buffers_.try_emplace(b.number);
     if (is_new) {
       it->second = {b, HostMemory(bytes)};
       std::memcpy(it->second.memory.data(), b.data, b.bytes);
@@ -85,17 +85,17 @@ class Run {
     return {b.number, it->second.memory.data(), bytes};
   }
 
-  RefMemory memory_for(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
-    const int64_t item = item_of(info);
+  RefMemory make_memory(const MemoryInfo& info, std::span<const RefBuffer> buffers) {
+    const int64_t item = item_bytes(info);
     if (info.buffer_number < 0) {
       int64_t copies =
           info.lane_group_size > 0 ? std::max<int64_t>(code_.num_chunk_lanes / info.lane_group_size, 1) : 1;
-      scratch_.emplace_back(size_t(info.size * copies * item));
-      return {scratch_.back().data(), info.size * copies, info.size};
+      scratch_memory_.emplace_back(size_t(info.size * copies * item));
+      return {scratch_memory_.back().data(), info.size * copies, info.size};
     }
     for (const RefBuffer& given : buffers) {
       if (given.number != info.buffer_number) continue;
-      const RefBuffer b = with_whole_words(given);
+      const RefBuffer b = pad_to_whole_words(given);
       int64_t have = int64_t(b.bytes) / item, size = info.size < 0 ? have : info.size;
       if (have < size)
         throw Failure(info.name + " has " + std::to_string(have) + " elements, but the kernel's has " +
@@ -105,33 +105,34 @@ class Run {
     throw Failure("there is no buffer for " + info.name);
   }
 
-  int64_t value(int32_t at) const {
+  int64_t integer_register(int32_t at) const {
     int64_t v;
     std::memcpy(&v, registers_.data() + at, 8);
     return v;
   }
 
-  [[noreturn]] void fail(const RefFrame& f) const {
+  [[noreturn]] void throw_out_of_bounds(const RefFrame& f) const {
     const RefInstruction* i = f.failed_access;
     const MemoryAccess& a = code_.accesses[size_t(i->immediate >> 32)];
     const MemoryInfo& m = code_.memories[size_t(a.memory)];
     int64_t lane = a.is_varying ? f.failed_lane : 0;
-    int64_t offset = a.has_narrow_offset ? f.at<int32_t>(i->a)[lane] : f.at<int64_t>(i->a)[lane];
+    int64_t offset = a.has_narrow_offset ? f.register_at<int32_t>(i->a)[lane] : f.register_at<int64_t>(i->a)[lane];
     std::string where;
     for (auto& axis : a.axes)
       where += (where.empty() ? " at " : ", ") + axis.name + "=" +
-               std::to_string((f.first_lane + lane) / value(axis.stride) % value(axis.extent));
-    for (auto& [name, at] : a.ranges) where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(value(at));
+               std::to_string((f.first_lane + lane) / integer_register(axis.stride) % integer_register(axis.extent));
+    for (auto& [name, at] : a.ranges)
+      where += (where.empty() ? " at " : ", ") + name + "=" + std::to_string(integer_register(at));
     int64_t size = m.size < 0 ? memories_[size_t(a.memory)].size : m.size;
     throw Failure(Diag{.message = "out of bounds: " + a.text + "[" + std::to_string(offset) + "], which has " +
-                                  counted(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
+                                  count_text(uint64_t(size), "element") + (where.empty() ? "" : "," + where),
                        .kernel_fault = true});
   }
 
   const RefCode& code_;
   HostMemory registers_;
-  std::vector<HostMemory> scratch_;
-  std::map<int64_t, PaddedBuffer> padded_;
+  std::vector<HostMemory> scratch_memory_;
+  std::map<int64_t, PaddedBuffer> padded_buffers_;
   std::vector<RefMemory> memories_;
 };
 
@@ -148,7 +149,7 @@ bool ref::check_run_limits(RefFrame& f) {
 std::string RefNotes::text() const {
   std::string out;
   auto add = [&](uint64_t n, std::string_view what, std::string_view how) {
-    if (n) out.append(out.empty() ? "" : ", ").append(counted(n, what)).append(how);
+    if (n) out.append(out.empty() ? "" : ", ").append(count_text(n, what)).append(how);
   };
   add(num_zero_divisions, "integer division", " by zero");
   add(num_wide_shifts, "shift", " by the width or more");
@@ -175,7 +176,7 @@ Result<RefProgram> RefProgram::make_from_list(std::span<const UOp> list, const R
 
 Result<RefResult> RefProgram::run(std::span<const RefBuffer> buffers,
                                   const std::map<std::string, int64_t>& variables, double seconds) const {
-  return catch_failures([&] { return Run(impl_->code, buffers, variables).run(seconds); });
+  return catch_failures([&] { return RefRun(impl_->code, buffers, variables).execute(seconds); });
 }
 
 std::vector<int64_t> RefProgram::buffer_numbers() const {

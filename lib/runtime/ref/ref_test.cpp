@@ -449,7 +449,7 @@ TEST_CASE("REF: tensor core layouts place the elements of A, B and C in distinct
   for (const WmmaKey& key : keys) {
     CAPTURE(key.device);
     const WmmaLayout* l = find_wmma_layout(key);
-    auto distinct = [&](const std::vector<WmmaLayout::Place>& places) {
+    auto distinct = [&](const std::vector<WmmaLayout::ElementLocation>& places) {
       std::vector<bool> seen(size_t(key.threads) * 256);
       for (auto p : places) {
         CHECK_FALSE(seen[size_t(p.element * key.threads + p.lane)]);

@@ -11,30 +11,30 @@ void throw_cannot_run(UOp u, const std::string& why) {
                 "): " + why);
 }
 
-const LoweredElement& element_of(UOp u, const Value& operand, size_t i) {
+const LoweredElement& element_of(UOp u, const LoweredValue& operand, size_t i) {
   if (operand.size() == 1) return operand[0];
   if (i >= operand.size())
     throw_cannot_run(u, "an operand of " + std::to_string(operand.size()) + " elements is too short");
   return operand[i];
 }
 
-const Value& LoweredValues::value_of(UOp u) const {
+const LoweredValue& LoweredValues::value_of(UOp u) const {
   if (!current_values_[u.id()]) throw_cannot_run(u, "its value is needed where it has none; is a range not ended?");
   return *current_values_[u.id()];
 }
 
-const Value& LoweredValues::value_slot(UOp u) const {
+const LoweredValue& LoweredValues::value_slot(UOp u) const {
   return current_values_[num_nodes_ + u.id()] ? *current_values_[num_nodes_ + u.id()] : value_of(u);
 }
 
-void LoweredValues::set_slot(size_t slot, Value value) {
+void LoweredValues::set_slot(size_t slot, LoweredValue value) {
   value_pool_.push_back(std::move(value));
   undo_log_.push_back({slot, current_values_[slot]});
   current_values_[slot] = &value_pool_.back();
 }
 
 LoweredElement LoweredValues::scalar(UOp u) const {
-  const Value& v = value_of(u);
+  const LoweredValue& v = value_of(u);
   if (v.size() != 1) throw_cannot_run(u, "one element was expected, not " + std::to_string(v.size()));
   return v[0];
 }
@@ -79,7 +79,7 @@ void LoweredValues::restore_registers(std::span<const SavedRegister> registers) 
 
 // Returns -1 for a DEFINE_REG that has not been lowered yet or is in memory.
 int32_t LoweredValues::register_file_of(UOp define) const {
-  auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, Value>::first);
+  auto found = std::ranges::find(lowered_defines_, define, &std::pair<UOp, LoweredValue>::first);
   return found == lowered_defines_.end() ? -1 : found->second[0].register_file;
 }
 
@@ -102,7 +102,7 @@ bool takes_pointer(UOp user, size_t i) {
   }
 }
 
-bool is_place(UOp u) { return u.is(Op::INDEX) && !u.dtype().is_ptr(); }
+bool is_element_index(UOp u) { return u.is(Op::INDEX) && !u.dtype().is_ptr(); }
 
 bool is_constant_expression(UOp u) {
   for (UOp x : toposort(u))
@@ -113,7 +113,7 @@ bool is_constant_expression(UOp u) {
 }  // namespace
 
 UOp base_define(UOp u) {
-  while (u && !u.in(ops::Defines)) u = u.num_src() && (u.dtype().is_ptr() || is_place(u)) ? u.src(0) : UOp();
+  while (u && !u.in(ops::Defines)) u = u.num_src() && (u.dtype().is_ptr() || is_element_index(u)) ? u.src(0) : UOp();
   return u;
 }
 
@@ -122,7 +122,7 @@ void LoweredValues::find_value_uses(std::span<const UOp> nodes) {
     for (size_t i = 0; i < u.num_src(); i++) {
       UOp s = u.src(i);
       bool pointer_cast = u.is(Op::CAST) && u.dtype().is_ptr();
-      if (is_place(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) value_uses_.insert(s);
+      if (is_element_index(s) && !(u.is(Op::CAST) ? pointer_cast : takes_pointer(u, i))) value_uses_.insert(s);
     }
     if (!u.is(Op::INDEX)) continue;
     UOp define = base_define(u);
@@ -148,15 +148,16 @@ Reg LoweredValues::round_register(Reg r, DType dtype) {
 }
 
 Reg LoweredValues::cast(Reg r, DType from, DType to) {
-  Type a = ref_type_of(from), b = ref_type_of(to);
+  RefType a = ref_type_of(from), b = ref_type_of(to);
   if (to.scalar() == from.scalar()) return r;
-  if (to.is(Scalar::Float16) && (a == Type::F64 || size_of_type(a) >= 4) && a != Type::F32)
-    return builder_.emit_unary(Opcode::F64ToF16, builder_.cast(r, Type::F64));  // through float, it would round twice
+  if (to.is(Scalar::Float16) && (a == RefType::F64 || size_of_type(a) >= 4) && a != RefType::F32)
+    return builder_.emit_unary(Opcode::F64ToF16,
+                               builder_.cast(r, RefType::F64));  // through float, it would round twice
   return round_register(builder_.cast(r, b), to);
 }
 
 Reg LoweredValues::constant(DType dtype, Const value) {
-  Type type = ref_type_of(dtype);
+  RefType type = ref_type_of(dtype);
   Const v = truncate(dtypes::as_const(value, dtype), dtype.scalar());
   if (is_float(type)) return builder_.constant_float(type, v.to_double());
   return builder_.constant_int(type, int64_t(v.to_int().low_64_bits()));
@@ -206,7 +207,7 @@ Reg LoweredValues::emit_alu(Op op, DType dtype, std::span<const Reg> x) {
 Reg LoweredValues::size_register(UOp u) {
   if (u.src(0).is(Op::CONST) && u.src(0).vmax().is_int() && u.src(0).vmax().as_int() < 0)
     throw_cannot_run(u, "its size is negative");
-  Reg size = builder_.cast(scalar(u.src(0)).reg, Type::I64);
+  Reg size = builder_.cast(scalar(u.src(0)).reg, RefType::I64);
   return py_less(u.src(0).vmin(), Const(int64_t(0))) ? builder_.emit_unary(Opcode::Size, size) : size;
 }
 
@@ -220,7 +221,7 @@ void LoweredValues::lower(UOp u) {
     return builder_.count_evaluation(builder_.is_in_lanes());
   }
   if (is_atomic_add(u)) return lower_atomic_add(u);
-  Value v = lower_value(u);
+  LoweredValue v = lower_value(u);
   static constexpr OpSet kFree{Op::CONST,      Op::VCONST,     Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                Op::DEFINE_REG, Op::DEFINE_VAR, Op::BIND,          Op::AFTER};
   if (!u.in(kFree)) {
@@ -231,7 +232,7 @@ void LoweredValues::lower(UOp u) {
   set_value(u, std::move(v));
 }
 
-Value LoweredValues::lower_value(UOp u) {
+LoweredValue LoweredValues::lower_value(UOp u) {
   switch (u.op()) {
     case Op::CONST:
     case Op::VCONST: return lower_const(u);
@@ -246,8 +247,8 @@ Value LoweredValues::lower_value(UOp u) {
     case Op::CAT:
     case Op::PTRCAT: return concatenate_sources(u);
     case Op::GEP: {
-      const Value& from = value_of(u.src(0));
-      Value out;
+      const LoweredValue& from = value_of(u.src(0));
+      LoweredValue out;
       for (Arg i : u.arg().items()) {
         if (i.as_int() < 0 || i.as_int() >= Int(int64_t(from.size())))
           throw_cannot_run(u, "element " + i.repr() + " of " + std::to_string(from.size()));
@@ -269,12 +270,12 @@ Value LoweredValues::lower_value(UOp u) {
   }
 }
 
-Value LoweredValues::lower_const(UOp u) {
-  Value out;
+LoweredValue LoweredValues::lower_const(UOp u) {
+  LoweredValue out;
   auto add = [&](Const c) {
     if (c.is_invalid())
       out.push_back(
-          {.reg = builder_.constant_int(ref_type_of(u.dtype()), 0), .gate = builder_.constant(Type::Bool, 0)});
+          {.reg = builder_.constant_int(ref_type_of(u.dtype()), 0), .gate = builder_.constant(RefType::Bool, 0)});
     else out.push_back({.reg = constant(u.dtype(), c)});
   };
   if (u.arg().is_tuple())
@@ -291,7 +292,7 @@ int32_t LoweredValues::add_scratch(const std::string& name, DType element, int64
 }
 
 // Allocates memory or registers once, even if several scopes lower the DEFINE.
-Value LoweredValues::lower_define(UOp u) {
+LoweredValue LoweredValues::lower_define(UOp u) {
   for (auto& [define, value] : lowered_defines_)
     if (define == u) return value;
   DType base = u.dtype().base();
@@ -317,10 +318,10 @@ Value LoweredValues::lower_define(UOp u) {
   return {e};
 }
 
-Value LoweredValues::concatenate_sources(UOp u) {
-  Value out;
+LoweredValue LoweredValues::concatenate_sources(UOp u) {
+  LoweredValue out;
   for (UOp s : u.src()) {
-    const Value& v = value_of(s);
+    const LoweredValue& v = value_of(s);
     int each = u.is(Op::PTRCAT) ? s.dtype().base().count() : 1;
     for (const LoweredElement& e : v)
       for (int j = 0; j < each; j++) {
@@ -332,16 +333,16 @@ Value LoweredValues::concatenate_sources(UOp u) {
 }
 
 // An operand with a single element is used for every element.
-Value LoweredValues::lower_elementwise(UOp u) {
+LoweredValue LoweredValues::lower_elementwise(UOp u) {
   size_t n = 0;
   for (UOp s : u.src()) n = std::max(n, value_of(s).size());
-  Value out(n);
+  LoweredValue out(n);
   std::vector<Reg> operands(u.num_src());
   bool shift = u.is(Op::SHL) || u.is(Op::SHR);
   for (size_t i = 0; i < n; i++) {
     bool pointers = false;
     for (size_t k = 0; k < u.num_src(); k++) {
-      const Value& v = value_of(u.src(k));
+      const LoweredValue& v = value_of(u.src(k));
       if (v.size() != n && v.size() != 1)
         throw_cannot_run(u, "operands of " + std::to_string(v.size()) + " and " + std::to_string(n) + " elements");
       const LoweredElement& e = v[v.size() == 1 ? 0 : i];
@@ -361,11 +362,11 @@ Value LoweredValues::lower_elementwise(UOp u) {
   return out;
 }
 
-Value LoweredValues::lower_where(UOp u) {
-  const Value &cond = value_of(u.src(0)), &yes = value_of(u.src(1)), &no = value_of(u.src(2));
+LoweredValue LoweredValues::lower_where(UOp u) {
+  const LoweredValue &cond = value_of(u.src(0)), &yes = value_of(u.src(1)), &no = value_of(u.src(2));
   size_t n = std::max({cond.size(), yes.size(), no.size()});
-  Value out(n);
-  Reg true_ = builder_.constant(Type::Bool, 1);
+  LoweredValue out(n);
+  Reg true_ = builder_.constant(RefType::Bool, 1);
   for (size_t i = 0; i < n; i++) {
     LoweredElement c = element_of(u, cond, i), y = element_of(u, yes, i), x = element_of(u, no, i);
     if (c.is_pointer() || y.is_pointer() || x.is_pointer()) throw_cannot_run(u, "it chooses between pointers");
@@ -383,7 +384,7 @@ Value LoweredValues::lower_where(UOp u) {
   return out;
 }
 
-Value LoweredValues::lower_bitcast(UOp u) {
+LoweredValue LoweredValues::lower_bitcast(UOp u) {
   DType from = u.src(0).dtype().scalar(), to = u.dtype().scalar();
   if (from.itemsize() != to.itemsize()) throw_cannot_run(u, "it is from " + std::string(from.repr()));
   auto to_bits = [&](Reg r) {
@@ -397,21 +398,21 @@ Value LoweredValues::lower_bitcast(UOp u) {
   };
   auto from_bits = [&](Reg r) {
     switch (to.scalar_kind()) {
-      case Scalar::Float16: return builder_.emit_unary(Opcode::F16OfBits, builder_.emit_bitcast(r, Type::U16));
-      case Scalar::BFloat16: return builder_.emit_unary(Opcode::BF16OfBits, builder_.emit_bitcast(r, Type::U16));
-      case Scalar::FP8E4M3: return builder_.emit_unary(Opcode::E4M3OfBits, builder_.emit_bitcast(r, Type::U8));
-      case Scalar::FP8E5M2: return builder_.emit_unary(Opcode::E5M2OfBits, builder_.emit_bitcast(r, Type::U8));
-      case Scalar::Bool: return builder_.cast(builder_.emit_bitcast(r, Type::U8), Type::Bool);
+      case Scalar::Float16: return builder_.emit_unary(Opcode::F16OfBits, builder_.emit_bitcast(r, RefType::U16));
+      case Scalar::BFloat16: return builder_.emit_unary(Opcode::BF16OfBits, builder_.emit_bitcast(r, RefType::U16));
+      case Scalar::FP8E4M3: return builder_.emit_unary(Opcode::E4M3OfBits, builder_.emit_bitcast(r, RefType::U8));
+      case Scalar::FP8E5M2: return builder_.emit_unary(Opcode::E5M2OfBits, builder_.emit_bitcast(r, RefType::U8));
+      case Scalar::Bool: return builder_.cast(builder_.emit_bitcast(r, RefType::U8), RefType::Bool);
       default: return builder_.emit_bitcast(r, ref_type_of(to));
     }
   };
-  Value out;
+  LoweredValue out;
   for (const LoweredElement& e : value_of(u.src(0)))
     out.push_back({.reg = from == to ? e.reg : from_bits(to_bits(e.reg)), .gate = e.gate});
   return out;
 }
 
-Value LoweredValues::lower_wmma(UOp u) {
+LoweredValue LoweredValues::lower_wmma(UOp u) {
   Arg arg = u.arg();  // (name, (N, M, K), dtype in, dtype out, device, threads, (axes of A, B, C), reduce axes)
   if (!arg.is_tuple() || arg.items().size() != 8 || u.num_src() != 3) throw_cannot_run(u, "it is malformed");
   size_t per[3];
@@ -419,20 +420,26 @@ Value LoweredValues::lower_wmma(UOp u) {
     per[i] = 1;
     for (Arg axis : arg[6][i].items()) per[i] *= size_t(axis[1].small_int());
   }
-  const Value &a = value_of(u.src(0)), &b = value_of(u.src(1)), &c = value_of(u.src(2));
+  const LoweredValue &a = value_of(u.src(0)), &b = value_of(u.src(1)), &c = value_of(u.src(2));
   size_t n = per[2] ? c.size() / per[2] : 0;
   if (n == 0 || a.size() != n * per[0] || b.size() != n * per[1])
     throw_cannot_run(u, "its operands have the wrong sizes");
   auto dim = [&](size_t i) { return int(arg[1][i].small_int()); };
-  const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(), .threads = int(arg[5].small_int()), .n = dim(0),
-                                               .m = dim(1), .k = dim(2), .in = arg[2].dtype(), .elements_a = per[0],
-                                               .elements_b = per[1], .elements_c = per[2]});
+  const WmmaLayout* layout = find_wmma_layout({.device = arg[4].text(),
+                                               .threads = int(arg[5].small_int()),
+                                               .n = dim(0),
+                                               .m = dim(1),
+                                               .k = dim(2),
+                                               .input_dtype = arg[2].dtype(),
+                                               .elements_a = per[0],
+                                               .elements_b = per[1],
+                                               .elements_c = per[2]});
   if (!builder_.is_in_lanes() && layout->threads != 1) throw_cannot_run(u, "there is no warp");
-  Value out;
+  LoweredValue out;
   for (size_t i = 0; i < n; i++) {
-    auto part = [&](const Value& v, size_t size) {
+    auto part = [&](const LoweredValue& v, size_t size) {
       std::vector<Reg> registers;
-      for (size_t k = 0; k < size; k++) registers.push_back(builder_.cast(v[i * size + k].reg, Type::F32));
+      for (size_t k = 0; k < size; k++) registers.push_back(builder_.cast(v[i * size + k].reg, RefType::F32));
       return registers;
     };
     std::vector<Reg> d;

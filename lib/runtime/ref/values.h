@@ -21,7 +21,7 @@ struct LoweredElement {
   bool is_pixel_pointer = false;  // the pointer is to the four elements of an image's pixel
   bool is_pointer() const { return memory >= 0 || register_file >= 0; }
 };
-using Value = std::vector<LoweredElement>;
+using LoweredValue = std::vector<LoweredElement>;
 
 class LoweredValues {
  public:
@@ -32,11 +32,11 @@ class LoweredValues {
   // that index. Finds these INDEX nodes, and the DEFINE_REGs that need memory.
   void find_value_uses(std::span<const UOp> nodes);
 
-  const Value& value_of(UOp u) const;    // throws Failure if `u` has not been lowered
+  const LoweredValue& value_of(UOp u) const;    // throws Failure if `u` has not been lowered
   // Returns the pointer for an access to `u`, even if value_of() returns the number that it points to.
-  const Value& value_slot(UOp u) const;
+  const LoweredValue& value_slot(UOp u) const;
   bool is_lowered(UOp u) const { return current_values_[u.id()] != nullptr; }
-  void set_value(UOp u, Value value) { set_slot(u.id(), std::move(value)); }
+  void set_value(UOp u, LoweredValue value) { set_slot(u.id(), std::move(value)); }
   LoweredElement scalar(UOp u) const;  // returns the only element; throws Failure if there are several
 
   // leave_scope() undoes every set_value() since the matching enter_scope(): a body that is lowered more than once has
@@ -82,21 +82,21 @@ class LoweredValues {
     std::vector<Reg> elements;
   };
 
-  void set_slot(size_t slot, Value value);
-  Value lower_value(UOp u);
-  Value lower_const(UOp u);
-  Value lower_define(UOp u);
-  Value lower_index(UOp u);
-  Value flat_index(UOp buffer, std::span<const UOp> indices) const;
-  Value lower_image_index(UOp u, const Value& pointer, const Value& at);
-  Value lower_load(UOp u);
+  void set_slot(size_t slot, LoweredValue value);
+  LoweredValue lower_value(UOp u);
+  LoweredValue lower_const(UOp u);
+  LoweredValue lower_define(UOp u);
+  LoweredValue lower_index(UOp u);
+  LoweredValue flat_index(UOp buffer, std::span<const UOp> indices) const;
+  LoweredValue lower_image_index(UOp u, const LoweredValue& pointer, const LoweredValue& at);
+  LoweredValue lower_load(UOp u);
   void lower_store(UOp u);
   void lower_atomic_add(UOp u);
-  Value lower_elementwise(UOp u);
-  Value lower_where(UOp u);
-  Value lower_bitcast(UOp u);
-  Value lower_wmma(UOp u);
-  Value concatenate_sources(UOp u);
+  LoweredValue lower_elementwise(UOp u);
+  LoweredValue lower_where(UOp u);
+  LoweredValue lower_bitcast(UOp u);
+  LoweredValue lower_wmma(UOp u);
+  LoweredValue concatenate_sources(UOp u);
   LoweredElement load_element(const LoweredElement& pointer, int64_t addend, Reg alt);
   void store_element(const LoweredElement& pointer, int64_t addend, Reg value);
   int32_t register_file_of(UOp define) const;
@@ -109,11 +109,11 @@ class LoweredValues {
   size_t num_nodes_;
   // By slot; null if there is no value. Slot `id` is the value of node `id`; slot `num_nodes_ + id` is the pointer of
   // an INDEX that is used as a number.
-  std::vector<const Value*> current_values_;
+  std::vector<const LoweredValue*> current_values_;
   // never shrinks, so that pointers stay valid
-  std::deque<Value> value_pool_;
+  std::deque<LoweredValue> value_pool_;
   // slot and previous value for each set_value()
-  std::vector<std::pair<size_t, const Value*>> undo_log_;
+  std::vector<std::pair<size_t, const LoweredValue*>> undo_log_;
   // lengths of undo_log_ at the open enter_scope() calls
   std::vector<size_t> undo_log_sizes_;
   UOpSet value_uses_;
@@ -125,7 +125,7 @@ class LoweredValues {
     Reg outer_register;
   };
   std::vector<LaneRegister> lane_registers_;
-  std::vector<std::pair<UOp, Value>> lowered_defines_;
+  std::vector<std::pair<UOp, LoweredValue>> lowered_defines_;
   // index of a memory, Scalar, index of a view of this memory as elements of this Scalar
   std::vector<std::array<int32_t, 3>> memory_views_;
 };
@@ -136,13 +136,13 @@ UOp base_define(UOp u);
 [[noreturn]] void throw_cannot_run(UOp u, const std::string& why);
 // Returns element i of an operand of u, or its only element. Throws Failure if there are fewer elements, which a wrong
 // stage can cause.
-const LoweredElement& element_of(UOp u, const Value& operand, size_t i);
-// Turns Unsupported into an error that names `u`.
+const LoweredElement& element_of(UOp u, const LoweredValue& operand, size_t i);
+// Turns UnsupportedOperation into an error that names `u`.
 template <class Body>
 void name_in_errors(UOp u, Body body) {
   try {
     body();
-  } catch (const Unsupported& e) {
+  } catch (const UnsupportedOperation& e) {
     throw_cannot_run(u, e.diag().message);
   }
 }

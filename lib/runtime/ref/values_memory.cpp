@@ -6,21 +6,21 @@ namespace tgc::ref {
 
 Reg LoweredValues::add_to_offset(Reg offset, int64_t addend) {
   if (addend == 0) return offset;
-  if (offset == kNoRegister) return builder_.constant_int(Type::I64, addend);
+  if (offset == kNoRegister) return builder_.constant_int(RefType::I64, addend);
   return builder_.emit_binary(Opcode::Add, offset, builder_.constant_int(builder_.type(offset), addend));
 }
 
 // The index is row-major over the sizes of the BUFFERIZE's ranges.
-Value LoweredValues::flat_index(UOp buffer, std::span<const UOp> indices) const {
-  Value out{{.reg = builder_.constant_int(Type::I64, 0)}};
+LoweredValue LoweredValues::flat_index(UOp buffer, std::span<const UOp> indices) const {
+  LoweredValue out{{.reg = builder_.constant_int(RefType::I64, 0)}};
   for (size_t d = 0; d < indices.size(); d++) {
-    const Value& at = value_of(indices[d]);
+    const LoweredValue& at = value_of(indices[d]);
     out.resize(std::max(out.size(), at.size()), out[0]);
-    Reg size = builder_.constant_int(Type::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
+    Reg size = builder_.constant_int(RefType::I64, (buffer.src(d + 1).vmax().as_int() + 1).int64_or_throw("a size"));
     for (size_t i = 0; i < out.size(); i++) {
       const LoweredElement& index = element_of(buffer, at, i);
       out[i].reg = builder_.emit_binary(Opcode::Add, builder_.emit_binary(Opcode::Mul, out[i].reg, size),
-                                        builder_.cast(index.reg, Type::I64));
+                                        builder_.cast(index.reg, RefType::I64));
       out[i].gate = builder_.emit_logical_and(out[i].gate, index.gate);
     }
   }
@@ -28,25 +28,25 @@ Value LoweredValues::flat_index(UOp buffer, std::span<const UOp> indices) const 
 }
 
 void LoweredValues::store_buffer(UOp u, int32_t memory) {
-  const Value& values = value_of(u.src(0));
-  Value at = flat_index(u, u.src().subspan(1));
+  const LoweredValue& values = value_of(u.src(0));
+  LoweredValue at = flat_index(u, u.src().subspan(1));
   size_t each = values.size() / at.size();
   if (each * at.size() != values.size()) throw_cannot_run(u, "its operands have different sizes");
   for (size_t i = 0; i < values.size(); i++) {
     Reg offset =
-        builder_.emit_binary(Opcode::Mul, at[i / each].reg, builder_.constant_int(Type::I64, u.dtype().count()));
+        builder_.emit_binary(Opcode::Mul, at[i / each].reg, builder_.constant_int(RefType::I64, u.dtype().count()));
     store_element({.reg = offset, .gate = at[i / each].gate, .memory = memory}, int64_t(i % each), values[i].reg);
   }
 }
 
-Value LoweredValues::lower_index(UOp u) {
+LoweredValue LoweredValues::lower_index(UOp u) {
   UOp buffer = u.src(0);
-  const Value& pointers = value_of(buffer);
+  const LoweredValue& pointers = value_of(buffer);
   if (buffer.is(Op::BUFFERIZE) ? u.num_src() > buffer.num_src() : u.num_src() < 2)
     throw_cannot_run(u,
                      buffer.is(Op::BUFFERIZE) ? "it has more indices than its buffer has ranges" : "it has no index");
-  Value at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : value_of(u.src(1));
-  Value out;
+  LoweredValue at = buffer.is(Op::BUFFERIZE) ? flat_index(buffer, u.src().subspan(1)) : value_of(u.src(1));
+  LoweredValue out;
   if (buffer.dtype().is_image() && at.size() == 2 * pointers.size()) {
     out = lower_image_index(u, pointers, at);
   } else {
@@ -67,14 +67,14 @@ Value LoweredValues::lower_index(UOp u) {
       if (scale != 1)
         offset = builder_.emit_binary(Opcode::Mul, offset, builder_.constant_int(builder_.type(offset), scale));
       p.reg = p.reg == kNoRegister ? offset
-                                   : builder_.emit_binary(Opcode::Add, builder_.cast(p.reg, Type::I64),
-                                                          builder_.cast(offset, Type::I64));
+                                   : builder_.emit_binary(Opcode::Add, builder_.cast(p.reg, RefType::I64),
+                                                          builder_.cast(offset, RefType::I64));
       p.gate = builder_.emit_logical_and(p.gate, index.gate);
       out.push_back(p);
     }
   }
   if (u.num_src() > 2 && !buffer.is(Op::BUFFERIZE)) {
-    const Value& gate = value_of(u.src(2));
+    const LoweredValue& gate = value_of(u.src(2));
     if (!dtypes::is_bool(u.src(2).dtype()) || (gate.size() != 1 && gate.size() != out.size()))
       throw_cannot_run(u, "its gate is not one bool per element");
     for (size_t i = 0; i < out.size(); i++)
@@ -84,20 +84,20 @@ Value LoweredValues::lower_index(UOp u) {
   // the pointer goes into the node's second slot
   set_slot(num_nodes_ + u.id(), out);
   size_t each = size_t(u.dtype().count()) / out.size();
-  Value loaded;
+  LoweredValue loaded;
   for (const LoweredElement& p : out)
     for (size_t j = 0; j < std::max<size_t>(each, 1); j++) loaded.push_back(load_element(p, int64_t(j), kNoRegister));
   return loaded;
 }
 
 // Accesses outside the image read 0 or do nothing, without an error.
-Value LoweredValues::lower_image_index(UOp u, const Value& pointers, const Value& at) {
+LoweredValue LoweredValues::lower_image_index(UOp u, const LoweredValue& pointers, const LoweredValue& at) {
   auto shape = u.src(0).dtype().image_shape();
-  Value out;
+  LoweredValue out;
   for (size_t i = 0; i < pointers.size(); i++) {
     LoweredElement p = pointers[i];
-    Reg x = builder_.cast(at[2 * i].reg, Type::I64), y = builder_.cast(at[2 * i + 1].reg, Type::I64);
-    auto number = [&](int64_t v) { return builder_.constant_int(Type::I64, v); };
+    Reg x = builder_.cast(at[2 * i].reg, RefType::I64), y = builder_.cast(at[2 * i + 1].reg, RefType::I64);
+    auto number = [&](int64_t v) { return builder_.constant_int(RefType::I64, v); };
     auto inside = [&](Reg v, int64_t size) {
       return builder_.emit_logical_and(builder_.emit_binary(Opcode::Lt, v, number(size)),
                                        builder_.emit_binary(Opcode::Lt, number(-1), v));
@@ -118,8 +118,8 @@ LoweredElement LoweredValues::lower_pointer_alu(UOp u, size_t i) {
   auto element = [&](size_t k) { return element_of(u, value_of(u.src(k)), i); };
   LoweredElement p = element(0);
   if (u.is(Op::CAST) && p.register_file < 0 && !p.is_byte_offset) {
-    Reg size = builder_.constant_int(Type::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
-    if (p.reg != kNoRegister) p.reg = builder_.emit_binary(Opcode::Mul, builder_.cast(p.reg, Type::I64), size);
+    Reg size = builder_.constant_int(RefType::I64, dtypes::of(builder_.memory(p.memory).scalar).itemsize());
+    if (p.reg != kNoRegister) p.reg = builder_.emit_binary(Opcode::Mul, builder_.cast(p.reg, RefType::I64), size);
     p.is_byte_offset = true;
     return p;
   }
@@ -127,7 +127,7 @@ LoweredElement LoweredValues::lower_pointer_alu(UOp u, size_t i) {
   LoweredElement addend = u.num_src() > 1 ? element(1) : LoweredElement();
   if (!p.is_pointer()) std::swap(p, addend);
   if (!u.is(Op::ADD) || !p.is_byte_offset || addend.is_pointer()) throw_cannot_run(u, "arithmetic on a pointer");
-  Reg by = builder_.cast(addend.reg, Type::I64);
+  Reg by = builder_.cast(addend.reg, RefType::I64);
   p.reg = p.reg == kNoRegister ? by : builder_.emit_binary(Opcode::Add, p.reg, by);
   p.gate = builder_.emit_logical_and(p.gate, addend.gate);
   return p;
@@ -157,20 +157,20 @@ LoweredElement LoweredValues::view_pointer_as(LoweredElement p, DType scalar) {
   }
   if (p.is_byte_offset && p.reg != kNoRegister)
     p.reg = builder_.emit_binary(Opcode::Shr, p.reg,
-                                 builder_.constant_int(Type::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
+                                 builder_.constant_int(RefType::I64, __builtin_ctz(unsigned(scalar.itemsize()))));
   p.is_byte_offset = false;
   return p;
 }
 
-Value LoweredValues::lower_load(UOp u) {
-  const Value& pointers = value_slot(u.src(0));
-  const Value* alt =
+LoweredValue LoweredValues::lower_load(UOp u) {
+  const LoweredValue& pointers = value_slot(u.src(0));
+  const LoweredValue* alt =
       u.num_src() > 1 && !(u.src(1).dtype() == dtypes::void_) && is_lowered(u.src(1)) ? &value_of(u.src(1)) : nullptr;
   // the dtype may say fewer elements, because pyrender's .load() drops the count
   size_t n = std::max(size_t(u.dtype().count()), pointers.size() * (pointers[0].is_pixel_pointer ? 4 : 1)),
          each = n / pointers.size();
   if (each * pointers.size() != n) throw_cannot_run(u, "its operands have different sizes");
-  Value out;
+  LoweredValue out;
   for (size_t i = 0; i < n; i++) {
     Reg other = alt ? element_of(u, *alt, i).reg : kNoRegister;
     out.push_back(load_element(view_pointer_as(pointers[i / each], u.dtype().scalar()), int64_t(i % each), other));
@@ -180,7 +180,7 @@ Value LoweredValues::lower_load(UOp u) {
 }
 
 void LoweredValues::lower_store(UOp u) {
-  const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
+  const LoweredValue &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   size_t n = std::max(values.size(), pointers.size()), each = n / pointers.size();
   if (each * pointers.size() != n || (values.size() != n && values.size() != 1))
     throw_cannot_run(u, "its operands have different sizes");
@@ -193,7 +193,7 @@ void LoweredValues::lower_store(UOp u) {
 
 // Refuses lanes, because several lanes may add to the same element.
 void LoweredValues::lower_atomic_add(UOp u) {
-  const Value &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
+  const LoweredValue &pointers = value_slot(u.src(0)), &values = value_of(u.src(1));
   if (pointers.size() != 1 || values.size() != 1 || !pointers[0].is_pointer() || values[0].is_pointer())
     throw_cannot_run(u, "it does not add a number to an element");
   if (builder_.is_in_lanes()) throw_cannot_run(u, "its iterations cannot run at the same time");
@@ -216,7 +216,7 @@ Reg& LoweredValues::register_element(const LoweredElement& pointer, int64_t adde
     throw Failure("out of bounds: reg[" + std::to_string(at) + "], which has " + std::to_string(file.elements.size()) +
                   " elements");
   Reg& r = file.elements[size_t(at)];
-  Type type = ref_type_of(file.dtype);
+  RefType type = ref_type_of(file.dtype);
   if (r == kNoRegister) {
     r = builder_.mutable_register(type, builder_.is_in_lanes());
     if (builder_.is_in_lanes()) lane_registers_.push_back({pointer.register_file, size_t(at), kNoRegister});
@@ -237,7 +237,7 @@ LoweredElement LoweredValues::load_element(const LoweredElement& p, int64_t adde
 
 void LoweredValues::store_element(const LoweredElement& p, int64_t addend, Reg value) {
   if (p.register_file < 0) {
-    Type type = ref_type_of(dtypes::of(builder_.memory(p.memory).scalar));
+    RefType type = ref_type_of(dtypes::of(builder_.memory(p.memory).scalar));
     return builder_.store(p.memory, add_to_offset(p.reg, addend), p.gate, builder_.cast(value, type),
                           "store to " + builder_.memory(p.memory).name);
   }

@@ -9,19 +9,19 @@
 namespace tgc::ref {
 
 struct WmmaLayout {
-  struct Place {  // number among the elements of a thread; number of the thread in the warp
+  struct ElementLocation {  // number among the elements of a thread; number of the thread in the warp
     int16_t element, lane;
   };
   int n, m, k, threads;
   size_t elements_a, elements_b, elements_c;
-  std::vector<Place> a, b, c;  // row-major: a[i * K + l], b[l * N + j], c[i * N + j]
+  std::vector<ElementLocation> a, b, c;  // row-major: a[i * K + l], b[l * N + j], c[i * N + j]
 };
 
 // Parts of a WMMA's arg, and the numbers of elements per thread.
 struct WmmaKey {
   std::string_view device;
   int threads, n, m, k;
-  DType in;
+  DType input_dtype;
   size_t elements_a, elements_b, elements_c;
 };
 

@@ -23,29 +23,31 @@ struct ChainedStruct {
   const ChainedStruct* next = nullptr;
   uint32_t type = 0;
 };
-using Object = struct Opaque*;
+using ObjectHandle = struct Opaque*;
 
-// The library passes `first` and `second` as the last two arguments of `callback`.
+// The library passes `userdata1` and `userdata2` as the last two arguments of `callback`.
 template <class Callback>
 struct CallbackInfo {
   const ChainedStruct* next = nullptr;
   uint32_t mode = 3;  // WGPUCallbackMode_AllowSpontaneous
   Callback* callback = nullptr;
-  void *first = nullptr, *second = nullptr;
+  void *userdata1 = nullptr, *userdata2 = nullptr;
 };
-using OnObject = void(uint32_t status, Object object, StringView message, void*, void*);  // status 1: success
-using OnMapped = void(uint32_t status, StringView message, void*, void*);
-using OnLost = void(const Object* device, uint32_t reason, StringView message, void*, void*);
-using OnError = void(const Object* device, uint32_t type, StringView message, void*, void*);
+using RequestCallback = void(uint32_t status, ObjectHandle object, StringView message, void*,
+                             void*);  // status 1: success
+using BufferMapCallback = void(uint32_t status, StringView message, void*, void*);
+using DeviceLostCallback = void(const ObjectHandle* device, uint32_t reason, StringView message, void*, void*);
+using UncapturedErrorCallback = void(const ObjectHandle* device, uint32_t type, StringView message, void*, void*);
 
 struct DeviceLimits {
   const ChainedStruct* next = nullptr;
-  uint32_t textures[4], groups[2], bindings, dynamic_uniforms, dynamic_storages, sampled, samplers, storages,
-      storage_textures, uniforms;
+  uint32_t textures[4], bind_group_limits[2], bindings, dynamic_uniforms, dynamic_storages, sampled_textures, samplers,
+      storages, storage_textures, uniforms;
   uint64_t uniform_bytes, storage_bytes;
   uint32_t uniform_alignment, storage_alignment, vertex_buffers;
   uint64_t buffer_bytes;
-  uint32_t vertex[3], attachments[2], workgroup_bytes, workgroup_threads, workgroup[3], workgroups, immediate;
+  uint32_t vertex_limits[3], attachments[2], workgroup_bytes, workgroup_threads, workgroup_sizes[3], workgroups,
+      immediate;
 };
 struct AdapterInfo {
   const ChainedStruct* next = nullptr;
@@ -60,18 +62,18 @@ struct DeviceDescriptor {
   const DeviceLimits* limits = nullptr;
   const ChainedStruct* queue_next = nullptr;
   StringView queue_label;
-  CallbackInfo<OnLost> on_lost;
+  CallbackInfo<DeviceLostCallback> on_lost;
   struct {
     const ChainedStruct* next = nullptr;
-    OnError* callback = nullptr;
-    void *first = nullptr, *second = nullptr;
+    UncapturedErrorCallback* callback = nullptr;
+    void *userdata1 = nullptr, *userdata2 = nullptr;
   } on_error;
 };
 struct BufferDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
   uint64_t usage = 0, size = 0;
-  uint32_t mapped = 0;
+  uint32_t is_mapped_at_creation = 0;
 };
 struct WgslSource {
   ChainedStruct chain{nullptr, 2};
@@ -81,15 +83,15 @@ struct ShaderModuleDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
 };
-struct LayoutEntry {
+struct BindGroupLayoutEntry {
   const ChainedStruct* next = nullptr;
   uint32_t binding = 0;
   uint64_t visibility = 4;  // WGPUShaderStage_Compute
   uint32_t array_size = 0;
   struct {
     const ChainedStruct* next = nullptr;
-    uint32_t type = 0, dynamic = 0;
-    uint64_t least_bytes = 0;
+    uint32_t type = 0, has_dynamic_offset = 0;
+    uint64_t min_binding_bytes = 0;
   } buffer;
   struct {
     const ChainedStruct* next = nullptr;
@@ -104,42 +106,42 @@ struct LayoutEntry {
     uint32_t access = 0, format = 0, dimension = 0;
   } storage_texture;
 };
-struct LayoutDescriptor {
+struct BindGroupLayoutDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
   size_t count = 0;
-  const LayoutEntry* entries = nullptr;
+  const BindGroupLayoutEntry* entries = nullptr;
 };
 struct PipelineLayoutDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
   size_t count = 0;
-  const Object* layouts = nullptr;
+  const ObjectHandle* layouts = nullptr;
   uint32_t immediate = 0;
 };
-struct PipelineDescriptor {
+struct ComputePipelineDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
-  Object layout = nullptr;
+  ObjectHandle layout = nullptr;
   const ChainedStruct* compute_next = nullptr;
-  Object module = nullptr;
+  ObjectHandle module = nullptr;
   StringView entry;
-  size_t constants = 0;
-  const void* constant = nullptr;
+  size_t num_constants = 0;
+  const void* constant_entries = nullptr;
 };
-struct GroupEntry {
+struct BindGroupEntry {
   const ChainedStruct* next = nullptr;
   uint32_t binding = 0;
-  Object buffer = nullptr;
+  ObjectHandle buffer = nullptr;
   uint64_t offset = 0, size = 0;
-  Object sampler = nullptr, texture = nullptr;
+  ObjectHandle sampler = nullptr, texture = nullptr;
 };
-struct GroupDescriptor {
+struct BindGroupDescriptor {
   const ChainedStruct* next = nullptr;
   StringView label;
-  Object layout = nullptr;
+  ObjectHandle layout = nullptr;
   size_t count = 0;
-  const GroupEntry* entries = nullptr;
+  const BindGroupEntry* entries = nullptr;
 };
 
 inline constexpr uint32_t kUniform = 2, kStorage = 3, kShaderF16 = 11;
@@ -148,42 +150,42 @@ inline constexpr uint64_t kMapRead = 1, kCopyFrom = 4, kCopyTo = 8, kUsesUniform
 // The library's names of these functions have the prefix "wgpu".
 struct WebgpuApi {
 #define TGC_WEBGPU_FUNCTIONS(F) \
-  F(Object, CreateInstance, const void*) \
-  F(uint64_t, InstanceRequestAdapter, Object, const void*, CallbackInfo<OnObject>) \
-  F(uint64_t, AdapterRequestDevice, Object, const DeviceDescriptor*, CallbackInfo<OnObject>) \
-  F(uint32_t, AdapterGetInfo, Object, AdapterInfo*) \
-  F(uint32_t, AdapterHasFeature, Object, uint32_t) \
-  F(uint32_t, AdapterGetLimits, Object, DeviceLimits*) \
-  F(Object, DeviceGetQueue, Object) \
-  F(Object, DeviceCreateBuffer, Object, const BufferDescriptor*) \
-  F(void, QueueWriteBuffer, Object, Object, uint64_t, const void*, size_t) \
-  F(Object, DeviceCreateShaderModule, Object, const ShaderModuleDescriptor*) \
-  F(Object, DeviceCreateBindGroupLayout, Object, const LayoutDescriptor*) \
-  F(Object, DeviceCreatePipelineLayout, Object, const PipelineLayoutDescriptor*) \
-  F(Object, DeviceCreateComputePipeline, Object, const PipelineDescriptor*) \
-  F(Object, DeviceCreateBindGroup, Object, const GroupDescriptor*) \
-  F(Object, DeviceCreateCommandEncoder, Object, const void*) \
-  F(Object, CommandEncoderBeginComputePass, Object, const void*) \
-  F(void, ComputePassEncoderSetPipeline, Object, Object) \
-  F(void, ComputePassEncoderSetBindGroup, Object, uint32_t, Object, size_t, const uint32_t*) \
-  F(void, ComputePassEncoderDispatchWorkgroups, Object, uint32_t, uint32_t, uint32_t) \
-  F(void, ComputePassEncoderEnd, Object) \
-  F(void, CommandEncoderCopyBufferToBuffer, Object, Object, uint64_t, Object, uint64_t, uint64_t) \
-  F(Object, CommandEncoderFinish, Object, const void*) \
-  F(void, QueueSubmit, Object, size_t, const Object*) \
-  F(uint64_t, BufferMapAsync, Object, uint64_t, size_t, size_t, CallbackInfo<OnMapped>) \
-  F(const void*, BufferGetConstMappedRange, Object, size_t, size_t) \
-  F(void, BufferUnmap, Object) \
-  F(uint32_t, DevicePoll, Object, uint32_t, const void*) \
-  F(void, BufferRelease, Object) \
-  F(void, BindGroupRelease, Object) \
-  F(void, BindGroupLayoutRelease, Object) \
-  F(void, PipelineLayoutRelease, Object) \
-  F(void, ComputePipelineRelease, Object) \
-  F(void, ShaderModuleRelease, Object) \
-  F(void, ComputePassEncoderRelease, Object) \
-  F(void, CommandEncoderRelease, Object) \
-  F(void, CommandBufferRelease, Object)
+  F(ObjectHandle, CreateInstance, const void*) \
+  F(uint64_t, InstanceRequestAdapter, ObjectHandle, const void*, CallbackInfo<RequestCallback>) \
+  F(uint64_t, AdapterRequestDevice, ObjectHandle, const DeviceDescriptor*, CallbackInfo<RequestCallback>) \
+  F(uint32_t, AdapterGetInfo, ObjectHandle, AdapterInfo*) \
+  F(uint32_t, AdapterHasFeature, ObjectHandle, uint32_t) \
+  F(uint32_t, AdapterGetLimits, ObjectHandle, DeviceLimits*) \
+  F(ObjectHandle, DeviceGetQueue, ObjectHandle) \
+  F(ObjectHandle, DeviceCreateBuffer, ObjectHandle, const BufferDescriptor*) \
+  F(void, QueueWriteBuffer, ObjectHandle, ObjectHandle, uint64_t, const void*, size_t) \
+  F(ObjectHandle, DeviceCreateShaderModule, ObjectHandle, const ShaderModuleDescriptor*) \
+  F(ObjectHandle, DeviceCreateBindGroupLayout, ObjectHandle, const BindGroupLayoutDescriptor*) \
+  F(ObjectHandle, DeviceCreatePipelineLayout, ObjectHandle, const PipelineLayoutDescriptor*) \
+  F(ObjectHandle, DeviceCreateComputePipeline, ObjectHandle, const ComputePipelineDescriptor*) \
+  F(ObjectHandle, DeviceCreateBindGroup, ObjectHandle, const BindGroupDescriptor*) \
+  F(ObjectHandle, DeviceCreateCommandEncoder, ObjectHandle, const void*) \
+  F(ObjectHandle, CommandEncoderBeginComputePass, ObjectHandle, const void*) \
+  F(void, ComputePassEncoderSetPipeline, ObjectHandle, ObjectHandle) \
+  F(void, ComputePassEncoderSetBindGroup, ObjectHandle, uint32_t, ObjectHandle, size_t, const uint32_t*) \
+  F(void, ComputePassEncoderDispatchWorkgroups, ObjectHandle, uint32_t, uint32_t, uint32_t) \
+  F(void, ComputePassEncoderEnd, ObjectHandle) \
+  F(void, CommandEncoderCopyBufferToBuffer, ObjectHandle, ObjectHandle, uint64_t, ObjectHandle, uint64_t, uint64_t) \
+  F(ObjectHandle, CommandEncoderFinish, ObjectHandle, const void*) \
+  F(void, QueueSubmit, ObjectHandle, size_t, const ObjectHandle*) \
+  F(uint64_t, BufferMapAsync, ObjectHandle, uint64_t, size_t, size_t, CallbackInfo<BufferMapCallback>) \
+  F(const void*, BufferGetConstMappedRange, ObjectHandle, size_t, size_t) \
+  F(void, BufferUnmap, ObjectHandle) \
+  F(uint32_t, DevicePoll, ObjectHandle, uint32_t, const void*) \
+  F(void, BufferRelease, ObjectHandle) \
+  F(void, BindGroupRelease, ObjectHandle) \
+  F(void, BindGroupLayoutRelease, ObjectHandle) \
+  F(void, PipelineLayoutRelease, ObjectHandle) \
+  F(void, ComputePipelineRelease, ObjectHandle) \
+  F(void, ShaderModuleRelease, ObjectHandle) \
+  F(void, ComputePassEncoderRelease, ObjectHandle) \
+  F(void, CommandEncoderRelease, ObjectHandle) \
+  F(void, CommandBufferRelease, ObjectHandle)
 #define TGC_DECLARE(result, name, ...) result (*name)(__VA_ARGS__) = nullptr;
   TGC_WEBGPU_FUNCTIONS(TGC_DECLARE)
 #undef TGC_DECLARE

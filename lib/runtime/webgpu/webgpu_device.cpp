@@ -24,54 +24,54 @@ class WebGpuDevice : public Device {
     if (!buffer) return buffer.diag();
     return DeviceBuffer{reinterpret_cast<uint64_t>(*buffer), 0, bytes};
   }
-  void free(const DeviceBuffer& b) override { api.BufferRelease(object(b)); }
+  void free(const DeviceBuffer& b) override { api.BufferRelease(buffer_object(b)); }
   Status copy_in(const DeviceBuffer& to, const void* from) override;
   Status copy_out(void* to, const DeviceBuffer& from) override;
   Result<std::unique_ptr<Kernel>> load(const KernelSource& source, const std::string& code) override;
   Status synchronize() override {
     api.DevicePoll(device_, 1, nullptr);
-    return taken_error("a launch");
+    return take_error("a launch");
   }
 
-  static Object object(const DeviceBuffer& b) { return reinterpret_cast<Object>(b.handle); }
+  static ObjectHandle buffer_object(const DeviceBuffer& b) { return reinterpret_cast<ObjectHandle>(b.handle); }
   // Buffers have a multiple of 4 bytes, and at least 4: WebGPU copies only whole words.
-  static uint64_t words(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
-  Result<Object> make_buffer(uint64_t bytes, uint64_t usage) {
-    BufferDescriptor descriptor{.usage = usage, .size = words(bytes)};
-    Object buffer = api.DeviceCreateBuffer(device_, &descriptor);
-    if (auto status = taken_error("a buffer of " + std::to_string(bytes) + " bytes"); !status) return status.diag();
+  static uint64_t word_aligned_bytes(uint64_t bytes) { return std::max<uint64_t>(4, (bytes + 3) / 4 * 4); }
+  Result<ObjectHandle> make_buffer(uint64_t bytes, uint64_t usage) {
+    BufferDescriptor descriptor{.usage = usage, .size = word_aligned_bytes(bytes)};
+    ObjectHandle buffer = api.DeviceCreateBuffer(device_, &descriptor);
+    if (auto status = take_error("a buffer of " + std::to_string(bytes) + " bytes"); !status) return status.diag();
     return buffer;
   }
-  Result<Object> uniform(const void* value) {
+  Result<ObjectHandle> make_uniform_buffer(const void* value) {
     auto buffer = make_buffer(4, kUsesUniform | kCopyTo);
     if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
     return buffer;
   }
   // Returns the error that WebGPU reported since the last call, and clears it.
-  Status taken_error(const std::string& what) {
+  Status take_error(const std::string& what) {
     std::string error = std::move(error_);
     error_.clear();
     return error.empty() ? Status(Unit{}) : Diag{.message = "WebGPU refuses " + what, .context = error};
   }
-  void submit(Object encoder) {
-    Object commands = api.CommandEncoderFinish(encoder, nullptr);
+  void submit(ObjectHandle encoder) {
+    ObjectHandle commands = api.CommandEncoderFinish(encoder, nullptr);
     api.QueueSubmit(queue_, 1, &commands);
     api.CommandBufferRelease(commands);
     api.CommandEncoderRelease(encoder);
   }
 
   WebgpuApi api;
-  Object device() const { return device_; }
+  ObjectHandle device() const { return device_; }
 
  private:
-  Object device_ = nullptr, queue_ = nullptr;
+  ObjectHandle device_ = nullptr, queue_ = nullptr;
   std::string name_, error_;
 };
 
 class WebGpuKernel : public Kernel {
  public:
-  WebGpuKernel(WebGpuDevice& device, Object layout, Object pipeline, size_t bindings)
-      : Kernel(device), api_(device.api), layout_(layout), pipeline_(pipeline), bindings_(bindings) {}
+  WebGpuKernel(WebGpuDevice& device, ObjectHandle layout, ObjectHandle pipeline, size_t bindings)
+      : Kernel(device), api_(device.api), layout_(layout), pipeline_(pipeline), num_bindings_(bindings) {}
   ~WebGpuKernel() override {
     api_.ComputePipelineRelease(pipeline_);
     api_.BindGroupLayoutRelease(layout_);
@@ -79,14 +79,14 @@ class WebGpuKernel : public Kernel {
 
   // WGSL has no literal for infinity, so infinity is binding 0; then come the buffers and the variables.
   Status launch(const LaunchArguments& a) override {
-    if (1 + a.buffers.size() + a.variables.size() != bindings_)
-      return Diag{"the kernel has " + std::to_string(bindings_ - 1) + " arguments, not " +
+    if (1 + a.buffers.size() + a.variables.size() != num_bindings_)
+      return Diag{"the kernel has " + std::to_string(num_bindings_ - 1) + " arguments, not " +
                   std::to_string(a.buffers.size() + a.variables.size())};
-    std::vector<GroupEntry> entries;
-    std::vector<Object> uniforms;
+    std::vector<BindGroupEntry> entries;
+    std::vector<ObjectHandle> uniforms;
     Status status = Unit{};
     auto add_uniform = [&](const void* value) {
-      auto made = device().uniform(value);
+      auto made = device().make_uniform_buffer(value);
       if (!made) return void(status = made.diag());
       uniforms.push_back(*made);
       entries.push_back({.binding = uint32_t(entries.size()), .buffer = *made, .size = 4});
@@ -94,26 +94,28 @@ class WebGpuKernel : public Kernel {
     const float infinity = std::numeric_limits<float>::infinity();
     add_uniform(&infinity);
     for (const DeviceBuffer& b : a.buffers)
-      entries.push_back({.binding = uint32_t(entries.size()), .buffer = WebGpuDevice::object(b), .offset = b.offset,
-                         .size = WebGpuDevice::words(b.bytes)});
+      entries.push_back({.binding = uint32_t(entries.size()),
+                         .buffer = WebGpuDevice::buffer_object(b),
+                         .offset = b.offset,
+                         .size = WebGpuDevice::word_aligned_bytes(b.bytes)});
     for (int64_t v : a.variables) {
       auto value = int32_t(v);
       add_uniform(&value);
     }
     if (status) status = submit(entries, a.launch_size.global_size);
-    for (Object u : uniforms) api_.BufferRelease(u);
+    for (ObjectHandle u : uniforms) api_.BufferRelease(u);
     return status;
   }
 
  private:
   WebGpuDevice& device() { return static_cast<WebGpuDevice&>(device_); }
 
-  Status submit(const std::vector<GroupEntry>& entries, const std::array<uint32_t, 3>& groups) {
-    GroupDescriptor descriptor{.layout = layout_, .count = entries.size(), .entries = entries.data()};
-    Object group = api_.DeviceCreateBindGroup(device().device(), &descriptor);
-    if (auto status = device().taken_error("the kernel's arguments"); !status) return status;
-    Object encoder = api_.DeviceCreateCommandEncoder(device().device(), nullptr);
-    Object pass = api_.CommandEncoderBeginComputePass(encoder, nullptr);
+  Status submit(const std::vector<BindGroupEntry>& entries, const std::array<uint32_t, 3>& groups) {
+    BindGroupDescriptor descriptor{.layout = layout_, .count = entries.size(), .entries = entries.data()};
+    ObjectHandle group = api_.DeviceCreateBindGroup(device().device(), &descriptor);
+    if (auto status = device().take_error("the kernel's arguments"); !status) return status;
+    ObjectHandle encoder = api_.DeviceCreateCommandEncoder(device().device(), nullptr);
+    ObjectHandle pass = api_.CommandEncoderBeginComputePass(encoder, nullptr);
     api_.ComputePassEncoderSetPipeline(pass, pipeline_);
     api_.ComputePassEncoderSetBindGroup(pass, 0, group, 0, nullptr);
     api_.ComputePassEncoderDispatchWorkgroups(pass, groups[0], groups[1], groups[2]);
@@ -121,27 +123,28 @@ class WebGpuKernel : public Kernel {
     api_.ComputePassEncoderRelease(pass);
     device().submit(encoder);
     api_.BindGroupRelease(group);
-    return device().taken_error("a launch");
+    return device().take_error("a launch");
   }
 
   const WebgpuApi& api_;
-  Object layout_, pipeline_;
-  size_t bindings_;
+  ObjectHandle layout_, pipeline_;
+  size_t num_bindings_;
 };
 
-// Stores a requested object (null on failure) in `first` and the message in `second`.
-void keep(uint32_t status, Object object, StringView message, void* first, void* second) {
-  *static_cast<Object*>(first) = status == 1 ? object : nullptr;
-  *static_cast<std::string*>(second) = message.string();
+// Stores a requested object (null on failure) in `userdata1` and the message in `userdata2`.
+void store_request_result(uint32_t status, ObjectHandle object, StringView message, void* userdata1, void* userdata2) {
+  *static_cast<ObjectHandle*>(userdata1) = status == 1 ? object : nullptr;
+  *static_cast<std::string*>(userdata2) = message.string();
 }
 
 Status WebGpuDevice::open() {
   if (queue_) return Unit{};
   if (auto status = api.load(); !status) return status;
   setenv("XDG_RUNTIME_DIR", "/", 0);  // otherwise Mesa warns that the variable is missing
-  Object instance = api.CreateInstance(nullptr), adapter = nullptr;
+  ObjectHandle instance = api.CreateInstance(nullptr), adapter = nullptr;
   std::string message;
-  api.InstanceRequestAdapter(instance, nullptr, {.callback = keep, .first = &adapter, .second = &message});
+  api.InstanceRequestAdapter(instance, nullptr,
+                             {.callback = store_request_result, .userdata1 = &adapter, .userdata2 = &message});
   if (!adapter)
     return Diag{.message = "WebGPU finds no device: " + message,
                 .expected = "on Debian: apt install mesa-vulkan-drivers"};
@@ -156,12 +159,13 @@ Status WebGpuDevice::open() {
                           .limits = &limits,
                           .on_lost = {},
                           .on_error = {}};
-  wanted.on_error.first = &error_;
-  wanted.on_error.callback = [](const Object*, uint32_t, StringView text, void* to, void*) {
+  wanted.on_error.userdata1 = &error_;
+  wanted.on_error.callback = [](const ObjectHandle*, uint32_t, StringView text, void* to, void*) {
     auto& error = *static_cast<std::string*>(to);
     if (error.empty()) error = text.string();
   };
-  api.AdapterRequestDevice(adapter, &wanted, {.callback = keep, .first = &device_, .second = &message});
+  api.AdapterRequestDevice(adapter, &wanted,
+                           {.callback = store_request_result, .userdata1 = &device_, .userdata2 = &message});
   if (!device_) return Diag{"WebGPU gives no device: " + message};
   queue_ = api.DeviceGetQueue(device_);
   return Unit{};
@@ -169,27 +173,29 @@ Status WebGpuDevice::open() {
 
 Status WebGpuDevice::copy_in(const DeviceBuffer& to, const void* from) {
   if (to.bytes == 0) return Unit{};
-  std::vector<uint8_t> whole(words(to.bytes));
+  std::vector<uint8_t> whole(word_aligned_bytes(to.bytes));
   std::memcpy(whole.data(), from, to.bytes);
-  api.QueueWriteBuffer(queue_, object(to), to.offset, whole.data(), whole.size());
-  return taken_error("a copy");
+  api.QueueWriteBuffer(queue_, buffer_object(to), to.offset, whole.data(), whole.size());
+  return take_error("a copy");
 }
 
 Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
   if (from.bytes == 0) return Unit{};
   auto staging = make_buffer(from.bytes, kMapRead | kCopyTo);
   if (!staging) return staging.diag();
-  Object encoder = api.DeviceCreateCommandEncoder(device_, nullptr);
-  api.CommandEncoderCopyBufferToBuffer(encoder, object(from), from.offset, *staging, 0, words(from.bytes));
+  ObjectHandle encoder = api.DeviceCreateCommandEncoder(device_, nullptr);
+  api.CommandEncoderCopyBufferToBuffer(encoder, buffer_object(from), from.offset, *staging, 0,
+                                       word_aligned_bytes(from.bytes));
   submit(encoder);
   uint32_t mapped = 0;
   auto on_mapped = [](uint32_t status, StringView, void* out, void*) { *static_cast<uint32_t*>(out) = status; };
-  api.BufferMapAsync(*staging, kMapRead, 0, words(from.bytes), {.callback = on_mapped, .first = &mapped});
+  api.BufferMapAsync(*staging, kMapRead, 0, word_aligned_bytes(from.bytes),
+                     {.callback = on_mapped, .userdata1 = &mapped});
   api.DevicePoll(device_, 1, nullptr);
-  Status status = taken_error("a copy");
+  Status status = take_error("a copy");
   if (status && mapped != 1) status = Diag{"WebGPU does not map a buffer"};
   if (status) {
-    std::memcpy(to, api.BufferGetConstMappedRange(*staging, 0, words(from.bytes)), from.bytes);
+    std::memcpy(to, api.BufferGetConstMappedRange(*staging, 0, word_aligned_bytes(from.bytes)), from.bytes);
     api.BufferUnmap(*staging);
   }
   api.BufferRelease(*staging);
@@ -197,7 +203,7 @@ Status WebGpuDevice::copy_out(void* to, const DeviceBuffer& from) {
 }
 
 Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, const std::string& code) {
-  std::vector<LayoutEntry> entries;  // one per declared binding, used or not, as in tinygrad
+  std::vector<BindGroupLayoutEntry> entries;  // one per declared binding, used or not, as in tinygrad
   for (size_t at = 0; (at = code.find("@binding(", at)) != code.npos; at++) {
     entries.push_back({.binding = uint32_t(entries.size())});
     bool is_uniform = code.substr(code.find("var<", at), 11) == "var<uniform";
@@ -205,18 +211,19 @@ Result<std::unique_ptr<Kernel>> WebGpuDevice::load(const KernelSource& source, c
   }
   WgslSource text{.code = text_of(code)};
   ShaderModuleDescriptor module_descriptor{.next = &text.chain};
-  Object module = api.DeviceCreateShaderModule(device_, &module_descriptor);
-  if (auto status = taken_error("the source"); !status)
+  ObjectHandle module = api.DeviceCreateShaderModule(device_, &module_descriptor);
+  if (auto status = take_error("the source"); !status)
     return invalid_source_error("WGSL", source, status.diag().context);
-  LayoutDescriptor group{.count = entries.size(), .entries = entries.data()};
-  Object layout = api.DeviceCreateBindGroupLayout(device_, &group);
+  BindGroupLayoutDescriptor group{.count = entries.size(), .entries = entries.data()};
+  ObjectHandle layout = api.DeviceCreateBindGroupLayout(device_, &group);
   PipelineLayoutDescriptor all{.count = 1, .layouts = &layout};
-  Object pipeline_layout = api.DeviceCreatePipelineLayout(device_, &all);
-  PipelineDescriptor descriptor{.layout = pipeline_layout, .module = module, .entry = text_of(source.function_name)};
-  Object pipeline = api.DeviceCreateComputePipeline(device_, &descriptor);
+  ObjectHandle pipeline_layout = api.DeviceCreatePipelineLayout(device_, &all);
+  ComputePipelineDescriptor descriptor{
+      .layout = pipeline_layout, .module = module, .entry = text_of(source.function_name)};
+  ObjectHandle pipeline = api.DeviceCreateComputePipeline(device_, &descriptor);
   api.PipelineLayoutRelease(pipeline_layout);
   api.ShaderModuleRelease(module);
-  if (auto status = taken_error("the kernel '" + source.name + "'"); !status) return status.diag();
+  if (auto status = take_error("the kernel '" + source.name + "'"); !status) return status.diag();
   return std::unique_ptr<Kernel>(std::make_unique<WebGpuKernel>(*this, layout, pipeline, entries.size()));
 }
 

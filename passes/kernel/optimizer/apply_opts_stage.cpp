@@ -14,17 +14,17 @@ std::optional<std::vector<Opt>> opts_to_apply(const KernelJob& job, UOp sink) {
   return out;
 }
 
-FindOpts& found_before() {
-  static FindOpts find;
+FindOptsHook& find_opts_hook() {
+  static FindOptsHook find;
   return find;
 }
 
 }  // namespace
 
-void set_find_opts(FindOpts find) { found_before() = std::move(find); }
+void set_find_opts(FindOptsHook find) { find_opts_hook() = std::move(find); }
 
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel) {
-  return found_before() ? found_before()(kernel) : std::nullopt;
+  return find_opts_hook() ? find_opts_hook()(kernel) : std::nullopt;
 }
 
 UOp apply_opts(KernelJob& job, UOp sink) {

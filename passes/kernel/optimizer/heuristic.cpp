@@ -23,11 +23,11 @@ bool try_opt(Scheduler& k, const Opt& opt) {
   }
 }
 
-bool divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.as_int(), by) == Int(0); }
+bool is_size_divisible(Sint size, int64_t by) { return size.is_int() && floor_mod(size.as_int(), by) == Int(0); }
 
-UOp index_of(UOp buf) { return buf.src(1).get_idx(); }
+UOp access_index(UOp buf) { return buf.src(1).get_idx(); }
 
-Int upcastable_outputs(const Scheduler& k) {
+Int num_upcastable_outputs(const Scheduler& k) {
   Int out = 1;
   for (size_t i : k.upcastable_dims())
     if (!kReduces.contains(k.facts().types[i])) out *= k.full_shape()[i].as_int();
@@ -68,7 +68,7 @@ void upcast_images(Scheduler& k) {
   for (size_t i = 0; i < original.size(); i++) {
     if (!original[i].src(0).dtype().is_image()) continue;
     if (i >= k.bufs().size()) throw Failure("an upcast merged two accesses of an image");
-    for (UOp term : split_uop(index_of(k.bufs()[i]), Op::ADD)) {
+    for (UOp term : split_uop(access_index(k.bufs()[i]), Op::ADD)) {
       if (!term.is(Op::RANGE) || floor_mod(term.vmax().as_int() + 1, 4) != Int(0)) continue;
       size_t axis = k.axis_of(term);
       auto upcastable = k.upcastable_dims(), unrollable = k.unrollable_dims();
@@ -88,7 +88,7 @@ bool is_matvec(const Scheduler& k) {
   if (!mul.is(Op::MUL) || !mul.src(0).is(Op::INDEX) || !mul.src(1).is(Op::INDEX)) return false;
   auto reduced = k.ranges_of({AxisType::REDUCE});
   if (reduced.empty()) return false;
-  UOp idx0 = index_of(mul.src(0)), idx1 = index_of(mul.src(1));
+  UOp idx0 = access_index(mul.src(0)), idx1 = access_index(mul.src(1));
   auto ranges0 = idx0.ranges();
   return has_term(split_uop(idx0, Op::ADD), reduced[0]) &&
          std::all_of(ranges0.begin(), ranges0.end(), [&](UOp r) { return is_inside_range(idx1, r); });
@@ -102,7 +102,7 @@ bool optimize_matvec(Scheduler& k) {
   UOp reduced = k.ranges_of({AxisType::REDUCE})[0];
   for (size_t axis : k.axes_of({AxisType::GLOBAL})) {
     if (!is_divisible(reduced.src(0), s.MV_THREADS_PER_ROW) ||
-        !divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD))
+        !is_size_divisible(k.full_shape()[axis], s.MV_BLOCKSIZE * s.MV_ROWS_PER_THREAD))
       continue;
     if (has_debug_level(k.graph(), 3)) {
       auto option = [](const char* name, int64_t value) {
@@ -123,7 +123,7 @@ bool optimize_matvec(Scheduler& k) {
 // If the kernel has few outputs, makes groups of 16 threads share a reduce, because most threads would be idle
 // otherwise.
 bool group_reduce(Scheduler& k) {
-  if (k.target().has_local && upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
+  if (k.target().has_local && num_upcastable_outputs(k) <= Int(k.graph().settings().NOLOCALS ? 240 : 2048))
     for (int64_t axis : {0, 1, 2})
       if (try_opt(k, {OptOps::GROUPTOP, axis, 16})) break;
   return k.has_axis_of({AxisType::GROUP_REDUCE});
@@ -156,16 +156,16 @@ struct UpcastChoice {
     return std::tie(a.num_strides, a.sum_strides, a.axis, a.amount) <
            std::tie(b.num_strides, b.sum_strides, b.axis, b.amount);
   }
-  std::string text() const {
+  std::string choice_text() const {
     return "(" + std::to_string(num_strides) + ", " + sum_strides.str() + ", " + std::to_string(axis) + ", " +
            std::to_string(amount) + ")";
   }
 };
 
-void show_choices(std::vector<UpcastChoice> choices) {
+void print_choices(std::vector<UpcastChoice> choices) {
   std::stable_sort(choices.begin(), choices.end());
   std::string line;
-  for (const UpcastChoice& c : choices) line += (line.empty() ? "" : ", ") + c.text();
+  for (const UpcastChoice& c : choices) line += (line.empty() ? "" : ", ") + c.choice_text();
   print_debug_line("more upcast axis : [" + line + "]");
 }
 
@@ -174,7 +174,7 @@ std::vector<UOp> upcast_indices(const Scheduler& k) {
   auto upcasts = k.axes_of(kUpcasts);
   std::vector<UOp> out;
   for (UOp b : k.bufs()) {
-    UOp idx = index_of(b);
+    UOp idx = access_index(b);
     if (std::all_of(upcasts.begin(), upcasts.end(), [&](size_t u) { return k.depends_on(idx, u); })) out.push_back(idx);
   }
   return out;
@@ -194,7 +194,7 @@ std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
       out[*axis].sum_strides += stride.arg().as_int();
   };
   for (UOp b : k.bufs()) {
-    UOp idx = index_of(b);
+    UOp idx = access_index(b);
     for (size_t axis : k.axes_used_by(idx)) out[axis].num_strides++;
     for (UOp c : split_uop(idx, Op::ADD)) {
       if (const size_t* axis = axes.find(c)) out[*axis].sum_strides += 1;
@@ -209,14 +209,14 @@ std::vector<AxisUse> uses_of_axes(const Scheduler& k) {
 // For large outputs, upcasts by 3 or 4 along axes where loaded values are reused.
 void upcast_reused(Scheduler& k) {
   std::vector<size_t> done;
-  while (upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
+  while (num_upcastable_outputs(k) >= Int(1024) && k.upcast_size() < Int(32)) {
     const std::vector<UOp> indices = upcast_indices(k);
     std::vector<AxisUse> uses;
     std::optional<UpcastChoice> best;
     std::vector<UpcastChoice> shown;
     for (size_t axis : k.upcastable_dims()) {
       if (std::find(done.begin(), done.end(), axis) != done.end()) continue;
-      bool by3 = divisible(k.full_shape()[axis], 3), by4 = divisible(k.full_shape()[axis], 4);
+      bool by3 = is_size_divisible(k.full_shape()[axis], 3), by4 = is_size_divisible(k.full_shape()[axis], 4);
       if ((!by3 && !by4) ||
           std::all_of(indices.begin(), indices.end(), [&](UOp idx) { return k.depends_on(idx, axis); }))
         continue;
@@ -229,7 +229,7 @@ void upcast_reused(Scheduler& k) {
       if (by3 && by4) shown.push_back(choice), shown.back().amount = 4;
     }
     if (!best) break;
-    if (!shown.empty()) show_choices(shown);
+    if (!shown.empty()) print_choices(shown);
     k.apply_opt({OptOps::UPCAST, int64_t(best->axis), best->amount});
     done.push_back(best->axis);
   }
@@ -254,30 +254,32 @@ void unroll_reduce(Scheduler& k) {
 
 void upcast_last(Scheduler& k) {
   auto dims = k.upcastable_dims();
-  if (!k.has_axis_of(kUpcasts) && !dims.empty() && divisible(k.full_shape()[dims.back()], 4))
+  if (!k.has_axis_of(kUpcasts) && !dims.empty() && is_size_divisible(k.full_shape()[dims.back()], 4))
     k.apply_opt({OptOps::UPCAST, int64_t(dims.back()), 4});
 }
 
 // Makes up to three axes local, with at most 128 threads in total. Prefers axes that some access does not depend on.
 void make_local(Scheduler& k) {
-  struct Ranked {
-    bool expands;
+  struct RankedAxis {
+    bool is_expanded;
     size_t axis;
   };
-  std::vector<Ranked> ranking;
+  std::vector<RankedAxis> ranking;
   for (size_t axis : k.axes_of({AxisType::GLOBAL, AxisType::LOOP}))
     if (k.rngs()[axis].src(0).is_const())
       ranking.push_back(
-          {std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) { return !k.depends_on(index_of(b), axis); }),
+          {std::any_of(k.bufs().begin(), k.bufs().end(), [&](UOp b) { return !k.depends_on(access_index(b), axis); }),
            axis});
-  std::sort(ranking.begin(), ranking.end(),
-            [](Ranked a, Ranked b) { return std::pair(a.expands, a.axis) > std::pair(b.expands, b.axis); });
+  std::sort(ranking.begin(), ranking.end(), [](RankedAxis a, RankedAxis b) {
+    return std::pair(a.is_expanded, a.axis) > std::pair(b.is_expanded, b.axis);
+  });
 
   std::vector<std::pair<size_t, int64_t>> chosen;
   int64_t threads = 1;
-  for (Ranked r : ranking) {
+  for (RankedAxis r : ranking) {
     for (int64_t size : {32, 16, 8, 4, 3, 2}) {
-      if ((size == 32 && r.axis != 0) || !divisible(k.full_shape()[r.axis], size) || threads * size > 128) continue;
+      if ((size == 32 && r.axis != 0) || !is_size_divisible(k.full_shape()[r.axis], size) || threads * size > 128)
+        continue;
       chosen.emplace_back(r.axis, size);
       threads *= size;
       break;
@@ -300,7 +302,7 @@ void make_threads(Scheduler& k) {
   for (int64_t threads : {32, 16, 12, 8, 6, 5, 4, 3, 2}) {
     if (threads > (*k.target().global_max)[0] || resolve_lt(steps, threads)) continue;
     for (size_t axis : k.axes_of({AxisType::LOOP})) {
-      if (!divisible(k.full_shape()[axis], threads)) continue;
+      if (!is_size_divisible(k.full_shape()[axis], threads)) continue;
       if (k.is_globalizable(k.rngs()[axis])) try_opt(k, {OptOps::THREAD, int64_t(axis), threads});
       break;
     }

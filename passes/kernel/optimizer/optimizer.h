@@ -24,10 +24,10 @@ const RuleSet& swap_remove_tags();
 // A hook that supplies opts from an earlier kernel search, like tinygrad's disk cache under BEAM.
 
 // Returns the opts found for `kernel`; nullopt if none were found. May be called on any thread.
-using FindOpts = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
+using FindOptsHook = std::function<std::optional<std::vector<Opt>>(const Scheduler& kernel)>;
 
 // Installs the hook. Call it once, before any kernel is compiled.
-void set_find_opts(FindOpts find);
+void set_find_opts(FindOptsHook find);
 // Returns the result of the hook; nullopt without a hook.
 std::optional<std::vector<Opt>> find_opts(const Scheduler& kernel);
 

@@ -19,7 +19,7 @@ namespace {
 bool contains(std::span<const UOp> list, UOp u) { return std::find(list.begin(), list.end(), u) != list.end(); }
 
 // The order of two axes in a kernel's shape: by the position of their types, then by their ids.
-bool axis_before(UOp a, UOp b) {
+bool is_axis_before(UOp a, UOp b) {
   if (int pa = axis_to_pos(axis_type(a)), pb = axis_to_pos(axis_type(b)); pa != pb) return pa < pb;
   auto x = axis_ids(a), y = axis_ids(b);
   return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(),
@@ -33,7 +33,7 @@ Sint simplified_size(UOp range) {
 
 bool has_steps(UOp range) { return py_less(0, range.vmax()); }
 
-Arg kernel_info(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
+Arg kernel_info_field(UOp sink, size_t i) { return sink.arg().is(RecordClass::KernelInfo) ? sink.arg()[i] : Arg(); }
 enum KernelInfoField : size_t { kName, kAxisTypes, kDontUseLocals, kAppliedOpts, kOptsToApply };
 
 }  // namespace
@@ -44,13 +44,13 @@ std::span<const Arg> axis_ids(UOp range) { return range.arg().items().first(rang
 // For each node, a bit set of the axes among its transitive sources, the node itself included.
 struct Scheduler::AxesBelow {
   AxesBelow(Graph& graph, const AstFacts& facts)
-      : words((facts.rngs.size() + 63) / 64), row(graph), bits(checked_size(words, facts.nodes.size()), 0) {
+      : words((facts.rngs.size() + 63) / 64), row_of_node(graph), bits(checked_size(words, facts.nodes.size()), 0) {
     uint32_t at = 0;
     for (UOp u : facts.nodes) {
       uint64_t* mine = &bits[at * words];
-      row[u] = at++;
+      row_of_node[u] = at++;
       for (UOp s : u.src())
-        for (size_t w = 0; w < words; w++) mine[w] |= bits[*row.find(s) * words + w];
+        for (size_t w = 0; w < words; w++) mine[w] |= bits[*row_of_node.find(s) * words + w];
       if (!u.is(Op::RANGE)) continue;
       auto it = std::find(facts.rngs.begin(), facts.rngs.end(), u);
       if (size_t k = size_t(it - facts.rngs.begin()); it != facts.rngs.end()) mine[k / 64] |= uint64_t(1) << k % 64;
@@ -62,15 +62,17 @@ struct Scheduler::AxesBelow {
       throw Failure("the kernel has too many loops for the optimizer, expected fewer or NOOPT=1");
     return words * nodes;
   }
-  bool has(UOp u, size_t axis) const { return bits[*row.find(u) * words + axis / 64] >> axis % 64 & 1; }
+  bool contains_axis(UOp u, size_t axis) const {
+    return bits[*row_of_node.find(u) * words + axis / 64] >> axis % 64 & 1;
+  }
 
   size_t words;
-  UOpMap<uint32_t> row;
+  UOpMap<uint32_t> row_of_node;
   std::vector<uint64_t> bits;
 };
 
 Scheduler::Scheduler(UOp ast, const Target& target) : ast_(ast), target_(&target) {
-  Arg dont_use_locals = kernel_info(ast, kDontUseLocals), applied = kernel_info(ast, kAppliedOpts);
+  Arg dont_use_locals = kernel_info_field(ast, kDontUseLocals), applied = kernel_info_field(ast, kAppliedOpts);
   dont_use_locals_ = dont_use_locals.kind() == Arg::Kind::Bool && dont_use_locals.as_bool();
   if (applied.is_tuple())
     for (Arg opt : applied.items()) applied_opts_.push_back(to_opt(opt));
@@ -117,7 +119,7 @@ const Scheduler::AstFacts& Scheduler::facts() const {
     }
   }
   std::reverse(f->bufs.begin(), f->bufs.end());
-  std::stable_sort(f->rngs.begin(), f->rngs.end(), axis_before);
+  std::stable_sort(f->rngs.begin(), f->rngs.end(), is_axis_before);
   for (UOp r : f->rngs) {
     f->shape.push_back(simplified_size(r));
     f->types.push_back(axis_type(r));
@@ -128,7 +130,7 @@ const Scheduler::AstFacts& Scheduler::facts() const {
 
 bool Scheduler::depends_on(UOp u, size_t axis) const {
   if (!axes_of_nodes_) axes_of_nodes_ = std::make_shared<AxesBelow>(graph(), facts());
-  return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return axes_of_nodes_->has(s, axis); });
+  return std::any_of(u.src().begin(), u.src().end(), [&](UOp s) { return axes_of_nodes_->contains_axis(s, axis); });
 }
 
 std::vector<size_t> Scheduler::axes_used_by(UOp u) const {
@@ -136,7 +138,8 @@ std::vector<size_t> Scheduler::axes_used_by(UOp u) const {
   std::vector<size_t> out;
   for (size_t w = 0; w < axes_of_nodes_->words; w++) {
     uint64_t bits = 0;
-    for (UOp s : u.src()) bits |= axes_of_nodes_->bits[*axes_of_nodes_->row.find(s) * axes_of_nodes_->words + w];
+    for (UOp s : u.src())
+      bits |= axes_of_nodes_->bits[*axes_of_nodes_->row_of_node.find(s) * axes_of_nodes_->words + w];
     for (; bits; bits &= bits - 1) out.push_back(w * 64 + size_t(std::countr_zero(bits)));
   }
   return out;

@@ -19,7 +19,7 @@ bool is_split(OptOps op) {
   return is_group(op) || op == OptOps::LOCAL || op == OptOps::UPCAST || op == OptOps::UNROLL || op == OptOps::THREAD;
 }
 
-AxisType split_type(OptOps op) {
+AxisType split_axis_type(OptOps op) {
   switch (op) {
     case OptOps::LOCAL: return AxisType::LOCAL;
     case OptOps::UPCAST: return AxisType::UPCAST;
@@ -31,7 +31,7 @@ AxisType split_type(OptOps op) {
 
 // Returns list[i] with Python's indexing: negative numbers count from the end.
 template <class T>
-const T& at(const std::vector<T>& list, int64_t i, const char* what) {
+const T& at_python_index(const std::vector<T>& list, int64_t i, const char* what) {
   if (i < 0) i += int64_t(list.size());
   if (i < 0 || i >= int64_t(list.size())) throw KernelOptError(std::string(what) + " is out of range");
   return list[size_t(i)];
@@ -43,7 +43,7 @@ int64_t int_arg(const Opt& opt) {
   return opt.arg.as_int().int64_or_throw("the arg of an Opt");
 }
 
-Int steps(UOp rng) { return rng.vmax().as_int() + 1; }
+Int num_steps(UOp rng) { return rng.vmax().as_int() + 1; }
 
 }  // namespace
 
@@ -59,8 +59,8 @@ const RuleSet& swap_remove_tags() {
 
 int64_t Scheduler::real_axis(const Opt& opt) const {
   if (!opt.axis || opt.op == OptOps::TC) return -1;
-  if (opt.op == OptOps::UNROLL) return int64_t(at(unrollable_dims(), *opt.axis, "the axis of UNROLL"));
-  if (is_group(opt.op)) return int64_t(at(axes_of({AxisType::REDUCE}), *opt.axis, "the axis of a group"));
+  if (opt.op == OptOps::UNROLL) return int64_t(at_python_index(unrollable_dims(), *opt.axis, "the axis of UNROLL"));
+  if (is_group(opt.op)) return int64_t(at_python_index(axes_of({AxisType::REDUCE}), *opt.axis, "the axis of a group"));
   if (*opt.axis >= int64_t(rngs().size()))
     throw KernelOptError("invalid axis " + std::to_string(*opt.axis) + " of " + std::string(name_of(opt.op)) +
                          ", the kernel has " + std::to_string(rngs().size()));
@@ -126,9 +126,10 @@ void Scheduler::check_split(const Opt& opt, UOp rng, int64_t amount) const {
 
 std::vector<UOp> Scheduler::apply_split(const Opt& opt, UOp rng) {
   int64_t amount = int_arg(opt);
-  if (amount == 0) amount = steps(rng).int64_or_throw("the size of an axis");
+  if (amount == 0) amount = num_steps(rng).int64_or_throw("the size of an axis");
   check_split(opt, rng, amount);
-  auto [rest, made] = shift_to(rng, amount, split_type(opt.op), opt.op == OptOps::GROUPTOP || opt.op == OptOps::THREAD);
+  auto [rest, made] =
+      shift_to(rng, amount, split_axis_type(opt.op), opt.op == OptOps::GROUPTOP || opt.op == OptOps::THREAD);
   return {rest, made};
 }
 
@@ -145,7 +146,7 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
                 });
     check_opt(safe, "cannot pad a reduce that zeros would change");
   }
-  Int size = steps(rng), multiple = int_arg(opt);
+  Int size = num_steps(rng), multiple = int_arg(opt);
   Int new_size = floor_div(size + multiple - 1, multiple) * multiple;
   check_opt(size > floor_div(new_size, 4), "pad adds more than quadruple the work");
 
@@ -161,7 +162,7 @@ void Scheduler::apply_padto(const Opt& opt, UOp rng) {
 }
 
 void Scheduler::apply_swap(const Opt& opt, UOp rng) {
-  UOp other = at(rngs(), int_arg(opt), "the other axis of SWAP");
+  UOp other = at_python_index(rngs(), int_arg(opt), "the other axis of SWAP");
   check_opt(axis_type(rng) == AxisType::GLOBAL && axis_type(other) == AxisType::GLOBAL, "swap only for globals");
   Substitution swap{{rng, rng.replace({.arg = other.arg(), .tag = Arg(1)})},
                     {other, other.replace({.arg = rng.arg(), .tag = Arg(1)})}};

@@ -14,7 +14,7 @@
 namespace tgc {
 namespace {
 
-std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
+std::vector<UOp> sort_by_id_descending(std::vector<UOp> ranges) {
   for (UOp r : ranges)
     if (!r.is(Op::RANGE)) throw Failure("a tensor core can only reduce over RANGEs");
   std::stable_sort(ranges.begin(), ranges.end(),
@@ -22,11 +22,11 @@ std::vector<UOp> by_id_descending(std::vector<UOp> ranges) {
   return ranges;
 }
 
-std::vector<UOp> own_ranges(UOp u, UOp other) {
+std::vector<UOp> exclusive_ranges(UOp u, UOp other) {
   std::vector<UOp> out;
   for (UOp r : u.ranges())
     if (!is_inside_range(other, r)) out.push_back(r);
-  return by_id_descending(out);
+  return sort_by_id_descending(out);
 }
 
 // Formats ranges as "[(2, 64), (1, 32)]" (axis id, size), for DEBUG=3.
@@ -83,8 +83,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 // a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if `choice` is past
 // the last combination or there is none.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
-  auto m = own_ranges(a, b), n = own_ranges(b, a),
-       k = by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
+  auto m = exclusive_ranges(a, b), n = exclusive_ranges(b, a),
+       k = sort_by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});
   if (has_debug_level(graph(), 3))
     print_debug_line("TC(" + std::to_string(choice) + "): " + ids_and_sizes(m) + " " + ids_and_sizes(n) + " " +
                      ids_and_sizes(k));

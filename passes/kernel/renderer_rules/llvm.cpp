@@ -31,19 +31,19 @@ UOp gather_halfs(UOp x, UOp y) {
 
 // ---- WMMA: the intrinsics take bfloat16 as uint16, eight fp8 as uint64 and, on RDNA3, an accumulator half8 as half16
 
-UOp operands_as(UOp wmma, DType dtype) {
+UOp bitcast_operands(UOp wmma, DType dtype) {
   return wmma_with_operands(wmma, wmma.src(0).bitcast(dtype), wmma.src(1).bitcast(dtype));
 }
 
 UOp cdna_bf16(UOp x) {
   bool fits = x.dtype() == dtypes::float32.vec(4) && x.src(0).dtype() == dtypes::bfloat16.vec(4);
-  return fits ? operands_as(x, dtypes::uint16.vec(4)) : UOp();
+  return fits ? bitcast_operands(x, dtypes::uint16.vec(4)) : UOp();
 }
 
 UOp cdna_fp8(UOp x) {
   DType in = x.src(0).dtype();
   bool fits = x.dtype() == dtypes::float32.vec(4) && (in == dtypes::fp8e4m3.vec(8) || in == dtypes::fp8e5m2.vec(8));
-  return fits ? operands_as(x, dtypes::uint64) : UOp();
+  return fits ? bitcast_operands(x, dtypes::uint64) : UOp();
 }
 
 UOp rdna3_half(UOp x) {
@@ -53,7 +53,7 @@ UOp rdna3_half(UOp x) {
 }
 
 UOp rdna3_bf16(UOp x) {
-  return x.src(0).dtype() == dtypes::bfloat16.vec(16) ? operands_as(x, dtypes::uint16.vec(16)) : UOp();
+  return x.src(0).dtype() == dtypes::bfloat16.vec(16) ? bitcast_operands(x, dtypes::uint16.vec(16)) : UOp();
 }
 
 UOp rdna4_bf16_to_bf16(UOp x) {
@@ -65,7 +65,7 @@ UOp rdna4_bf16_to_bf16(UOp x) {
 
 UOp rdna4_bf16_to_float(UOp x) {
   bool fits = x.dtype() == dtypes::float32.vec(8) && x.src(0).dtype() == dtypes::bfloat16.vec(8);
-  return fits ? operands_as(x, dtypes::uint16.vec(8)) : UOp();
+  return fits ? bitcast_operands(x, dtypes::uint16.vec(8)) : UOp();
 }
 
 const RuleSet& amd_llvm_common() {

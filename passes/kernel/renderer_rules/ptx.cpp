@@ -19,14 +19,14 @@ UOp op_as_float(UOp x) {
   return x.graph().node(x.op(), dtypes::float32, src, x.arg()).cast(dtypes::float16);
 }
 
-std::vector<UOp> with_second_as_byte(UOp x) {
+std::vector<UOp> sources_with_byte(UOp x) {
   std::vector<UOp> src(x.src().begin(), x.src().end());
   if (src.size() >= 2) src[1] = src[1].cast(dtypes::uint8);
   return src;
 }
 
-UOp load_byte(UOp x) { return x.graph().node(Op::LOAD, dtypes::uint8, with_second_as_byte(x)).cast(dtypes::bool_); }
-UOp store_byte(UOp x) { return x.graph().node(Op::STORE, dtypes::void_, with_second_as_byte(x)); }
+UOp load_byte(UOp x) { return x.graph().node(Op::LOAD, dtypes::uint8, sources_with_byte(x)).cast(dtypes::bool_); }
+UOp store_byte(UOp x) { return x.graph().node(Op::STORE, dtypes::void_, sources_with_byte(x)); }
 
 UOp index_to_address(UOp buf, UOp idx, UOp x) {
   if (x.dtype() == dtypes::int64 || buf.dtype().addrspace() == AddrSpace::REG) return {};

@@ -86,26 +86,26 @@ namespace {
 
 // Calls `function` from the column `rules` of renderers.def, which may be a function with or without a Target.
 template <class Function>
-const RuleSet& rules_by(Function function, const Target& target) {
+const RuleSet& call_rule_function(Function function, const Target& target) {
   if constexpr (std::is_invocable_v<Function, const Target&>) return function(target);
   else return function();
 }
 
-struct Row {
+struct RendererRules {
   std::string_view device;
   RendererKind renderer;
   const RuleSet& (*rules)(const Target&);
 };
-constexpr Row kRows[] = {
+constexpr RendererRules kRendererRules[] = {
 #define TGC_TARGET(device, renderer, arch, ops, limits, rules, class_name) \
-  {device, RendererKind::renderer, [](const Target& t) -> const RuleSet& { return rules_by(rules, t); }},
+  {device, RendererKind::renderer, [](const Target& t) -> const RuleSet& { return call_rule_function(rules, t); }},
 #include "lib/target/renderers.def"
 };
 
 }  // namespace
 
 const RuleSet& extra_matcher(const Target& target) {
-  for (const Row& row : kRows)
+  for (const RendererRules& row : kRendererRules)
     if (row.renderer == target.renderer && row.device == target.device) return row.rules(target);
   TGC_CHECK(false, "no rules for the renderer of " + target.name());
   __builtin_unreachable();

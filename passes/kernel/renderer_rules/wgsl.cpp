@@ -18,12 +18,12 @@ bool is_packed(DType dtype, DType pointer) {
 }
 
 // The position of an element: the index of its word, its bit offset in the word, and the mask of its size.
-struct Place {
+struct PackedPosition {
   UOp word, shift;
   int64_t mask;
 };
 
-Place place_of(UOp index, DType dtype) {
+PackedPosition packed_position_of(UOp index, DType dtype) {
   int64_t size = dtype.itemsize();
   if (size < 1 || size > 2 || index.num_src() < 2)
     throw Failure("cannot access part of a word as " + std::string(dtype.repr()));
@@ -42,7 +42,7 @@ UOp word_index(UOp index, UOp word, bool gated) {
 
 UOp packed_store(UOp index, UOp value) {
   if (!is_packed(value.dtype(), index.dtype())) return {};
-  Place place = place_of(index, value.dtype());
+  PackedPosition place = packed_position_of(index, value.dtype());
   UOp bits = (value & Const(place.mask)).cast(dtypes::uint32) << place.shift;
   UOp others = ((Const(place.mask) << place.shift) ^ Const(int64_t(0xFFFFFFFF))).cast(dtypes::uint32);
   UOp pointer = word_index(index, place.word, index.num_src() > 2);
@@ -61,7 +61,7 @@ UOp sign_extend(UOp value, int bits) {
 UOp packed_load(UOp load, UOp index, UOp alt) {
   DType dtype = load.dtype();
   if (!is_packed(dtype, index.dtype())) return {};
-  Place place = place_of(index, dtype);
+  PackedPosition place = packed_position_of(index, dtype);
   std::vector<UOp> src{word_index(index, place.word, bool(alt))};
   if (alt) src.push_back(alt.cast(dtypes::uint32));
   else src.insert(src.end(), load.src().begin() + 1, load.src().end());

@@ -188,8 +188,8 @@ def main() -> int:
   if not command:
     import tinygrad  # noqa: F401, begins to watch tinygrad
   if options.viz:
-    from tgc.export.viz import convert
-    return 0 if convert(options.viz, recorder, recorder_options["id"]) and finish(recorder) else 2
+    from tgc.export.viz import convert_trace
+    return 0 if convert_trace(options.viz, recorder, recorder_options["id"]) and finish(recorder) else 2
   if options.replay:
     replay(options.replay, recorder)
     return 0 if finish(recorder) else 2

@@ -29,11 +29,11 @@ from tinygrad.uop.ops import KernelInfo, PatternMatcher
 from tgc.export.golden import NATIVE_RELEASE, SETTINGS
 from tgc.export.graph_reader import parse_nodes
 from tgc.export.graph_text import GraphTextError
-from tgc.export.hooks import replaced
+from tgc.export.hooks import replaced_attribute
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.live import live_recorder
 from tgc.export.matches import matches_json, rewrite_with_callback
-from tgc.export.records import StageLimits, kernel_record, make_renderer, replayed_schedule, text_of
+from tgc.export.records import StageLimits, kernel_record, make_renderer, pyrender_text, replayed_schedule
 from tgc.export.rule_program import answer_program
 
 RENDERERS: JSON = {}
@@ -85,18 +85,18 @@ def run_stage(name: str, sink: Node, renderer: Any) -> Any:
     return call
   Scheduler.kernel_cnt.clear()
   try:
-    with (replaced(codegen, "graph_rewrite", only_stage(codegen.graph_rewrite, None)),
-          replaced(codegen, "apply_opts", only_stage(codegen.apply_opts, "apply opts")),
+    with (replaced_attribute(codegen, "graph_rewrite", only_stage(codegen.graph_rewrite, None)),
+          replaced_attribute(codegen, "apply_opts", only_stage(codegen.apply_opts, "apply opts")),
           helpers.Context(DEBUG=0, BEAM=0, SPEC=0)):
       codegen.full_rewrite_to_sink(sink, renderer, optimize=True)
   except StageDone: pass
   return result
 
 
-def linearized(sink: Node) -> Any: return codegen.line_rewrite(codegen.linearize(sink), codegen.pm_linearize_cleanups)
+def linear_list_of(sink: Node) -> Any: return codegen.line_rewrite(codegen.linearize(sink), codegen.pm_linearize_cleanups)
 
 
-def listing(lines: Any) -> str:
+def linear_listing(lines: Any) -> str:
   out = io.StringIO()
   with contextlib.redirect_stdout(out): ops.print_uops(lines)
   return out.getvalue()
@@ -111,13 +111,13 @@ def stage_of(question: JSON) -> Any:
   with with_settings(question["settings"]):
     if stage == "source": return renderer_of(target).render([nodes[i] for i in question["graph"]["list"]])
     sink = nodes[-1] if nodes[-1].arg is not None else nodes[-1].replace(arg=KernelInfo())
-    return linearized(sink) if stage == "linear" else run_stage(stage, sink, renderer_of(target))
+    return linear_list_of(sink) if stage == "linear" else run_stage(stage, sink, renderer_of(target))
 
 
 def reply_of(result: Any) -> Any:
   if result is None: return {"not_supported": True}
   if isinstance(result, str): return {"source": result}
-  return {"graph": listing(result) if isinstance(result, list) else text_of(result)}
+  return {"graph": linear_listing(result) if isinstance(result, list) else pyrender_text(result)}
 
 
 class LimitsWithMatches(StageLimits):
@@ -137,7 +137,7 @@ def record_of(question: JSON) -> JSON | None:
   if question.get("level") == "tensor": return schedule_of(question)
   sink, target = parse_nodes(question["graph"])[-1], question["target"]
   limits = LimitsWithMatches(question.get("after", ()), question.get("until"), question.get("texts", ()))
-  with with_settings(question["settings"]), replaced(PatternMatcher, "rewrite", rewrite_with_callback(limits.add_match)):
+  with with_settings(question["settings"]), replaced_attribute(PatternMatcher, "rewrite", rewrite_with_callback(limits.add_match)):
     record = kernel_record(question["id"], target, sink, renderer_of(target), limits)
   if "texts" in question:
     last = len(record["stages"]) - 1

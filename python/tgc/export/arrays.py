@@ -43,7 +43,7 @@ def number_of_elements(buffer: Any) -> int:
   return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
 
-def contents(buffer: Any) -> Any:
+def buffer_contents(buffer: Any) -> Any:
   """Returns (dtype, bytes) of an allocated buffer; None for other objects, and if it cannot be read."""
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
@@ -71,36 +71,36 @@ class ArraySaver:
     def call(runner: Any, rawbufs: Any, var_vals: Any = None, *args: Any, **kwargs: Any) -> Any:
       facts = runner.p
       kernel_id, _ = self.programs.get((facts.name, facts.src), UNKNOWN)
-      return self.around(lambda: run(runner, rawbufs, var_vals, *args, **kwargs), lambda: (kernel_id, facts), dict(zip(facts.globals, rawbufs)), var_vals or {})
+      return self.run_and_save(lambda: run(runner, rawbufs, var_vals, *args, **kwargs), lambda: (kernel_id, facts), dict(zip(facts.globals, rawbufs)), var_vals or {})
     return call
 
   def watched_linear(self, run: Function) -> Any:
     def call(linear: Any, var_vals: Any = None, input_uops: Any = (), *args: Any, jit: Any = False, **kwargs: Any) -> Any:
-      if not self.splits(linear, jit) or len(args) > 1: return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
+      if not self.runs_calls_singly(linear, jit) or len(args) > 1: return run(linear, var_vals, input_uops, *args, jit=jit, **kwargs)
       for one in linear.src:
         run_one = functools.partial(run, linear.replace(src=(one,)), var_vals, input_uops, *args, jit=jit, **kwargs)
-        self.around(run_one, functools.partial(self.known, one.src[0]), self.buffers_of(one, input_uops), (var_vals or {}) | bound_values(one.src[1:]))
+        self.run_and_save(run_one, functools.partial(self.known_program, one.src[0]), self.buffers_of(one, input_uops), (var_vals or {}) | bound_values(one.src[1:]))
     return call
 
-  def splits(self, linear: Any, jit: Any) -> bool:
+  def runs_calls_singly(self, linear: Any, jit: Any) -> bool:
     return not jit and all(c.op.name == "CALL" for c in linear.src)
 
-  def around(self, run: Function, known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
+  def run_and_save(self, run: Function, known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     """Runs a kernel, and saves its arrays if it runs for the first time.
 
     `known` returns the kernel's entry of `programs`, which may exist only after the run. `buffers`: by number of the
     parameter. `values`: of variables, by name.
     """
     if known()[0] in self.saved: return run()
-    before = {n: contents(b) for n, b in buffers.items()}
+    before = {n: buffer_contents(b) for n, b in buffers.items()}
     result = run()
     kernel_id, facts = known()
     if kernel_id is not None and kernel_id not in self.saved:
       self.save(kernel_id, "in", {n: before.get(n) for n in facts.ins}, facts.vars, values)
-      self.save(kernel_id, "out", {n: contents(buffers.get(n)) for n in facts.outs})
+      self.save(kernel_id, "out", {n: buffer_contents(buffers.get(n)) for n in facts.outs})
     return result
 
-  def known(self, callee: Any) -> tuple[Any, Any]:
+  def known_program(self, callee: Any) -> tuple[Any, Any]:
     if callee.op.name != "PROGRAM": return self.programs.get(callee.key, UNKNOWN)
     sources = [s.arg for s in callee.src if s.op.name == "SOURCE"]
     return self.programs.get((program_facts(callee).name, sources[0] if sources else None), UNKNOWN)

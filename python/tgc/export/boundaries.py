@@ -2,7 +2,7 @@
 
 Rules and run_rangeify() add the values to store to a table, IndexingContext.realize_map. The graph then has a STAGE
 (before 0.13: BUFFERIZE) for each such value. Later stages remove STAGEs whose value is cheap, or add some. Each STAGE
-that remains becomes a buffer. A reason is noted when a value is added to the table, and follow() passes it on to the
+that remains becomes a buffer. A reason is noted when a value is added to the table, and pass_reason_on() passes it on to the
 STAGE and the BUFFER.
 """
 from __future__ import annotations
@@ -27,7 +27,7 @@ MEMORY = {"PARAM", "BUFFER", "AFTER", "MSTACK", "STAGE", "BUFFERIZE"}
 
 
 @functools.cache
-def conditions(code: types.CodeType, line: int) -> str:
+def enclosing_conditions(code: types.CodeType, line: int) -> str:
   """Returns the conditions of the if statements whose bodies contain a line of a function; "" if its source is not
   found.
   """
@@ -37,7 +37,7 @@ def conditions(code: types.CodeType, line: int) -> str:
   return " and ".join(ast.unparse(e.test) for e in ast.walk(tree) if isinstance(e, ast.If) and e.body[0].lineno <= at <= (e.body[-1].end_lineno or 0))
 
 
-def described(node: Node) -> str:
+def node_description(node: Node) -> str:
   try: shape = f" {tuple(int(s) if isinstance(s, int) else s.render() for s in node.shape)}"
   except Exception: shape = ""
   op = getattr(getattr(node.arg, "__getitem__", lambda _: None)(0), "name", "") if isinstance(node.arg, tuple) and node.arg else ""
@@ -48,7 +48,7 @@ def reason_here(frame: types.FrameType, node: Node) -> JSON:
   code = frame.f_code
   out: JSON = {"at": f"{code.co_filename.replace(chr(92), '/').split('/tinygrad/')[-1]}:{frame.f_lineno}"}
   if code.co_name == "run_rangeify":
-    test = conditions(code, frame.f_lineno)
+    test = enclosing_conditions(code, frame.f_lineno)
     return out | {"why": "loops" if "ending_ranges" in test else "users" if "consumer_rngs" in test else "other"}
   # In a rule, the first argument that is a node is the one that matched, or the destination (`dest`) of a STORE.
   nodes = [v for n, v in frame.f_locals.items() if n in code.co_varnames[:code.co_argcount] and hasattr(v, "op")]
@@ -87,7 +87,7 @@ def install(module: Any) -> None:
   set_attribute(context, "__init__", noted_init)
 
 
-def cost(value: Node) -> JSON:
+def stage_cost(value: Node) -> JSON:
   """Returns what the scheduler weighs before it removes a STAGE: the number of buffers that its value reads, and
   whether a reduction in the value reads from memory."""
   buffers: set[Any] = set()
@@ -112,7 +112,7 @@ def cost(value: Node) -> JSON:
 FOLLOWED = {"STAGE", "BUFFERIZE", "COPY", "BUFFER", "CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"}
 
 
-def follow(node: Node, new: Node, rewrite: str) -> None:
+def pass_reason_on(node: Node, new: Node, rewrite: str) -> None:
   """Passes the reason of a node on to what a rewrite, named `rewrite`, puts in its place."""
   name = node.op.name
   if name in ("CONTIGUOUS", "STORE", "ASSIGN", "REDUCE", "REDUCE_AXIS"): return follow_contiguous(node, new)
@@ -127,13 +127,13 @@ def follow(node: Node, new: Node, rewrite: str) -> None:
     value = node.src[0]
     reasons = value.__dict__.get(REASON)
     if not isinstance(reasons, list): reasons = [{"why": "limit" if rewrite == "limit buffers" else "other"}]
-    found = about(value) | {"reasons": reasons}
+    found = origin_of_value(value) | {"reasons": reasons}
     if (added_for := value.__dict__.get(ADDED_FOR)) is not None: found["added_for"] = added_for
   elif name == "COPY":
     follow_contiguous(node, new)
-    found = about(node) | {"reasons": [{"why": "own"}]}
+    found = origin_of_value(node) | {"reasons": [{"why": "own"}]}
   if not isinstance(found, dict): return
-  if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | cost(node.src[0]) if name in STAGES else found
+  if (memory := memory_of(new)) is not None: memory.__dict__[REASON] = found | stage_cost(node.src[0]) if name in STAGES else found
   elif below_views(new).op.name in STAGES: below_views(new).__dict__[REASON] = found
 
 
@@ -148,7 +148,7 @@ def memory_of(node: Node) -> Node | None:
   return below_views(node.src[0]) if node.op.name == "AFTER" else None
 
 
-def note_asked(sink: Node) -> None:
+def note_requested_contiguous(sink: Node) -> None:
   """Notes the CONTIGUOUS nodes of a program, except the outputs of its tensor graph, which are stored anyway."""
   outputs = {s.base for s in sink.src}
   for u in sink.toposort():
@@ -163,7 +163,7 @@ def follow_contiguous(node: Node, new: Node) -> None:
     if ASKED_FOR not in node.__dict__: return
     new.__dict__[ASKED_FOR] = True
     if (memory := memory_of(new)) is not None:
-      memory.__dict__[REASON] = about(node) | {"reasons": [{"why": "own"}]}
+      memory.__dict__[REASON] = origin_of_value(node) | {"reasons": [{"why": "own"}]}
     return
   if new is node or not node.src: return
   before, after = node.src[-1], new
@@ -175,9 +175,9 @@ def follow_contiguous(node: Node, new: Node) -> None:
   if after.op.name == "CONTIGUOUS" and before.op.name != "CONTIGUOUS": after.__dict__.setdefault(ADDED_FOR, name)
 
 
-def about(value: Node) -> JSON:
+def origin_of_value(value: Node) -> JSON:
   made_by = value.__dict__.get(ORIGIN) or ()
-  return {"node": described(value)} | ({"made_by": metadata_list(made_by[:1])} if made_by else {})
+  return {"node": node_description(value)} | ({"made_by": metadata_list(made_by[:1])} if made_by else {})
 
 
 def reason_of(buffer: Node, metadata: list[JSON]) -> JSON | None:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import OF_FLOATS, Maker, Unmakeable, dtype_of, known_options, patterns_below
+from tgc.export.rule_instances import OF_FLOATS, InstanceMaker, Unmakeable, dtype_of, known_options, patterns_below
 from tgc.export.rule_symbols import (
   MOST_RUNS,
   NotGeneral,
-  Number,
-  Run,
-  Value,
+  RuleRun,
+  UnknownNumber,
+  UnknownValue,
   contains_unknown,
   is_bound_of_bool,
   is_special,
@@ -47,7 +47,7 @@ def next_choices(choices: list[int], counts: list[int]) -> list[int]:
   return [*out[:-1], out[-1] + 1] if out else []
 
 
-class GeneralMaker(Maker):
+class GeneralInstanceMaker(InstanceMaker):
   """Makes an instance whose operands and captured constants are unknown values.
 
   `path` has the numbers of the first choices, such as those of dtypes, ops and, with `permutes`, orders of sources;
@@ -76,7 +76,7 @@ class GeneralMaker(Maker):
     if isinstance(chosen, itertools.repeat): return [next(chosen)]
     return list(chosen) + [None] * (count - len(chosen))
 
-  def unknown(self, dtype: Any) -> Any:
+  def unknown_value(self, dtype: Any) -> Any:
     out = self.element(self.dtypes.long).cast(dtype) if self.is_weak(dtype) else self.element(dtype)
     self.leaves_made.add(out)
     return out
@@ -85,29 +85,29 @@ class GeneralMaker(Maker):
     if p is self.pattern and not has_dtype and self.dtype is not self.kinds_of_root[0]: raise Unmakeable("made for another dtype")
     return super().cast(p, op, dtype, has_dtype)
 
-  def odd(self) -> bool: return self.mixes
+  def wants_odd_value(self) -> bool: return self.mixes
   def makes_weak(self, dtype: Any) -> bool: return bool(self.mixes and self.choice([False, True]))
   def cast_kinds(self) -> list[Any]: return self.kinds
   def dtype_of_float_operand(self) -> Any: return self.choice(self.kinds)
   def compared_dtype(self) -> Any: return self.choice(self.kinds)
 
-  def leaf(self, dtype: Any) -> Any: return self.unknown(dtype)
+  def leaf(self, dtype: Any) -> Any: return self.unknown_value(dtype)
 
   def constant(self, dtype: Any, arg: Any) -> Any:
     if arg is not None: return super().constant(dtype, arg)
     d = self.dtypes
     if self.has_weak and dtype in d.uints and self.choice([False, True]):  # a constant without a width may be negative
       signed = {d.uchar: d.char, d.ushort: d.short, d.uint: d.int, d.ulong: d.long}[dtype]
-      out = self.unknown(signed).cast(self.weak())
+      out = self.unknown_value(signed).cast(self.weak_dtype())
     else:
-      out = self.unknown(dtype)
+      out = self.unknown_value(dtype)
     self.constants.add(out)
     return out
 
   def is_weak_constant(self, node: Any) -> bool: return super().is_weak_constant(node) or (node in self.constants and self.is_weak(node.dtype))
 
-  def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
-    out = super().made(p, dtype, has_dtype)
+  def make_matching_node(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
+    out = super().make_matching_node(p, dtype, has_dtype)
     if not self.mixes and out.op.name in OF_FLOATS and not self.dtypes.is_float(out.dtype): raise Unmakeable("integers as operands of a float op")
     if p.op is not None and out not in self.leaves_made: self.fixed.add(out)
     return out
@@ -131,7 +131,7 @@ def syntax_of(code: Any) -> Any:
   return found[0]
 
 
-class Instrumented(ast.NodeTransformer):
+class OperationInstrumenter(ast.NodeTransformer):
   """Replaces operations that an object cannot overload (`is`, `in`, calls) by calls of the run's functions."""
 
   def call(self, name: str, *args: Any) -> Any: return ast.Call(ast.Name(name, ast.Load()), list(args), [])
@@ -176,23 +176,23 @@ def searched_node(call: ast.Call) -> Any:
 
 
 @functools.cache
-def instrumented(code: Any) -> Any:
+def instrument_function(code: Any) -> Any:
   import copy
-  syntax = Instrumented().visit(copy.deepcopy(syntax_of(code)))
+  syntax = OperationInstrumenter().visit(copy.deepcopy(syntax_of(code)))
   if isinstance(syntax, ast.Lambda): return compile(ast.fix_missing_locations(ast.Expression(syntax)), code.co_filename, "eval")
   return compile(ast.fix_missing_locations(ast.Module([syntax], [])), code.co_filename, "exec")
 
 
-def function_in(run: Run, function: Function) -> Any:
+def instrumented_in_run(run: RuleRun, function: Function) -> Any:
   closure = inspect.getclosurevars(function).nonlocals
-  scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in, run),
+  scope = {**function.__globals__, **closure, "_tgc_is": run.is_same, "_tgc_in": run.is_in, "_tgc_call": functools.partial(call_in_run, run),
            "_tgc_substitute": run.substituted, "_tgc_search": lambda node, search: run.decide() if is_unknown(node) else search()}
-  compiled, name = instrumented(function.__code__), function.__code__.co_name
+  compiled, name = instrument_function(function.__code__), function.__code__.co_name
   if name == "<lambda>": made = eval(compiled, scope)
   else:
     exec(compiled, scope)  # noqa: S102, the user's own tinygrad
     made = scope[name]
-    if name in function.__globals__: scope[name] = function.__globals__[name]  # recursion goes through call_in, too
+    if name in function.__globals__: scope[name] = function.__globals__[name]  # recursion goes through call_in_run, too
   made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
   return made
 
@@ -201,10 +201,10 @@ def without_cache(function: Any) -> Any:
   return function.__wrapped__ if isinstance(function, type(functools.cache(len))) else function
 
 
-def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type(args[0]) is Number else None
+def kind_of_argument(args: Any) -> Any: return kind_of(args[0]) if args and type(args[0]) is UnknownNumber else None
 
 
-def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
+def call_in_run(run: RuleRun, function: Any, *args: Any, **members: Any) -> Any:
   """Calls a function for a rule. Instruments the function, too, if unknown values reach it."""
   from tinygrad.dtype import dtypes
   from tinygrad.uop.ops import UOp
@@ -217,22 +217,22 @@ def call_in(run: Run, function: Any, *args: Any, **members: Any) -> Any:
     return run.wrapped(function(*run.nodes(args), **{k: run.nodes(v) for k, v in members.items()}))
   if any(function is f for f in PURE) or (type(of) in (list, tuple) and function.__name__ in ("append", "extend", "insert", "index")):
     return function(*args, **members)
-  if function is isinstance and type(args[0]) is Value and args[1] is UOp: return True
-  if function is isinstance and type(args[0]) is Number and is_bound_of_bool(args[0]): run.refuse("it looks at the type of a bound")
-  if function is isinstance and type(args[0]) is Number: return issubclass(kind_of(args[0]), args[1])
-  if function in (math.isnan, math.isinf) and type(args[0]) is Number: return is_special(args[0], function is math.isnan)
+  if function is isinstance and type(args[0]) is UnknownValue and args[1] is UOp: return True
+  if function is isinstance and type(args[0]) is UnknownNumber and is_bound_of_bool(args[0]): run.refuse("it looks at the type of a bound")
+  if function is isinstance and type(args[0]) is UnknownNumber: return issubclass(kind_of(args[0]), args[1])
+  if function in (math.isnan, math.isinf) and type(args[0]) is UnknownNumber: return is_special(args[0], function is math.isnan)
   name = getattr(function, "__name__", "")
   if name in STATIC and getattr(UOp, name, None) == function:
     dtype = next((a for a in (*args, *members.values()) if type(a).__name__ == "DType"), None)
     if dtype is None and name == "const" and kind_of_argument(args) is int: dtype = getattr(dtypes, "weakint", None)
-    if name == "const" and args and type(args[0]) is Number: return run.value(run.constant(args[0], dtype))
+    if name == "const" and args and type(args[0]) is UnknownNumber: return run.value(run.constant(args[0], dtype))
     return run.wrapped(function(*run.nodes(args, dtype), **members))
   plain = without_cache(function)
-  if isinstance(plain, types.FunctionType): return function_in(run, plain)(*args, **members)
+  if isinstance(plain, types.FunctionType): return instrumented_in_run(run, plain)(*args, **members)
   return run.refuse(f"it calls {name or 'a function'} with an operand or the value of a constant")
 
 
-class General:
+class GeneralRule:
 
   def __init__(self, pattern: Any, function: Function) -> None:
     from tinygrad.dtype import dtypes as d
@@ -259,20 +259,20 @@ class General:
       if p.arg is not None and (p.op is None or p.op[0] is not Ops.CONST): raise NotGeneral("its pattern has an argument of an op")
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
-  def runs(self, maker: GeneralMaker, before: Node) -> Iterator[tuple[Node, Node]]:
+  def rule_runs(self, maker: GeneralInstanceMaker, before: Node) -> Iterator[tuple[Node, Node]]:
     """Yields both sides of the rule for each sequence of decisions of its function that changes the node."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}
     for _ in range(MOST_RUNS):
-      run = Run(choices, counts, maker.fixed, maker.constants, names, maker.unknown)
-      try: after = function_in(run, self.function)(**{name: run.value(node) for name, node in maker.named.items()})
+      run = RuleRun(choices, counts, maker.fixed, maker.constants, names, maker.unknown_value)
+      try: after = instrumented_in_run(run, self.function)(**{name: run.value(node) for name, node in maker.named.items()})
       except NotGeneral: raise
       except Exception as e: raise NotGeneral(f"it raises {type(e).__name__}: {str(e)[:60]}") from None
       finally: self.reads_sources |= run.reads_sources
       if run.refused is not None: raise NotGeneral(run.refused)
       self.rounds_twice |= run.rounds_twice
-      if after is not None and type(after) is not Value: raise NotGeneral("it makes something else than a node")
+      if after is not None and type(after) is not UnknownValue: raise NotGeneral("it makes something else than a node")
       if after is not None and ((node := run.nodes(after)) is not before or run.makes_constants): yield run.sides(before, node)
       if not (choices := next_choices(choices, run.options)): return
     raise NotGeneral("it goes too many ways")
@@ -282,9 +282,9 @@ class General:
     seen: set[Node] = set()
     path: list[int] = []
     for _ in range(MOST_COMBINATIONS):
-      maker, before = GeneralMaker(self.kinds, self.kinds_of_root, self.pattern, path, permutes, mixes), None
+      maker, before = GeneralInstanceMaker(self.kinds, self.kinds_of_root, self.pattern, path, permutes, mixes), None
       with contextlib.suppress(Exception): before = maker.make(self.pattern, maker.dtype)
-      if before is not None and before not in seen: out.update(dict.fromkeys(self.runs(maker, before)))
+      if before is not None and before not in seen: out.update(dict.fromkeys(self.rule_runs(maker, before)))
       if before is not None: seen.add(before)
       path = next_choices(path, maker.counts)
       if len(out) > MOST_SIDES: break
@@ -297,7 +297,7 @@ def general_sides(pattern: Any, function: Function) -> tuple[list[tuple[Node, No
   that the pattern admits, and "" or ROUNDS_TWICE. If the rule cannot run on unknown values, returns no pair, and the
   reason."""
   try:
-    rule = General(pattern, function)
+    rule = GeneralRule(pattern, function)
     mixes = not (out := rule.sides(False, False))
     if mixes: out = rule.sides(False, True)
     return (rule.sides(True, mixes) if rule.reads_sources and out else out), ROUNDS_TWICE if rule.rounds_twice else ""

@@ -1,6 +1,6 @@
 """Reads and writes golden records as JSON lines, plain or gzip, and writes npz files of arrays.
 
-A Writer makes each line of a gzip file its own gzip member and writes it at once, so the file is complete up to its
+A GoldenWriter makes each line of a gzip file its own gzip member and writes it at once, so the file is complete up to its
 last record.
 """
 from __future__ import annotations
@@ -84,7 +84,7 @@ def apply_settings(settings: JSON, override: bool = True) -> None:
     if override or name not in os.environ: os.environ[name] = value
 
 
-class Writer:
+class GoldenWriter:
   """Writes the golden files of one process, one per level.
 
   The main process writes `out.jsonl.gz`, `out.tensor.jsonl.gz`, ... A child process writes parts (out.part-1.jsonl.gz,

@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tgc.export.graph_text import GraphTextError, checked_node, read_graph, read_value, tables
+from tgc.export.graph_text import GraphTextError, checked_node, permitted_names, read_graph, read_value
 from tgc.export.kinds import JSON, Node
 
 
@@ -18,14 +18,14 @@ def parse_value(a: Any, nodes: list[Any]) -> Any:
   if kind == "value": return read_value(content)
   if kind == "float": return float(content)
   if kind == "bytes": return bytes.fromhex(content)
-  records = tables()[1]
+  records = permitted_names()[1]
   if kind not in records: raise GraphTextError(f"cannot make an argument of the kind '{kind}' from '{str(content)[:60]}'")
   named = {k: parse_value(v, nodes) for k, v in content.items() if k != "*"}
   return records[kind](*parse_value(content.get("*", []), nodes), **named)
 
 
 def parse_nodes(graph: JSON) -> list[Node]:
-  _, _, _, _, node_class, _, ops = tables()
+  _, _, _, _, node_class, _, ops = permitted_names()
   nodes: list[Any] = []
   for n in graph["nodes"]:
     dtype, src = read_value(n["dtype"]), tuple(nodes[s] for s in n.get("src", ()))
@@ -37,7 +37,7 @@ def parse_nodes(graph: JSON) -> list[Node]:
 
 def constant(dtype: Any, number: Any) -> Any:
   """Returns the arg of a CONST: since 0.13, tinygrad stores floats as objects that distinguish 0.0 and -0.0."""
-  kind = tables()[1].get("ConstFloat")
+  kind = permitted_names()[1].get("ConstFloat")
   return kind(number) if kind and isinstance(number, float) else number
 
 

@@ -24,11 +24,11 @@ from tgc.export.hooks import (
   called_by_runtime,
   program_lines,
   replace_everywhere,
-  replaced,
+  replaced_attribute,
   set_attribute,
 )
 from tgc.export.jit import JitRecorder
-from tgc.export.jit_plan import PlanRecorder
+from tgc.export.jit_plan import JitPlanRecorder
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.late_reads import LateReads
 from tgc.export.matches import RuleTimes, matches_json, rewrite_with_callback
@@ -47,7 +47,7 @@ def reserve_buffers(graph: Node) -> None:
   UOp.unique_num = itertools.count(max((n for n in used if isinstance(n, int)), default=-1) + 1)
 
 
-class Scope:
+class RecordingScope:
 
   def __init__(self, producer: str, root: Node, letters: bool) -> None:
     self.producer, self.letters, self.depth, self.last = producer, letters, 0, root
@@ -79,7 +79,7 @@ def variable_facts(v: Any) -> Any:
   return [name, v.vmin, v.vmax] if hasattr(v, "vmin") else name
 
 
-def error_of(error: Exception, scope: Scope) -> JSON:
+def error_of(error: Exception, scope: RecordingScope) -> JSON:
   """Returns tinygrad's error, and the stage that raised, or else the last one that was complete."""
   stage = scope.failed or (scope.stages[-1]["name"] if scope.stages else "")
   return {"error": repr(error)} | ({"error_stage": stage} if stage else {})
@@ -155,9 +155,9 @@ class GraphRecorder(Recorder):
     for table, record in ((KERNELS, self.record_kernel), (SCHEDULES, self.record_schedule), (INNER, self.record_inner)):
       for module, name in table:
         call_on_import(module, functools.partial(self.watch_function, name=name, record=record))
-    if self.save_inputs or self.nans: self.arrays.watch()  # before PlanRecorder, which wraps run_linear in one module
+    if self.save_inputs or self.nans: self.arrays.watch()  # before JitPlanRecorder, which wraps run_linear in one module
     self.jits.watch()
-    PlanRecorder(self).watch()
+    JitPlanRecorder(self).watch()
     self.late_reads.watch()
 
   def watch_function(self, module: Any, name: str, record: Function) -> None:
@@ -198,7 +198,7 @@ class GraphRecorder(Recorder):
 
   def follow_reason(self, node: Node, new: Node) -> None:
     if (scope := self.scope()) is None: return
-    try: boundaries.follow(node, new, scope.running)
+    try: boundaries.pass_reason_on(node, new, scope.running)
     except Exception: self.report_failure("reason of a kernel")
 
   def add_match(self, location: str, before: Node, after: Node, depth: int) -> None:
@@ -207,12 +207,12 @@ class GraphRecorder(Recorder):
 
   def rule_times(self) -> RuleTimes | None: return None if (scope := self.scope()) is None else scope.rules
 
-  def scope(self) -> Scope | None: return getattr(self.thread, "scope", None)
+  def scope(self) -> RecordingScope | None: return getattr(self.thread, "scope", None)
 
   @contextlib.contextmanager
-  def new_scope(self, root: Node | None) -> Iterator[Scope | None]:
+  def new_scope(self, root: Node | None) -> Iterator[RecordingScope | None]:
     outer = self.scope()
-    self.thread.scope = scope = None if root is None else Scope(self.producer, root, self.letters)
+    self.thread.scope = scope = None if root is None else RecordingScope(self.producer, root, self.letters)
     try: yield scope
     finally: self.thread.scope = outer
 
@@ -232,7 +232,7 @@ class GraphRecorder(Recorder):
   def compile(self, function: Function, ast: Node, renderer: Any, *args: Any, target: str | None = None, **kwargs: Any) -> Any:
     """Returns the result of `function`, and writes the kernel's record, unless there is one."""
     result, error = None, None
-    with self.new_scope(ast) as scope, self.origins.inside("compiles"):
+    with self.new_scope(ast) as scope, self.origins.running_phase("compiles"):
       assert scope is not None
       try: result = function(ast, renderer, *args, **kwargs)
       except Exception as e: error = e
@@ -269,7 +269,7 @@ class GraphRecorder(Recorder):
         print_message(f"nothing is compiled for {target}, because its renderer cannot be made: {e!r}")
     return self.renderers[target]
 
-  def write_kernel(self, scope: Scope, ast: Node, target: str, result: Any, error: Exception | None) -> None:
+  def write_kernel(self, scope: RecordingScope, ast: Node, target: str, result: Any, error: Exception | None) -> None:
     settings = self.own_settings()
     key = *self.identity(ast), target
     if key in self.recorded: return
@@ -350,9 +350,9 @@ class GraphRecorder(Recorder):
     result, error = None, None
     if self.replays and name is None:  # the replayed function calls this one, which has a record of its own
       with self.new_scope(None): return function(sink, *args, **kwargs)
-    with self.new_scope(sink) as scope, self.origins.inside("schedules"):
+    with self.new_scope(sink) as scope, self.origins.running_phase("schedules"):
       assert scope is not None
-      with contextlib.suppress(AttributeError): boundaries.note_asked(sink)
+      with contextlib.suppress(AttributeError): boundaries.note_requested_contiguous(sink)
       try: result = function(sink, *args, **kwargs)
       except Exception as e: error = e
       scope.took = scope.seconds()
@@ -362,7 +362,7 @@ class GraphRecorder(Recorder):
     if error is not None: raise error
     return result
 
-  def write_schedule(self, scope: Scope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
+  def write_schedule(self, scope: RecordingScope, sink: Node, name: str | None, function_name: str, result: Any, error: Exception | None) -> None:
     if len(scope.stages) < 2 and error is None: return
     nodes = sink.toposort()
     numbers: dict[Any, int] = {}
@@ -388,7 +388,7 @@ class GraphRecorder(Recorder):
     from tinygrad.codegen import get_program
     from tinygrad.device import Device
     from tinygrad.engine import schedule
-    with replaced(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
+    with replaced_attribute(schedule, "schedule_cache", {}): items = schedule.complete_create_schedule_with_vars(sink)[1]
     for item in items:
       if item.ast.op.name == "SINK": get_program(item.ast, Device[item.bufs[0].device].renderer)
 
@@ -461,7 +461,7 @@ class GraphRecorder(Recorder):
       out.append(item)
     return out
 
-  def kernels_of(self, scope: Scope, result: Any, values: dict[str, int]) -> list[JSON]:
+  def kernels_of(self, scope: RecordingScope, result: Any, values: dict[str, int]) -> list[JSON]:
     """Returns the kernels of a schedule in order, with their buffers numbered by first use."""
     linear = result[0] if isinstance(result, tuple) and result else result
     if getattr(getattr(linear, "op", None), "name", "") == "LINEAR":

@@ -48,7 +48,7 @@ def cap_spec() -> None:
 
 
 @functools.cache
-def tables() -> Any:
+def permitted_names() -> Any:
   """Returns what a text may name: constants, classes of args, members of enums and dtypes, and constructors of image
   dtypes. Also returns the classes UOp, DType and Ops."""
   from tinygrad import dtype
@@ -77,13 +77,13 @@ def checked_count(count: int) -> Any:
 def refusal(error: Exception) -> str: return f"tinygrad refuses the node: {type(error).__name__}: {error}"
 
 
-def is_number(x: Any) -> bool: return type(x) in (bool, int, float, tables()[1].get("ConstFloat")) or x is tables()[0]["Invalid"]
+def is_number(x: Any) -> bool: return type(x) in (bool, int, float, permitted_names()[1].get("ConstFloat")) or x is permitted_names()[0]["Invalid"]
 def is_name(x: Any) -> bool: return type(x) is str and re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) is not None
 def is_parameter(x: Any) -> bool:
   """Returns True for the number of a buffer, or for a ParamArg whose name and bounds, if any, are an identifier and
   numbers."""
   bounds = getattr(x, "vmin_vmax", None)
-  return type(x) is int or (type(x) is tables()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
+  return type(x) is int or (type(x) is permitted_names()[1].get("ParamArg") and (x.name is None or is_name(x.name)) and
                             (bounds is None or is_tuple(bounds, is_number, is_number)))
 def is_tuple(x: Any, *kinds: Any) -> bool: return type(x) is tuple and len(x) == len(kinds) and all(kind(y) for kind, y in zip(kinds, x))
 
@@ -98,18 +98,18 @@ ARGS = {
 
 
 def checked_node(node: Any) -> Any:
-  is_valid = is_parameter if type(node.arg) is tables()[1].get("ParamArg") else ARGS.get(node.op.name)
+  is_valid = is_parameter if type(node.arg) is permitted_names()[1].get("ParamArg") else ARGS.get(node.op.name)
   if is_valid and not is_valid(node.arg): raise GraphTextError(f"Ops.{node.op.name} cannot have the arg {repr(node.arg)[:60]}")
   return node
 
 
-class Reader:
+class GraphTextReader:
 
   def __init__(self, text: str) -> None:
     self.text = text
     self.variables: JSON = {}
     self.functions: JSON = {}
-    self.constants, self.records, self.members, self.images, self.uop, self.dtype, self.op = tables()
+    self.constants, self.records, self.members, self.images, self.uop, self.dtype, self.op = permitted_names()
     self.reserved = {"UOp", *self.constants, *self.records, *self.members}
 
   def fail(self, node: ast.AST, what: str) -> NoReturn:
@@ -137,7 +137,7 @@ class Reader:
     *body, last = statement.body
     if type(last) is not ast.Return or last.value is None or statement.decorator_list or ast.unparse(statement.args):
       self.fail(statement, "unexpected function")
-    inner = Reader(self.text)
+    inner = GraphTextReader(self.text)
     inner.functions = dict(self.functions)
     inner.statements(body)
     self.functions[statement.name] = inner.node_of(last.value)
@@ -223,12 +223,12 @@ class Reader:
     return self.uop(op, dtype, src, arg, tag)
 
 
-EXPRESSIONS = {ast.Attribute: Reader.attribute, ast.BinOp: Reader.binary, ast.Call: Reader.call,
-               ast.Compare: Reader.comparison, ast.Constant: Reader.constant, ast.List: Reader.items,
-               ast.Name: Reader.name, ast.Tuple: Reader.items, ast.UnaryOp: Reader.sign}
+EXPRESSIONS = {ast.Attribute: GraphTextReader.attribute, ast.BinOp: GraphTextReader.binary, ast.Call: GraphTextReader.call,
+               ast.Compare: GraphTextReader.comparison, ast.Constant: GraphTextReader.constant, ast.List: GraphTextReader.items,
+               ast.Name: GraphTextReader.name, ast.Tuple: GraphTextReader.items, ast.UnaryOp: GraphTextReader.sign}
 
 
-def parsed(text: str, mode: str) -> Any:
+def parse_text(text: str, mode: str) -> Any:
   """Returns the syntax tree of a text. Lowers Python's recursion limit, so that the parser does not overflow the stack.
   """
   if not isinstance(text, str): raise GraphTextError("the text of a graph is not a string")
@@ -248,7 +248,7 @@ def parsed(text: str, mode: str) -> Any:
 
 def read_graph(text: str) -> Node:
   """Returns the node `ast` that a text defines. Raises GraphTextError."""
-  tree, reader = parsed(text, "exec"), Reader(text)
+  tree, reader = parse_text(text, "exec"), GraphTextReader(text)
   try: reader.statements(tree.body)
   except RecursionError: raise GraphTextError("the text of a graph is nested too deeply") from None
   made = reader.variables.get("ast")
@@ -260,8 +260,8 @@ def read_graph(text: str) -> Node:
 @functools.lru_cache(maxsize=4096)
 def read_value(text: str) -> Any:
   """Returns the dtype, the member of an enum or Invalid that a text names. Raises GraphTextError."""
-  reader, trouble = Reader(text), f"'{str(text)[:60]}' is not a dtype or a value"
-  try: value = reader.value(parsed(text, "eval").body)
+  reader, trouble = GraphTextReader(text), f"'{str(text)[:60]}' is not a dtype or a value"
+  try: value = reader.value(parse_text(text, "eval").body)
   except GraphTextError as e: raise GraphTextError(f"{trouble}: {e}") from None
   except Exception as e: raise GraphTextError(f"{trouble}: {refusal(e)}") from None
   if isinstance(value, (reader.dtype, enum.Enum)) or value is reader.constants["Invalid"]: return value

@@ -24,7 +24,7 @@ def has_own_repr(kind: type) -> bool:
   return not hasattr(kind.__repr__, "__wrapped__")  # a __repr__ that @dataclass makes wraps a function
 
 
-class Nodes:
+class NodeCollector:
   """Collects nodes as JSON objects, each node once and after its sources."""
 
   def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Nodes:
     return {"value" if "." in text or text == "Invalid" else "raw": text}  # a bare name, such as CPU, is raw
 
 
-class NodeTexts(Nodes):
+class NodeTextCollector(NodeCollector):
   """Collects nodes as lines of text. Stages share nodes: `parts` keeps nodes' texts before and after the sources.
   """
   parts: ClassVar[weakref.WeakKeyDictionary[Any, tuple[str, str]]] = weakref.WeakKeyDictionary()
@@ -136,7 +136,7 @@ def compact(value: Any) -> str: return json.dumps(value, separators=(",", ":"))
 def graph_text(root: Node, producer: str, listed: Sequence[Node] | None = None, numbers: dict[Any, int] | None = None) -> str:
   """Returns the JSON of the graph under `root`, or of the linear list `listed`, one node per line. Adds the nodes'
   numbers to `numbers`."""
-  nodes = NodeTexts()
+  nodes = NodeTextCollector()
   if numbers is not None: nodes.index = numbers
   order = [nodes.add(u) for u in listed] if listed is not None else None
   if listed is None: nodes.add(root)

@@ -14,7 +14,7 @@ from tgc.export.kinds import JSON
 
 
 @contextlib.contextmanager
-def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+def replaced_attribute(owner: Any, name: str, value: Any) -> Iterator[None]:
   old = getattr(owner, name)
   setattr(owner, name, value)
   try: yield

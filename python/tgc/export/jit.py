@@ -223,7 +223,7 @@ class JitRecorder:
     with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.assign{len(self.assigned)}", **event}, {})
 
   def record_unscheduled(self) -> None:
-    for i, (place, count) in enumerate(self.stores.lost()):
+    for i, (place, count) in enumerate(self.stores.lost_stores()):
       event = {"event": "unscheduled", "place": place, "count": count}
       with self.recorder.lock: self.recorder.write("jit", {"id": f"{self.recorder.id_prefix()}.unscheduled{i}", **event}, {})
 
@@ -286,7 +286,7 @@ class JitRecorder:
         known.lists = now.lists_with(lambda t: any(self.buffer_of_node(u) in buffers for u in t.uop.toposort() if u.op.name == "BUFFER")) - changes
         event["sees"] |= now.list_sizes(known.lists)
         event["rebinds"] = [{"name": name, "was": was[0], "is": is_[0], "computed": is_[1]}
-                            for name, was, is_ in reachable.rebound(now, [t for t, _ in running["assigned"]])]
+                            for name, was, is_ in reachable.rebound_tensors(now, [t for t, _ in running["assigned"]])]
       event["changes"] = sorted(changes)
       self.write(event)
     except Exception: self.recorder.report_failure("call of a TinyJit")

@@ -23,12 +23,12 @@ class LateTensors:
     self.moved: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
     self.made: weakref.WeakKeyDictionary[Any, tuple[int, int, Any]] = weakref.WeakKeyDictionary()  # node: jit, call, inputs
 
-  def pending(self) -> list[Any]:
+  def pending_tensors(self) -> list[Any]:
     from tinygrad import tensor
     live = [t for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None]
     return [t.uop for t in live if not self.is_computed(t)]
 
-  def begin_capture(self) -> None: self.known = weakref.WeakSet(self.pending())
+  def begin_capture(self) -> None: self.known = weakref.WeakSet(self.pending_tensors())
 
   def end_capture(self, jit: int, call: int, inputs: dict[Any, int]) -> list[Any]:
     """Notes the tensors that the capture made and did not compute. Returns the buffers that they read and that the
@@ -37,7 +37,7 @@ class LateTensors:
     # a buffer that a tensor itself has, such as that of Tensor.empty, is not moved
     own = {t.uop.base for ref in list(getattr(tensor, "all_tensors", ())) if (t := ref()) is not None}
     moved: dict[Any, None] = {}
-    for node in self.pending():
+    for node in self.pending_tensors():
       if node in self.known: continue
       nodes = list(node.toposort())
       moved |= dict.fromkeys(u for u in nodes if u.op.name == "BUFFER" and u not in own and u.realized is None)

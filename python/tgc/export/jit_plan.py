@@ -42,7 +42,7 @@ def captured_call() -> JSON:
 def buffers_below(node: Node) -> list[Node]: return [u for u in node.toposort() if u.op.name == "BUFFER"]
 
 
-def place_of(module: Any, function: str) -> list[str]:
+def line_of_function(module: Any, function: str) -> list[str]:
   """Returns the line of a function, as ["engine/jit.py:67"]; [] if it is not found."""
   found: Any = module
   for name in function.split("."): found = getattr(found, "_" + name, None) or getattr(found, name, None)
@@ -71,7 +71,7 @@ def new_buffer(like: Node) -> Node:
   return made
 
 
-class Plan:
+class JitPlan:
 
   def __init__(self, name: str, captured: list[Node], onetime: list[Node], inputs: list[Node], kept: list[Node]) -> None:
     self.name, self.captured, self.onetime, self.inputs, self.kept = name, captured, onetime, inputs, kept
@@ -116,22 +116,22 @@ class Plan:
     self.lists = self.lists[-1:]
 
 
-class PlanRecorder:
+class JitPlanRecorder:
   def __init__(self, recorder: Any) -> None:
     self.recorder, self.plans = recorder, 0
     self.places: dict[str, list[str]] = {}
     self.captured: list[Node] = []
     self.onetime: list[Node] = []
-    self.plan: Plan | None = None
+    self.plan: JitPlan | None = None
     self.calls: list[tuple[Any, Any]] = []
-    self.replayed: Plan | None = None
+    self.replayed: JitPlan | None = None
     self.copies: dict[Any, Any] | None = None  # the replay's copies of inputs; by the new buffer
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 
   def install(self, module: Any) -> None:
     if not all(hasattr(module, name) for name in ("jit_lower", "memory_plan_rewrite", "run_linear", "compile_linear")): return
-    self.places = {stage: place_of(module, function) for stage, function in PLACES.items()}
+    self.places = {stage: line_of_function(module, function) for stage, function in PLACES.items()}
     jit, captured_jit = getattr(module, "_TinyJit", None) or module.TinyJit, module.CapturedJit
     def watch(holder: Any, name: str, made: Any) -> None: set_attribute(holder, name, made(getattr(holder, name)))
     watch(jit, "__call__", self.watched_call)
@@ -143,7 +143,7 @@ class PlanRecorder:
     watch(module, "run_linear", self.watched_run)
     if hasattr(module, "prune_linear"): watch(module, "prune_linear", self.watched_prune)
 
-  def guarded(self, work: Any, *args: Any) -> Any:
+  def run_guarded(self, work: Any, *args: Any) -> Any:
     with self.recorder.lock:
       try: return work(*args)
       except Exception: self.recorder.report_failure("calls of a TinyJit")
@@ -171,26 +171,26 @@ class PlanRecorder:
 
   def watched_lower(self, function: Any) -> Any:
     def lower(linear: Node, held_bufs: Any, input_uops: Any, *args: Any, **kwargs: Any) -> Any:
-      self.plan = self.guarded(self.begin, linear, list(input_uops))
+      self.plan = self.run_guarded(self.begin_plan, linear, list(input_uops))
       try: result = function(linear, held_bufs, input_uops, *args, **kwargs)
       except Exception:
         self.plan = None
         raise
-      if self.plan is not None: self.guarded(self.end, self.plan, result)
+      if self.plan is not None: self.run_guarded(self.end_plan, self.plan, result)
       return result
     return lower
 
   def watched_plan(self, function: Any) -> Any:
     def plan(linear: Node, *args: Any, **kwargs: Any) -> Any:
       result = function(linear, *args, **kwargs)
-      if self.plan is not None: self.guarded(self.planned, self.plan, linear.src, result.src)
+      if self.plan is not None: self.run_guarded(self.note_planned_calls, self.plan, linear.src, result.src)
       return result
     return plan
 
   def watched_compile(self, function: Any) -> Any:
     def compile(linear: Node, *args: Any, **kwargs: Any) -> Any:
       result = function(linear, *args, **kwargs)
-      if self.plan is not None: self.guarded(self.plan.follow, linear.src, result.src)
+      if self.plan is not None: self.run_guarded(self.plan.follow, linear.src, result.src)
       return result
     return compile
 
@@ -206,23 +206,23 @@ class PlanRecorder:
     def run(linear: Node, var_vals: Any = None, input_uops: Any = (), **kwargs: Any) -> Any:
       if self.copies is not None:
         if kwargs.get("jit"):
-          if self.replayed is not None: self.guarded(self.record_replay, self.replayed, linear, dict(var_vals or {}), list(input_uops))
+          if self.replayed is not None: self.run_guarded(self.record_replay, self.replayed, linear, dict(var_vals or {}), list(input_uops))
           self.copies = None
         else: self.copies |= {call.src[1]: call.src[2] for call in linear.src if call.src[0].op.name == "COPY"}
       return function(linear, var_vals, input_uops=input_uops, **kwargs)
     return run
 
   @staticmethod
-  def planned(plan: Plan, calls: Sequence[Node], made: Sequence[Node]) -> None:
+  def note_planned_calls(plan: JitPlan, calls: Sequence[Node], made: Sequence[Node]) -> None:
     plan.add("inputs of the jit", calls)
     plan.follow(calls, made)
     plan.add("memory plan", made)
 
-  def begin(self, linear: Node, inputs: list[Node]) -> Plan:
+  def begin_plan(self, linear: Node, inputs: list[Node]) -> JitPlan:
     local = captured_call()
     name = f"{self.recorder.id_prefix()}.plan{self.plans}"
     self.plans += 1
-    plan = Plan(name, self.captured, self.onetime, inputs, self.kept(local.get("ret"), inputs, self.captured))
+    plan = JitPlan(name, self.captured, self.onetime, inputs, self.kept_buffers(local.get("ret"), inputs, self.captured))
     plan.add("captured calls", [*self.onetime, *linear.src])
     if self.calls:
       nodes = {t_name: buffer_node(t.uop) for t_name, t in input_tensors(*self.calls[-1], is_tensor)}
@@ -230,7 +230,7 @@ class PlanRecorder:
     return plan
 
   @staticmethod
-  def kept(outputs: Any, inputs: list[Node], calls: list[Node]) -> list[Node]:
+  def kept_buffers(outputs: Any, inputs: list[Node], calls: list[Node]) -> list[Node]:
     """Returns the buffers of the calls that the planner must not move, the inputs first."""
     from tinygrad.nn.state import get_parameters
     from tinygrad.uop import ops
@@ -238,13 +238,13 @@ class PlanRecorder:
     used = dict.fromkeys(b for call in calls for a in call.src[1:] for b in buffers_below(a))
     return [*inputs, *(b for b in used if b in held and b not in inputs)]
 
-  def end(self, plan: Plan, lowered: Node) -> None:
+  def end_plan(self, plan: JitPlan, lowered: Node) -> None:
     plan.add("calls to replay", without_graphs(lowered.src))
     local = captured_call()
     self.write(plan, plan.name, plan.captured, plan.lists, dict(local.get("var_vals") or {}), {})
     plan.forget()
 
-  def record_replay(self, plan: Plan, linear: Node, values: dict[str, int], passed: list[Node]) -> None:
+  def record_replay(self, plan: JitPlan, linear: Node, values: dict[str, int], passed: list[Node]) -> None:
     """Records a replay if it does more than run the list with its arguments in the inputs' slots."""
     from tinygrad.uop.ops import UOp
     if not self.calls or len(plan.seen) >= MOST_REPLAYS: return
@@ -282,7 +282,7 @@ class PlanRecorder:
     run = [copy(passed[i], b) for i, b in copied.items()] + [with_arguments(c, stages) for c in calls]
     self.write(plan, f"{plan.name}.call{len(plan.seen)}", meant, [("replay", [*plan.onetime, *run])], values | {n: bound[n] for n in wrong}, wrong)
 
-  def write(self, plan: Plan, name: str, meant: list[Node], lists: list[tuple[str, list[Node]]], values: dict[str, int],
+  def write(self, plan: JitPlan, name: str, meant: list[Node], lists: list[tuple[str, list[Node]]], values: dict[str, int],
             fixed: dict[str, int]) -> None:
     from tinygrad.uop.ops import Ops, UOp
     params = {b: UOp.param(i, b.dtype, b.shape, b.device) for i, b in enumerate(plan.kept)}

@@ -38,5 +38,5 @@ class UnscheduledStores:
     for node in {u for root in roots for u in root.toposort() if u.op.name in STORES}:
       if (buffer := buffer_below(node.src[0])) is not None: self.scheduled |= self.waiting.pop(buffer, set())
 
-  def lost(self) -> list[tuple[str, int]]:
+  def lost_stores(self) -> list[tuple[str, int]]:
     return [(place, n) for place, n in self.made.items() if place not in self.scheduled]

@@ -30,7 +30,7 @@ from tgc.export.golden import SETTINGS
 from tgc.export.graph_reader import parse_nodes
 from tgc.export.graph_recorder import GraphRecorder
 from tgc.export.graph_text import cap_spec
-from tgc.export.hooks import replaced
+from tgc.export.hooks import replaced_attribute
 from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.matches import rewrite_with_callback
 from tgc.export.names import DEFAULTS, SCHEDULES
@@ -70,7 +70,7 @@ class LiveRecorder(GraphRecorder):
     self.last = record | ({"settings": settings} if settings else {}) | ({"metadata": metadata} if metadata else {})
     if level == "kernel" and not record.get("runtime"): self.kernels.append(self.last)
 
-  def about(self) -> JSON: return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
+  def release_facts(self) -> JSON: return {"producer": self.producer, "settings": sorted(self.allowed_settings())}
 
   def allowed_settings(self) -> set[str]:
     known: JSON = helpers.ContextVar._cache
@@ -99,7 +99,7 @@ class LiveRecorder(GraphRecorder):
       if question.get("rewrites") or matches:
         on_match = self.add_match if question.get("rewrites") else lambda *match: None
         rewrite = rewrite_with_callback(on_match, matches.declines if matches else None, self.rule_times)
-        stack.enter_context(replaced(PatternMatcher, "rewrite", rewrite))
+        stack.enter_context(replaced_attribute(PatternMatcher, "rewrite", rewrite))
       if question.get("level") == "tensor":
         self.replay_schedule(question["id"], self.schedule_function(sink), sink, {})
       else:
@@ -133,7 +133,7 @@ class LiveRecorder(GraphRecorder):
     from tinygrad.nn.onnx import OnnxRunner
     for known in (self.recorded, self.kernel_ids, self.kernels): known.clear()
     sizes, self.prefix = question.get("sizes", {}), question["id"]
-    with helpers.Context(**self.values_of(question.get("settings", {}))), files_of(question["model"]):
+    with helpers.Context(**self.values_of(question.get("settings", {}))), private_files_of(question["model"]):
       model, inputs = OnnxRunner(question["model"]), {}
       for name, kind in model.graph_inputs.items():
         if kind.is_sequence or kind.is_optional: raise ValueError(f"the model's input '{name}' is no tensor")
@@ -148,7 +148,7 @@ class LiveRecorder(GraphRecorder):
     self.renderer_of(whole_target(question["target"]))
 
   def answer(self, question: JSON) -> JSON:
-    if "about" in question: return self.about()
+    if "about" in question: return self.release_facts()
     if "model" in question: return {"records": self.records_of_model(question)}
     if len(self.kernel_ids) >= COLLECT_AFTER:
       for known in (self.kernel_ids, self.metadata): known.clear()
@@ -188,9 +188,9 @@ class PrivateFiles:
 
 
 @contextlib.contextmanager
-def files_of(model: str) -> Iterator[None]:
+def private_files_of(model: str) -> Iterator[None]:
   disk = importlib.import_module("tinygrad.runtime.ops_disk")
-  with replaced(disk, "os", PrivateFiles(pathlib.Path(model).resolve().parent)): yield
+  with replaced_attribute(disk, "os", PrivateFiles(pathlib.Path(model).resolve().parent)): yield
 
 
 def whole_target(target: str | None) -> str:

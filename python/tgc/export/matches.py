@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from time import thread_time as clock
 from typing import Any
 
-from tgc.export.graphs import Nodes
+from tgc.export.graphs import NodeCollector
 from tgc.export.hooks import call_site
 from tgc.export.kinds import JSON, Function, Node
 
@@ -97,7 +97,7 @@ def rewrite_with_callback(on_match: Function, declines: Function | None = None, 
 def matches_json(matches: Sequence[tuple[Any, ...]]) -> JSON:
   """Converts matches, (stage, location, before, after, depth) each, to a record's JSON: all graphs share one list of
   nodes."""
-  nodes = Nodes()
+  nodes = NodeCollector()
   rows = [[stage, location, nodes.add(before), nodes.add(after), depth] for stage, location, before, after, depth in matches]
   texts = {location: text for location in dict.fromkeys(row[1] for row in rows) if (text := rule_text(location))}
   return {"nodes": nodes.lines, "list": rows, **({"texts": texts} if texts else {})}

@@ -33,7 +33,7 @@ STORAGE = {"AFTER", "STAGE", "BUFFERIZE", "STORE", "END", "ASSIGN", "COPY", "CON
 def is_index(node: Node) -> bool: return getattr(node.dtype, "name", "") in ("index", "weakint", "void")
 
 
-def merged(*parts: Any) -> tuple[Any, ...]: return tuple(dict.fromkeys(m for part in parts for m in part))[:MOST]
+def merge_methods(*parts: Any) -> tuple[Any, ...]: return tuple(dict.fromkeys(m for part in parts for m in part))[:MOST]
 
 
 class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
@@ -41,7 +41,7 @@ class MergedMetadata(weakref.WeakKeyDictionary[Any, Any]):
   makes below its result get its name, too: tinygrad notes a gradient only for nodes that have a name."""
 
   def __setitem__(self, node: Any, made_by: Any) -> None:
-    self.note(node, merged(self.get(node, ()), made_by))
+    self.note(node, merge_methods(self.get(node, ()), made_by))
     stack = list(node.src)
     while stack:
       inner = stack.pop()
@@ -92,9 +92,9 @@ class FollowedNodes(dict[Any, Any]):
   def has_origin(self, node: Any) -> bool:
     """Returns True if a node got its origin in this kernel or schedule, and not as an equal node of another one."""
     if self.kernel is not None and node in self.kernel: return True
-    return ORIGIN in node.__dict__ and ((self.kernel is None and node in self.fresh) or self.was_there(node))
+    return ORIGIN in node.__dict__ and ((self.kernel is None and node in self.fresh) or self.existed_before(node))
 
-  def was_there(self, node: Any) -> bool:
+  def existed_before(self, node: Any) -> bool:
     if self.known is None:
       self.known, stack = set(), [] if self.root is None else [self.root]
       while stack:
@@ -157,7 +157,7 @@ class Origins:
       set_attribute(tensor.Tensor, "_wrap_uop", classmethod(watched_maker(wrap.__func__, note_tensor)))
 
   @contextlib.contextmanager
-  def inside(self, what: str) -> Iterator[None]:
+  def running_phase(self, what: str) -> Iterator[None]:
     """Sets, for a block, what runs in this thread: "schedules", or "compiles", in which no nodes are followed."""
     before = getattr(self.thread, what, None)
     setattr(self.thread, what, set())

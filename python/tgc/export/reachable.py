@@ -73,7 +73,7 @@ class ReachableTensors:
       if isinstance(x, list): self.lists.setdefault(path, len(x))
       if depth < MAX_DEPTH and len(todo) < MAX_OBJECTS: todo += [(p, child, depth + 1) for p, child in children_of(path, x)]
 
-  def rebound(self, after: ReachableTensors, assigned: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]:
+  def rebound_tensors(self, after: ReachableTensors, assigned: Sequence[Any]) -> Iterator[tuple[str, Any, Any]]:
     """Yields (path, state before, state after) of tensors that were rebound, or got another buffer other than by an
     assignment. `assigned`: the tensors that were assigned to."""
     for path, (tensor, now) in after.tensors.items():

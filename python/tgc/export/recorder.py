@@ -6,7 +6,7 @@ import threading
 import traceback
 from typing import Any
 
-from tgc.export.golden import Writer, print_message
+from tgc.export.golden import GoldenWriter, print_message
 from tgc.export.kinds import JSON, Node, Settings
 from tgc.export.origins import Origins
 
@@ -23,7 +23,7 @@ class Recorder:
     self.prefix: str = options["id"]
     self.save_inputs: bool = options["save_inputs"]
     self.output = pathlib.Path(options["output"])
-    self.writer, self.lock, self.busy = Writer(self.output, is_child), threading.RLock(), False
+    self.writer, self.lock, self.busy = GoldenWriter(self.output, is_child), threading.RLock(), False
     self.writer.commit = options.get("commit")
     self.origins = Origins()
     self.recorded: set[Any] = set()

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from tgc.export.golden import exit_with_error
-from tgc.export.hooks import replaced
+from tgc.export.hooks import replaced_attribute
 from tgc.export.kinds import JSON, Function, Node
 from tgc.export.metadata import metadata_list
 from tgc.export.names import ARCHITECTURES, CLASSES, COMPILERS, DEFAULTS, RENDERER_NAMES
@@ -21,7 +21,7 @@ TENSOR_STAGES = {"rewrite for sched cache", "number the uops", "earliest rewrite
                  "remove all tags"}
 
 
-class Stages:
+class StageList:
 
   def __init__(self) -> None:
     self.list: list[JSON] = []
@@ -31,7 +31,7 @@ class Stages:
 
   def add(self, name: str, graph: Node) -> None:
     same = graph is self.last
-    if not same: self.last, self.text = graph, text_of(graph)
+    if not same: self.last, self.text = graph, pyrender_text(graph)
     self.list.append({"name": name, "same": True} if same else {"name": name, "ir": self.text})
     self.running = ""
 
@@ -41,7 +41,7 @@ class Stages:
     return {"error_stage": stage} if stage else {}
 
 
-def text_of(graph: Node) -> str | None:
+def pyrender_text(graph: Node) -> str | None:
   from tinygrad.uop.ops import pyrender
   try: return str(pyrender(graph))
   except Exception: return None  # a few graphs break tinygrad's own printer
@@ -152,8 +152,8 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
   from tinygrad.helpers import Context
   from tinygrad.renderer import ProgramSpec
   from tinygrad.uop.ops import KernelInfo, Ops, UOp, print_uops
-  record: JSON = {"id": name, "target": target, "ast": text_of(ast), "nodes": len(ast.toposort())}
-  stages, rewrite, optimize = Stages(), codegen.graph_rewrite, codegen.apply_opts
+  record: JSON = {"id": name, "target": target, "ast": pyrender_text(ast), "nodes": len(ast.toposort())}
+  stages, rewrite, optimize = StageList(), codegen.graph_rewrite, codegen.apply_opts
   def run_stage(name: str, sink: Node, make: Function) -> Any:
     if name in limits.passed: return sink
     if name.startswith("View"): return make()
@@ -167,7 +167,7 @@ def kernel_record(name: str, target: str, ast: Node, renderer: Any, limits: Stag
   name_counts = dict(Scheduler.kernel_cnt)  # kernel names are numbered per program, but start again at 0 in each record
   Scheduler.kernel_cnt.clear()
   try:
-    with (replaced(codegen, "graph_rewrite", watched), replaced(codegen, "apply_opts", optimized),
+    with (replaced_attribute(codegen, "graph_rewrite", watched), replaced_attribute(codegen, "apply_opts", optimized),
           Context(DEBUG=0, BEAM=0, **({"SPEC": 0} if limits.passed else {}))):  # SPEC would verify the graph as an AST
       sink = ast if ast.arg is not None else ast.replace(arg=KernelInfo())
       full = codegen.full_rewrite_to_sink(sink, renderer, optimize=bool(limits.passed) or ast.tag is None)
@@ -201,8 +201,8 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
   """
   from tinygrad.engine import schedule
   from tinygrad.schedule import indexing, rangeify
-  record = {"id": name, "device": device_of(sink), "nodes": len(sink.toposort()), "ast": text_of(sink)}
-  stages = Stages()
+  record = {"id": name, "device": device_of(sink), "nodes": len(sink.toposort()), "ast": pyrender_text(sink)}
+  stages = StageList()
   items: list[Any] = []
   def watched(rewrite: Function) -> Any:
     def call(sink: Node, *args: Any, **kwargs: Any) -> Any:
@@ -218,8 +218,8 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
   result: Any = None
   with contextlib.ExitStack() as stack:
     for module in (schedule, rangeify, indexing):
-      stack.enter_context(replaced(module, "graph_rewrite", watched(module.graph_rewrite)))
-    stack.enter_context(replaced(schedule, "memory_planner", watched_planner))
+      stack.enter_context(replaced_attribute(module, "graph_rewrite", watched(module.graph_rewrite)))
+    stack.enter_context(replaced_attribute(schedule, "memory_planner", watched_planner))
     try: result = make_schedule(sink)
     except Exception as e: error = e
   if error is not None: return {**record, "error": repr(error), **stages.failed_stage(), "stages": stages.list}, error
@@ -229,7 +229,7 @@ def schedule_record(name: str, sink: Node, make_schedule: Function) -> tuple[JSO
   for ast, bufs, fixedvars, metadata in items:
     uses = [{"base": numbers.setdefault(id(b.base), len(numbers)), "offset": b.offset, "size": b.size,
              "dtype": str(b.dtype)} for b in bufs]
-    kernels.append({"ast": text_of(ast), "bufs": uses, "fixedvars": fixedvars, "metadata": metadata_of(ast) or metadata_list(metadata)})
+    kernels.append({"ast": pyrender_text(ast), "bufs": uses, "fixedvars": fixedvars, "metadata": metadata_of(ast) or metadata_list(metadata)})
   return {**record, "stages": stages.list, "kernels": kernels, "var_vals": dict(result[2])}, result
 
 

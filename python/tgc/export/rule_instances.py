@@ -47,7 +47,7 @@ def constant_of(value: Any, dtype: Any = None) -> Any:
   return UOp.const(value, dtype) if dtype is not None else UOp.const(value)
 
 
-class Maker:
+class InstanceMaker:
   """Makes one node that a pattern matches, by choices that `choose` makes.
 
   `guards`: numbers to try, such as those in the rule's code. `changes`: numbers in place of those that are chosen, by
@@ -72,7 +72,7 @@ class Maker:
     self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
     self.numbers: list[Any] = []
 
-  def weak(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
+  def weak_dtype(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
 
   def is_weak(self, dtype: Any) -> bool: return getattr(dtype, "name", "") in {"weakint", "index"}
 
@@ -107,7 +107,7 @@ class Maker:
     if self.loop is not None and self.random.random() < 0.5: return buffer.index(self.loop)
     return buffer.index(constant_of(self.random.randrange(16)))
 
-  def odd(self) -> bool: return self.is_odd and self.random.random() < 0.5
+  def wants_odd_value(self) -> bool: return self.is_odd and self.random.random() < 0.5
 
   def shared_expression(self) -> Any:
     """Returns an index that other operands contain, or a quotient or remainder of it, perhaps times the divisor."""
@@ -122,7 +122,7 @@ class Maker:
 
   def index_expression(self) -> Any:
     if self.makes_sums and self.random.random() < 0.6: return self.sum_of_products()
-    if self.odd(): return self.shared_expression() if self.random.random() < 0.7 else self.element(self.dtypes.int).cast(self.weak())
+    if self.wants_odd_value(): return self.shared_expression() if self.random.random() < 0.7 else self.element(self.dtypes.int).cast(self.weak_dtype())
     v, c = self.variable(), self.number(self.random.choice([2, 3, 4, 6, 12]))
     kind = self.random.randrange(9)
     if kind < 4: return v
@@ -131,7 +131,7 @@ class Maker:
   def leaf(self, dtype: Any) -> Any:
     if self.random.random() < 0.15: return self.constant(dtype, None)
     if self.is_weak(dtype): return self.index_expression()
-    if self.condition is not None and self.odd():
+    if self.condition is not None and self.wants_odd_value():
       if dtype == self.dtypes.bool: return self.condition
       return self.condition.where(self.element(dtype), self.element(dtype))
     kind = self.random.randrange(8)
@@ -191,31 +191,31 @@ class Maker:
     if getattr(p, "match_tag", None): raise Unmakeable("tag")
     dtypes = dtype_of(p)
     dtype = wanted if dtypes is None or wanted in dtypes else self.choice(dtypes)
-    out = self.made(p, dtype, dtypes is not None)
+    out = self.make_matching_node(p, dtype, dtypes is not None)
     if p.name is not None: self.named[p.name] = out
     return out
 
-  def made(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
+  def make_matching_node(self, p: Any, dtype: Any, has_dtype: bool) -> Any:
     if p.op is None: return self.constant(dtype, p.arg) if p.arg is not None else self.leaf(dtype)
     op, ops = self.choice(p.op), self.ops
     if op is ops.CONST: return self.constant(dtype, p.arg)
     if op is ops.RANGE:
       ends = self.patterns(p, 1)
-      end = self.size(self.random.choice([1, 4, 6])) if ends[0] is None else self.make(ends[0], self.weak())
+      end = self.size(self.random.choice([1, 4, 6])) if ends[0] is None else self.make(ends[0], self.weak_dtype())
       self.leaves += 1
       return self.node.range(end, self.leaves)
     if op.name in OF_INTEGERS and (self.dtypes.is_float(dtype) or (dtype == self.dtypes.bool and op.name not in OF_BOOLS)): dtype = self.dtypes.int
     if op.name in OF_FLOATS and not self.dtypes.is_float(dtype): dtype = self.dtypes.float
-    if op in self.groups.Comparison: return self.of_sources(p, op, [self.compared_dtype()] * 2)
-    if op is ops.WHERE: return self.of_sources(p, op, [self.dtypes.bool, dtype, dtype])
-    if op in self.groups.Unary: return self.of_sources(p, op, [self.dtype_of_float_operand() if op.name in OF_FLOATS and self.odd() else dtype])
-    if op in self.groups.Binary: return self.of_sources(p, op, [dtype] * 2)
-    if op in self.groups.Ternary: return self.of_sources(p, op, [dtype] * 3)
+    if op in self.groups.Comparison: return self.make_from_sources(p, op, [self.compared_dtype()] * 2)
+    if op is ops.WHERE: return self.make_from_sources(p, op, [self.dtypes.bool, dtype, dtype])
+    if op in self.groups.Unary: return self.make_from_sources(p, op, [self.dtype_of_float_operand() if op.name in OF_FLOATS and self.wants_odd_value() else dtype])
+    if op in self.groups.Binary: return self.make_from_sources(p, op, [dtype] * 2)
+    if op in self.groups.Ternary: return self.make_from_sources(p, op, [dtype] * 3)
     if op in (ops.CAST, ops.BITCAST): return self.cast(p, op, dtype, has_dtype)
-    return self.other(p, op, dtype)
+    return self.make_other_op(p, op, dtype)
 
   def dtype_of_float_operand(self) -> Any: return self.dtypes.int
-  def compared_dtype(self) -> Any: return self.choice([self.dtype, self.dtype, self.dtype, self.weak(), self.dtypes.int, self.dtypes.float])
+  def compared_dtype(self) -> Any: return self.choice([self.dtype, self.dtype, self.dtype, self.weak_dtype(), self.dtypes.int, self.dtypes.float])
 
   def cast_kinds(self) -> list[Any]:
     d = self.dtypes
@@ -231,14 +231,14 @@ class Maker:
       if not kinds: raise Unmakeable("a dtype without another of its size")
     to = dtype if has_dtype else self.choice(kinds)
     if self.is_weak(to) and self.dtypes.is_float(source.dtype): raise Unmakeable("an index of a float")
-    if op is self.ops.CAST and not has_dtype and self.odd(): to = source.dtype
+    if op is self.ops.CAST and not has_dtype and self.wants_odd_value(): to = source.dtype
     made = source.cast(to) if op is self.ops.CAST else source.bitcast(to)
     if made is not source: return made
     if not self.makes_own_casts: raise Unmakeable("a cast to its own dtype")
     other = source.cast(next(k for k in kinds if k != to))
     return other.replace(dtype=None, arg=to) if type(other.arg) is type(to) else other.replace(dtype=to)
 
-  def other(self, p: Any, op: Any, dtype: Any) -> Any:
+  def make_other_op(self, p: Any, op: Any, dtype: Any) -> Any:
     ops = self.ops
     if op is ops.LOAD:
       first, *rest = self.patterns(p, 1)
@@ -250,7 +250,7 @@ class Maker:
       if memory is not None and memory.op is not None: buffer = self.make(memory, dtype)
       elif memory is not None and memory.name: buffer = self.named.setdefault(memory.name, buffer)
       self.leaves += 1
-      return buffer.index(*[self.make(s, self.weak()) for s in at])
+      return buffer.index(*[self.make(s, self.weak_dtype()) for s in at])
     if op is ops.STORE:
       place, value, *rest = self.patterns(p, 2)
       index = self.element(dtype) if place is None else self.make(place, dtype)
@@ -270,7 +270,7 @@ class Maker:
       return buffer.after(*([self.make(s, dtype) for s in rest] or ([store] if not p.strict_length else [])))
     if op is ops.REDUCE:
       value, *ranges = self.patterns(p, 1)
-      loops = [self.make(r, self.weak()) for r in ranges] or [self.node.range(self.random.choice([3, 4]), 90)]
+      loops = [self.make(r, self.weak_dtype()) for r in ranges] or [self.node.range(self.random.choice([3, 4]), 90)]
       self.named.setdefault("loop", loops[0])
       kind = p.arg[0] if isinstance(p.arg, tuple) else p.arg or ops.ADD
       if loops[0].op is ops.RANGE and loops[0].vmax < 16: self.loop = loops[0]
@@ -296,7 +296,7 @@ class Maker:
   def is_weak_constant(self, node: Node) -> bool:
     return node.op is self.ops.CONST and self.is_weak(node.dtype) and self.has_weak
 
-  def of_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
+  def make_from_sources(self, p: Any, op: Any, wanted: list[Any]) -> Any:
     """Returns a node of the op. Makes the operands that the pattern constrains most first; the others have the same
     dtype, except a condition and operands without a width."""
     patterns = self.patterns(p, len(wanted))
@@ -311,7 +311,7 @@ class Maker:
       is_condition = op is self.ops.WHERE and i == 0
       is_weak = not is_condition and self.makes_weak(dtype)
       self.integers = COUNTS if op.name in ("SHL", "SHR") and i == 1 else CONSTANTS
-      made[i] = self.make(patterns[i], self.weak() if is_weak else wanted[i] if dtype is None or is_condition else dtype)
+      made[i] = self.make(patterns[i], self.weak_dtype() if is_weak else wanted[i] if dtype is None or is_condition else dtype)
       if (is_weak and self.is_weak(made[i].dtype)) or (dtype is not None and self.dtypes.is_int(dtype) and self.is_weak_constant(made[i])): continue
       if not is_condition and dtype is None: dtype = made[i].dtype
       if not is_condition and made[i].dtype != dtype and not is_invalid(made[i]): raise Unmakeable("operands of several dtypes")

@@ -25,7 +25,7 @@ def functions_below(function: Function) -> list[Any]:
   return [function, *[f for name in code.co_names if isinstance(without_cache(f := function.__globals__.get(name)), types.FunctionType)]]
 
 
-class Target(NamedTuple):
+class LineTarget(NamedTuple):
   """A line of a function, or one of the `return`s in it: `a if b else c` has two. `offset`: of the return's
   instruction; -1: the line.
   """
@@ -34,7 +34,7 @@ class Target(NamedTuple):
   offset: int
 
 
-def targets_of(code: types.CodeType) -> set[Target]:
+def targets_of(code: types.CodeType) -> set[LineTarget]:
   """Returns the lines and returns of a function, without those that only enter it, return None or raise an error."""
   of_line: dict[int, list[dis.Instruction]] = {}
   line, before, out = code.co_firstlineno, None, set()
@@ -43,13 +43,13 @@ def targets_of(code: types.CodeType) -> set[Target]:
     line = starts.get(one.offset, line)
     of_line.setdefault(line, []).append(one)
     is_none = before is not None and before.opname == "LOAD_CONST" and before.argval is None
-    if one.opname == "RETURN_VALUE" and not is_none: out.add(Target(code.co_filename, line, one.offset))
+    if one.opname == "RETURN_VALUE" and not is_none: out.add(LineTarget(code.co_filename, line, one.offset))
     before = one
   def refuses(instructions: list[dis.Instruction]) -> bool:
     names = {one.opname for one in instructions}
     constants = [one.argval for one in instructions if one.opname in ("LOAD_CONST", "RETURN_CONST")]
     return names <= ENTRY or "RAISE_VARARGS" in names or (names <= RETURN_NONE and constants == [None] * len(constants))
-  return out | {Target(code.co_filename, n, -1) for n, instructions in of_line.items() if not refuses(instructions)}
+  return out | {LineTarget(code.co_filename, n, -1) for n, instructions in of_line.items() if not refuses(instructions)}
 
 
 class RuleLines:
@@ -62,11 +62,11 @@ class RuleLines:
     self.unreached = {target for code in self.codes for target in targets_of(code)}
     self.is_simple = sum(t.offset >= 0 for t in self.unreached) < 2  # there is one way to a result
 
-  def run(self, apply: Callable[[], object]) -> set[Target]:
+  def run(self, apply: Callable[[], object]) -> set[LineTarget]:
     """Calls `apply`, and returns the lines and returns that it runs. Removes them from `unreached`."""
-    ran: set[Target] = set()
+    ran: set[LineTarget] = set()
     def of_line(frame: Any, event: str, _: object) -> Any:
-      if event in ("line", "return"): ran.add(Target(frame.f_code.co_filename, frame.f_lineno, -1 if event == "line" else frame.f_lasti))
+      if event in ("line", "return"): ran.add(LineTarget(frame.f_code.co_filename, frame.f_lineno, -1 if event == "line" else frame.f_lasti))
       return of_line
     for f in self.stored:
       if f is not without_cache(f): f.cache_clear()  # otherwise the function would not run again

@@ -73,7 +73,7 @@ def slot_of(node: Node) -> int | None:
   return int(node.arg if isinstance(node.arg, int) else node.arg.slot)
 
 
-class Writer:
+class RuleProgramWriter:
 
   def __init__(self, root: Node, values: dict[str, str], keeps_loads: bool = False) -> None:
     from tinygrad.dtype import dtypes
@@ -125,14 +125,14 @@ class Writer:
 
   def of(self, node: Node) -> str:
     if node in self.texts: return self.texts[node]
-    text = self.made(node)
+    text = self.text_of_op(node)
     is_shared = self.uses.get(node, 0) > 1 and node.op.name != "CONST"
     if is_shared or len(text) > LONGEST: text = self.named(text)
     elif node is not self.root and (node.op.name in {*OPERATORS, "CMPLT"} or variable_of(node)) and not text.isidentifier(): text = f"({text})"
     self.texts[node] = text
     return text
 
-  def made(self, node: Node) -> str:
+  def text_of_op(self, node: Node) -> str:
     op, src = node.op.name, node.src
     if op == "CONST": return self.constant(node.dtype, getattr(node.arg, "value", node.arg))
     if (variable := variable_of(node)) is not None:
@@ -190,7 +190,7 @@ class Writer:
     return f"[{', '.join(in_python(as_element(number_of(x), dtype)) for x in elements)}]"
 
 
-class Kernel:
+class RuleKernel:
   """The left side of a question as lines of Python, and the texts of a kernel that stores it. Raises NoProgram if no
   kernel can store it."""
 
@@ -198,7 +198,7 @@ class Kernel:
     from tinygrad.dtype import dtypes
     self.root = root = parse_nodes(question["graph"])[-1]
     if root.dtype == dtypes.void: raise NoProgram("the left side has no value")
-    self.writer = writer = Writer(root, question["values"], keeps_loads)
+    self.writer = writer = RuleProgramWriter(root, question["values"], keeps_loads)
     self.value = writer.of(root)
     self.dtype = dtypes.long if is_index(root.dtype) else root.dtype
     self.size = math.prod(n for _, n, _ in writer.loops)
@@ -224,7 +224,7 @@ def program_of(question: JSON) -> str:
   """Returns a program that computes the left side as a kernel. Raises NoProgram if the left side cannot be a kernel of
   its own.
   """
-  left = Kernel(question)
+  left = RuleKernel(question)
   writer, value = left.writer, left.value
   if is_index(left.root.dtype): value = f"{writer.named(value)}.cast(dtypes.long)"
   where = question["place"] if PLACE.fullmatch(question["place"]) else "a rule"
@@ -270,7 +270,7 @@ def matcher_of(question: JSON) -> tuple[str, str]:
 def rule_program_of(question: JSON) -> str:
   """Returns a program that applies the rule alone to the left side, and computes both sides as kernels. Raises
   NoProgram if there is none."""
-  left = Kernel(question, keeps_loads=True)
+  left = RuleKernel(question, keeps_loads=True)
   writer, (matcher, condition) = left.writer, matcher_of(question)
   where = question["place"] if PLACE.fullmatch(question["place"]) else "of a file"
   lines = [
@@ -305,7 +305,7 @@ def are_equal(a: Any, b: Any) -> bool:
   return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= 0.01 * max(abs(a), abs(b))
 
 
-def run(text: str) -> str:
+def run_program_text(text: str) -> str:
   """Returns what the program prints. Raises NoProgram if it fails, or needs more than MOST_SECONDS."""
   try: done = subprocess.run([sys.executable, "-c", text], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MOST_SECONDS,
                              check=False, env=os.environ | {"DEV": "CPU"})
@@ -325,7 +325,7 @@ def answer_program(question: JSON) -> JSON:
   """Returns the program and what it prints, or why there is none. With "alone", the program applies the rule alone."""
   before, after = (question["values"].get(side, "") for side in ("before", "after"))
   try:
-    printed = run(text := (rule_program_of if question.get("alone") else program_of)(question))
+    printed = run_program_text(text := (rule_program_of if question.get("alone") else program_of)(question))
     if question.get("alone"):
       values = printed.removeprefix("before: ").split(" after: ")
       if len(values) != 2 or values[0] == values[1] or not is_value(values[0], before) or not is_value(values[1], after):

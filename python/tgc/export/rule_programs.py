@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from tgc.export.hooks import replaced
+from tgc.export.hooks import replaced_attribute
 from tgc.export.kinds import Node
 from tgc.export.matches import rewrite_with_callback
 
@@ -13,7 +13,7 @@ MOST_PAIRS = 6
 MOST_NODES = 60  # size_of() stops counting beyond this number
 
 
-def programs() -> Iterator[Any]:
+def sample_programs() -> Iterator[Any]:
   from tinygrad import Tensor, dtypes
   def floats(device: str, *shape: int) -> Any: return Tensor.ones(*shape, device=device).contiguous().realize()
   def ints(device: str, n: int, dtype: Any = dtypes.int) -> Any: return Tensor(list(range(n)), device=device, dtype=dtype).realize()
@@ -43,7 +43,7 @@ def programs() -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def emulated(names: str) -> Iterator[None]:
+def emulated_devices(names: str) -> Iterator[None]:
   from tinygrad import helpers
   if not hasattr(helpers, "EMULATED_DTYPES"):
     yield
@@ -54,9 +54,9 @@ def emulated(names: str) -> Iterator[None]:
 def run_programs() -> None:
   for device in ("CPU", "PYTHON"):
     for names in ("", "half,long") if device == "CPU" else ("",):
-      for program in programs():
+      for program in sample_programs():
         try:
-          with emulated(names): program(device).realize()
+          with emulated_devices(names): program(device).realize()
         except Exception: continue  # the device is not there, or this release lacks the operation
 
 
@@ -85,5 +85,5 @@ def matches_of_programs(places: set[str]) -> dict[str, list[tuple[Node, Node]]]:
       if kept[largest] <= size: return
       del kept[largest]
     kept[before, after] = size
-  with replaced(PatternMatcher, "rewrite", rewrite_with_callback(on_match)), Context(**settings): run_programs()
+  with replaced_attribute(PatternMatcher, "rewrite", rewrite_with_callback(on_match)), Context(**settings): run_programs()
   return {place: list(pairs) for place, pairs in out.items()}

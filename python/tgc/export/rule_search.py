@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tgc.export.kinds import Function, Node
-from tgc.export.rule_instances import Maker, patterns_below
-from tgc.export.rule_lines import RuleLines, Target
+from tgc.export.rule_instances import InstanceMaker, patterns_below
+from tgc.export.rule_lines import LineTarget, RuleLines
 
 MOST_TRIES = 600  # random tries; if they find nothing, as many with unusual operands follow
 MOST_FAILURES = 200  # random tries without an instance, after which unusual operands are tried
@@ -38,7 +38,7 @@ class TooSlow(Exception):
 
 
 @contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
   """Raises TooSlow in a block that needs more processor time. Only the main thread may call this."""
   def stop(*_: Any) -> None: raise TooSlow
   before = signal.signal(signal.SIGVTALRM, stop)
@@ -49,7 +49,7 @@ def limited(seconds: float) -> Iterator[None]:
     signal.signal(signal.SIGVTALRM, before)
 
 
-class Instance(NamedTuple):
+class RuleInstance(NamedTuple):
   """`kind` says which ops and dtypes the instance has; `numbers` are those that may be moved."""
   seed: int
   numbers: tuple[Any, ...]
@@ -58,7 +58,7 @@ class Instance(NamedTuple):
   after: Node
 
 
-def is_constant(one: Instance) -> bool: return all(s.op.name == "CONST" for s in one.before.src)
+def is_constant(one: RuleInstance) -> bool: return all(s.op.name == "CONST" for s in one.before.src)
 
 
 def code_numbers(code: Any, scope: dict[str, Any], module: str, seen: set[Any]) -> Iterator[Any]:
@@ -88,7 +88,7 @@ def guard_numbers(pattern: Any, function: Function) -> list[Any]:
   return list(out)
 
 
-class Search:
+class InstanceSearch:
 
   def __init__(self, pattern: Any, function: Function) -> None:
     from tinygrad.dtype import dtypes as d
@@ -100,20 +100,20 @@ class Search:
     self.dtypes = [weak, d.int, d.float, d.bool, weak, d.uint, d.long, d.half, d.uchar, weak, d.short, d.char, d.ulong, d.ushort, d.double]
     # bools must be equal even for a NaN, and a WHERE computes no float
     self.makes_special = pattern.op is not None and {Ops.AND, Ops.OR, Ops.XOR, Ops.WHERE, *GroupOp.Comparison}.issuperset(pattern.op)
-    self.known: dict[Node, Instance] = {}
+    self.known: dict[Node, RuleInstance] = {}
     self.lines = RuleLines([function])
-    self.needed: dict[int, set[Target]] = {}  # seed of an instance: lines that it must run with moved numbers, too
+    self.needed: dict[int, set[LineTarget]] = {}  # seed of an instance: lines that it must run with moved numbers, too
     self.moves, self.end = 0, 0.0
 
-  def attempt(self, seed: int, changes: dict[int, Any] | None = None) -> Instance | None:
+  def try_seed(self, seed: int, changes: dict[int, Any] | None = None) -> RuleInstance | None:
     """Makes the node of a seed, with some numbers changed. Returns None if there is no such node, or the rule does not
     apply."""
     dtype = self.dtypes[seed % len(self.dtypes)]
-    maker = Maker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
+    maker = InstanceMaker(dtype, random.Random(seed), self.guards, changes, seed >= ODD)
     maker.makes_special, maker.makes_sums = self.makes_special, seed >= SUMS
     maker.makes_weak_constants = seed // len(self.dtypes) % 2 == 1
     try:
-      with limited(MOST_SECONDS):
+      with time_limit(MOST_SECONDS):
         before = maker.make(self.pattern, dtype)
         after = self.matcher.rewrite(before, {})
     except Exception: return None  # the rule or a node does not accept these operands
@@ -121,62 +121,62 @@ class Search:
     nodes = [*before.toposort(), *after.toposort()]
     if any(getattr(u.dtype, "name", "") == "weakfloat" and u.op.name != "CONST" for u in nodes): return None  # such a node has no precision yet
     kind = (before.op, before.dtype, *[s.dtype for s in before.src], *[(name, u.dtype) for name, u in sorted(maker.named.items())])
-    return self.known.setdefault(before, Instance(seed, tuple(maker.numbers), kind, before, after))
+    return self.known.setdefault(before, RuleInstance(seed, tuple(maker.numbers), kind, before, after))
 
-  def by_chance(self) -> list[Instance]:
-    out: dict[Node, Instance] = {}
+  def random_instances(self) -> list[RuleInstance]:
+    out: dict[Node, RuleInstance] = {}
     for seed in itertools.chain(range(MOST_TRIES), range(ODD, ODD + MOST_TRIES)):
       if seed == ODD and out: break
       if MOST_FAILURES <= seed < ODD and not out: continue
-      if (found := self.attempt(seed)) is not None: out[found.before] = found
+      if (found := self.try_seed(seed)) is not None: out[found.before] = found
     return list(out.values())
 
-  def moved(self, found: Instance, changes: dict[int, Any]) -> Instance | None:
+  def moved_instance(self, found: RuleInstance, changes: dict[int, Any]) -> RuleInstance | None:
     self.moves += 1
     if self.moves > 2 * MOST_MOVES or time.thread_time() > self.end: return None
-    one, needed = self.attempt(found.seed, changes), self.needed.get(found.seed)
+    one, needed = self.try_seed(found.seed, changes), self.needed.get(found.seed)
     return one if one is None or not needed or needed <= self.lines_of(one) else None
 
-  def edge(self, found: Instance, at: int, direction: int) -> Instance:
+  def edge_instance(self, found: RuleInstance, at: int, direction: int) -> RuleInstance:
     """Moves a number as far as the rule applies: by doubled steps, then by halved ones."""
     start, best, step = found.numbers[at], found, 1
-    while step <= FARTHEST and (next_one := self.moved(found, {at: start + direction * step})) is not None: best, step = next_one, step * 2
+    while step <= FARTHEST and (next_one := self.moved_instance(found, {at: start + direction * step})) is not None: best, step = next_one, step * 2
     least, most = step // 2, min(step, FARTHEST)  # the rule applies at `least`, and not at `most` if that is more
     while most - least > 1:
       middle = (least + most) // 2
-      if (next_one := self.moved(found, {at: start + direction * middle})) is None: most = middle
+      if (next_one := self.moved_instance(found, {at: start + direction * middle})) is None: most = middle
       else: best, least = next_one, middle
     return best
 
-  def neighbours(self, found: Instance) -> Iterator[tuple[tuple[Any, ...], Instance]]:
+  def neighbours(self, found: RuleInstance) -> Iterator[tuple[tuple[Any, ...], RuleInstance]]:
     """Yields instances with one or two numbers moved, each with the position and the direction (1, -1 or "near") of the
     move.
     """
     whole = [at for at, value in enumerate(found.numbers) if isinstance(value, int) and not isinstance(value, bool)]
     for direction in (1, -1):  # last numbers first, because they are often constants of the pattern
       for at in reversed(whole):
-        yield (at, direction), (at_edge := self.edge(found, at, direction))
+        yield (at, direction), (at_edge := self.edge_instance(found, at, direction))
         for other in whole:  # at the edge, also negate each other number
           if other == at or at_edge is found or not found.numbers[other]: continue
-          if (one := self.moved(found, {at: at_edge.numbers[at], other: -found.numbers[other]})) is not None: yield (at, direction, other), one
+          if (one := self.moved_instance(found, {at: at_edge.numbers[at], other: -found.numbers[other]})) is not None: yield (at, direction, other), one
     for at, value in enumerate(found.numbers):
       if isinstance(value, bool): continue
       near: list[Any] = [-value, *self.guards]
       if isinstance(value, int): near += [~value, *[value ^ (1 << bit) for bit in range(min(value.bit_length() + 2, 34))]]
       for number in near:
-        if (one := self.moved(found, {at: number})) is not None: yield (at, "near"), one
+        if (one := self.moved_instance(found, {at: number})) is not None: yield (at, "near"), one
 
-  def edges(self, starts: Iterable[Instance]) -> Iterator[Instance]:
+  def edges(self, starts: Iterable[RuleInstance]) -> Iterator[RuleInstance]:
     """Yields instances at the edges of what the rule accepts, one of each start in turn, simple graphs first. After two
     instances of the same move of a start, its others come last."""
-    def of_start(found: Instance) -> Iterator[Instance | None]:
+    def of_start(found: RuleInstance) -> Iterator[RuleInstance | None]:
       seen: dict[Any, int] = {}
       for moved, one in self.neighbours(found):
         if one.before is found.before: continue
         seen[moved] = seen.get(moved, 0) + 1
         if seen[moved] > 2: later.append(one)
         yield one if seen[moved] <= 2 else None
-    later: list[Instance] = []
+    later: list[RuleInstance] = []
     self.end = time.thread_time() + MOST_OF_SEARCH
     turns = [of_start(found) for found in sorted(starts, key=lambda one: len(one.numbers))]
     while turns and self.moves <= MOST_MOVES and time.thread_time() <= self.end:
@@ -187,36 +187,36 @@ class Search:
           if one is not None: yield one
     yield from later
 
-  def is_negative(self, one: Instance) -> bool:
+  def is_negative(self, one: RuleInstance) -> bool:
     """Returns True if an instance has a negative constant beside unsigned operands, which stands for a large number."""
     constants = [s for u in one.before.toposort() for s in u.src if s.op.name == "CONST" and any(t.dtype in self.unsigned for t in u.src)]
     return not is_constant(one) and any(isinstance(s.arg, int) and s.arg < 0 for s in constants)
 
-  def of_lines(self, found: list[Instance]) -> Iterator[Instance]:
+  def of_lines(self, found: list[RuleInstance]) -> Iterator[RuleInstance]:
     """Yields instances that run lines of the rule's function that none before them runs, those in `found` first; none
     if there is one way to a result. Their numbers are moved only as far as these lines run."""
     if self.lines.is_simple: return
     end = time.thread_time() + MOST_OF_LINES
-    def others() -> Iterator[Instance]:
+    def others() -> Iterator[RuleInstance]:
       for seed in itertools.chain(range(ODD, ODD + MOST_TRIES), range(SUMS, SUMS + MOST_SUMS)):
         if not found or not self.lines.unreached or time.thread_time() > end: return
-        if (one := self.attempt(seed)) is not None: yield one
+        if (one := self.try_seed(seed)) is not None: yield one
     for one in itertools.chain(sorted(found, key=is_constant), others()):
       if not (unreached := set(self.lines.unreached)): return
       if new := unreached & self.lines_of(one):
         self.needed.setdefault(one.seed, new)
         yield one
 
-  def lines_of(self, one: Instance) -> set[Target]:
+  def lines_of(self, one: RuleInstance) -> set[LineTarget]:
     try:
-      with limited(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
+      with time_limit(MOST_SECONDS): return self.lines.run(functools.partial(self.matcher.rewrite, one.before, {}))
     except TooSlow: return set()
 
   def instances(self, most: int) -> list[tuple[Node, Node]]:
     """Returns up to `most` instances, as pairs of both sides; twice as many if there are several ways to a result."""
     if not self.lines.is_simple: most *= 2
-    found = self.by_chance()
-    kinds: dict[Any, Instance] = {}
+    found = self.random_instances()
+    kinds: dict[Any, RuleInstance] = {}
     for one in sorted(found, key=is_constant): kinds.setdefault(one.kind, one)
     of_lines = list(itertools.islice(self.of_lines(found), most // 2))
     out = {one.before: one.after for one in [*of_lines, *itertools.islice(filter(self.is_negative, found), 2)]}

@@ -30,8 +30,8 @@ class NotGeneral(BaseException):  # not an Exception: the function of a rule may
   """The function of a rule looks at its operands, or is not understood."""
 
 
-def read(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
-def is_unknown(thing: Any) -> bool: return type(thing) in (Value, Number, UnknownOp, UnknownKey, UnknownParts)
+def raw_attribute(thing: Any, member: str) -> Any: return object.__getattribute__(thing, member)
+def is_unknown(thing: Any) -> bool: return type(thing) in (UnknownValue, UnknownNumber, UnknownOp, UnknownKey, UnknownParts)
 
 
 def contains_unknown(thing: Any) -> bool:
@@ -40,7 +40,7 @@ def contains_unknown(thing: Any) -> bool:
   return isinstance(thing, (tuple, list, set, frozenset)) and any(map(contains_unknown, thing))
 
 
-class Run:
+class RuleRun:
   """One run of a rule's function.
 
   `choices` are its first decisions; more are added as they are made. `counts`: for a node that is the count of a shift,
@@ -51,8 +51,8 @@ class Run:
     self.choices, self.options, self.conditions = choices, list[int](), list[Node]()
     self.counts = counts
     self.fixed, self.constants, self.names, self.unknown = fixed, constants, names, unknown
-    self.values: dict[Node, Value] = {}
-    self.bounds: dict[tuple[Node, str], Number] = {}
+    self.values: dict[Node, UnknownValue] = {}
+    self.bounds: dict[tuple[Node, str], UnknownNumber] = {}
     self.refused: str | None = None
     self.reads_sources = self.makes_constants = self.rounds_twice = False
     self.invalid: dict[Node, bool] = {}
@@ -89,7 +89,7 @@ class Run:
     below 1."""
     from tinygrad.dtype import dtypes
     for captured in self.constants - self.known.keys():
-      if dtypes.is_float(captured.dtype) or read(Number.of(self, captured), "node") is not number: continue
+      if dtypes.is_float(captured.dtype) or raw_attribute(UnknownNumber.of(self, captured), "node") is not number: continue
       powers = 63 if captured.dtype == number.dtype else captured.dtype.max.bit_length()
       if (power := self.pick(powers + 1)) < powers: self.fix(captured, 1 << power)
       else: self.conditions.append(number < 1)
@@ -123,8 +123,8 @@ class Run:
       out = node.ne(replacement).where(constant_of(Invalid), out)
     return self.wrapped(out)
 
-  def value(self, node: Node) -> Value:
-    if node not in self.values: self.values[node] = Value(self, node)
+  def value(self, node: Node) -> UnknownValue:
+    if node not in self.values: self.values[node] = UnknownValue(self, node)
     return self.values[node]
 
   def wrapped(self, thing: Any) -> Any:
@@ -133,17 +133,17 @@ class Run:
     return self.value(thing) if hasattr(thing, "toposort") else thing
 
   def nodes(self, thing: Any, dtype: Any = None) -> Any:
-    if type(thing) is Value: return read(thing, "node")
-    if type(thing) is Number: return self.constant(thing, dtype)
+    if type(thing) is UnknownValue: return raw_attribute(thing, "node")
+    if type(thing) is UnknownNumber: return self.constant(thing, dtype)
     if type(thing) is UnknownOp: self.refuse("it builds a node with the op of an operand")
     return type(thing)(self.nodes(t, dtype) for t in thing) if type(thing) in (tuple, list) else thing
 
-  def constant(self, number: Number, dtype: Any) -> Any:
+  def constant(self, number: UnknownNumber, dtype: Any) -> Any:
     from tinygrad.dtype import dtypes
-    node, captured = read(number, "node"), read(number, "captured")
+    node, captured = raw_attribute(number, "node"), raw_attribute(number, "captured")
     self.makes_constants = True
     if captured is not None and captured.dtype == dtype: return captured
-    is_float, makes_float = read(number, "is_float"), dtype is not None and dtypes.is_float(dtype)
+    is_float, makes_float = raw_attribute(number, "is_float"), dtype is not None and dtypes.is_float(dtype)
     is_rounded = constant_of(0.1, dtypes.half).arg != 0.1  # whether tinygrad rounds a constant to its dtype
     if dtype is None or getattr(dtype, "name", "") == "weakfloat" or ((is_float or makes_float) and (captured is None or not is_rounded)):
       self.refuse("it makes a constant of another dtype")
@@ -153,11 +153,11 @@ class Run:
     if is_float and dtype == getattr(dtypes, "weakint", None): self.refuse("it makes an integer without a width of a float")
     return node if dtype == node.dtype else node.cast(dtype)
 
-  def bound(self, node: Node, which: str) -> Number:
+  def bound(self, node: Node, which: str) -> UnknownNumber:
     """Returns an unknown number that is a bound of the node's value."""
     from tinygrad.dtype import dtypes
     weak = getattr(dtypes, "weakint", None) or dtypes.index
-    if node in self.constants: return Number.of(self, node)
+    if node in self.constants: return UnknownNumber.of(self, node)
     is_float = dtypes.is_float(node.dtype)
     is_simple = node not in self.fixed or (node.dtype == dtypes.bool and not self.fixed.intersection(node.src))
     if node.dtype != weak and not dtypes.is_int(node.dtype) and not is_float and (node.dtype != dtypes.bool or not is_simple):
@@ -170,7 +170,7 @@ class Run:
         self.conditions.append(limit.ne(constant_of(getattr(node.dtype, "min" if which == "vmin" else "max"))).logical_not())
         value = node.cast(weak)
       if not is_float or is_simple: self.conditions.append((value < limit if which == "vmin" else limit < value).logical_not())
-      self.bounds[node, which] = Number(self, limit, None, is_float, node.dtype == dtypes.bool)
+      self.bounds[node, which] = UnknownNumber(self, limit, None, is_float, node.dtype == dtypes.bool)
     return self.bounds[node, which]
 
   def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
@@ -181,15 +181,15 @@ class Run:
     if not is_unknown(a) and not is_unknown(b): return a is b
     if a is b: return True
     if a is None or b is None: return False
-    if Number in (type(a), type(b)): self.refuse("it compares a constant by identity")
-    if type(a) is type(b) is Value or UnknownOp in (type(a), type(b)): return self.decide()  # may be the same operand
+    if UnknownNumber in (type(a), type(b)): self.refuse("it compares a constant by identity")
+    if type(a) is type(b) is UnknownValue or UnknownOp in (type(a), type(b)): return self.decide()  # may be the same operand
     return bool(self.refuse("it compares an operand with another object"))
 
   def is_in(self, a: Any, among: Any) -> bool:
     if type(a) is UnknownOp: return self.decide()
     if type(among) is UnknownParts: return self.decide()
     if is_unknown(among): self.refuse("it looks for something in an operand")
-    if is_unknown(a): return any(self.is_same(a, b) if type(a) is Value else a == b for b in list(among))
+    if is_unknown(a): return any(self.is_same(a, b) if type(a) is UnknownValue else a == b for b in list(among))
     return bool(a in among)
 
 
@@ -202,21 +202,21 @@ def unbounded(node: Node, weak: Any, is_fixed: bool) -> Any:
   return node.src[0].cast(weak).alu(node.op, node.src[1].cast(weak))
 
 
-class Value:
+class UnknownValue:
   """An unknown value, as a node of a graph whose leaves are unknown."""
   __slots__ = ("node", "run")
 
-  def __init__(self, run: Run, node: Node) -> None:
+  def __init__(self, run: RuleRun, node: Node) -> None:
     object.__setattr__(self, "run", run)
     object.__setattr__(self, "node", node)
 
-  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes an operand")
+  def __setattr__(self, name: str, value: Any) -> None: raw_attribute(self, "run").refuse("it changes an operand")
 
   def __getattribute__(self, name: str) -> Any:
-    run, node = read(self, "run"), read(self, "node")
+    run, node = raw_attribute(self, "run"), raw_attribute(self, "node")
     is_fixed = node in run.fixed
     if name == "dtype": return node.dtype
-    if name in ("val", "arg") and node in run.constants: return Number.of(run, node)
+    if name in ("val", "arg") and node in run.constants: return UnknownNumber.of(run, node)
     if name == "op":
       from tinygrad.uop.ops import Ops
       return node.op if is_fixed else Ops.CONST if node in run.constants and not hasattr(Ops, "VCONST") else UnknownOp(run)
@@ -224,7 +224,7 @@ class Value:
       run.reads_sources = True
       return run.wrapped(node.src)
     if name in ("val", "arg") and is_fixed and node.op.name == "CONST": return node.arg
-    if name == "val" and not is_fixed: return Number.of(run, node)  # only constants have one: this operand is a constant
+    if name == "val" and not is_fixed: return UnknownNumber.of(run, node)  # only constants have one: this operand is a constant
     if name in ("vmin", "vmax"): return run.bound(node, name)
     if name == "overflows": return lambda dtype: run.bound(node, "vmin") < dtype.min or run.bound(node, "vmax") > dtype.max
     if name == "is_invalid": return run.is_invalid(node)
@@ -241,47 +241,47 @@ class Value:
       return build
     return run.refuse(f"it looks at '{name}' of {run.name_of(node)}")
 
-  def __neg__(self) -> Any: return read(self, "run").wrapped(-read(self, "node"))
-  def __invert__(self) -> Any: return read(self, "run").wrapped(~read(self, "node"))
-  def __ne__(self, other: object) -> Any: return combined(self, other, operator.ne, False)
+  def __neg__(self) -> Any: return raw_attribute(self, "run").wrapped(-raw_attribute(self, "node"))
+  def __invert__(self) -> Any: return raw_attribute(self, "run").wrapped(~raw_attribute(self, "node"))
+  def __ne__(self, other: object) -> Any: return combine_values(self, other, operator.ne, False)
 
-  def __eq__(self, other: object) -> bool: return bool(read(self, "run").is_same(self, other))
+  def __eq__(self, other: object) -> bool: return bool(raw_attribute(self, "run").is_same(self, other))
 
 
-def combined(self: Value, other: Any, compute: Function, is_reflected: bool) -> Any:
-  run, node = read(self, "run"), read(self, "node")
+def combine_values(self: UnknownValue, other: Any, compute: Function, is_reflected: bool) -> Any:
+  run, node = raw_attribute(self, "run"), raw_attribute(self, "node")
   other = run.nodes(other, node.dtype)
   if hasattr(other, "toposort") or isinstance(other, (bool, int, float)):
     return run.wrapped(compute(other, node) if is_reflected else compute(node, other))
   return run.refuse("it computes with an operand and another object")
 
 
-class Number:
+class UnknownNumber:
   """The value of a captured constant, a bound of an operand, or an integer computed of such: `node` has exactly this
   value. `captured`: the constant, if this is its value."""
   __slots__ = ("captured", "is_bound_of_bool", "is_float", "node", "run")
 
-  def __init__(self, run: Run, node: Node, captured: Node | None = None, is_float: bool = False, is_bound_of_bool: bool = False) -> None:
+  def __init__(self, run: RuleRun, node: Node, captured: Node | None = None, is_float: bool = False, is_bound_of_bool: bool = False) -> None:
     for name, value in (("run", run), ("node", node), ("captured", captured), ("is_float", is_float), ("is_bound_of_bool", is_bound_of_bool)): object.__setattr__(self, name, value)
 
   @staticmethod
-  def of(run: Run, captured: Node) -> Number:
+  def of(run: RuleRun, captured: Node) -> UnknownNumber:
     from tinygrad.dtype import dtypes
-    if dtypes.is_float(captured.dtype): return Number(run, captured, captured, True)
-    return Number(run, captured.cast(getattr(dtypes, "weakint", None) or dtypes.index), captured)
+    if dtypes.is_float(captured.dtype): return UnknownNumber(run, captured, captured, True)
+    return UnknownNumber(run, captured.cast(getattr(dtypes, "weakint", None) or dtypes.index), captured)
 
-  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes a number")
-  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse(f"it looks at '{name}' of a constant")
+  def __setattr__(self, name: str, value: Any) -> None: raw_attribute(self, "run").refuse("it changes a number")
+  def __getattribute__(self, name: str) -> Any: return raw_attribute(self, "run").refuse(f"it looks at '{name}' of a constant")
 
   def __bool__(self) -> bool: return self != 0
-  def __neg__(self) -> Any: return computed(self, -1, operator.mul, False)
-  def __abs__(self) -> Any: return -self if compared(self, 0, operator.lt, False) else self
+  def __neg__(self) -> Any: return compute_integer(self, -1, operator.mul, False)
+  def __abs__(self) -> Any: return -self if compare_unknown(self, 0, operator.lt, False) else self
 
   def __eq__(self, other: object) -> bool:
-    run, node = read(self, "run"), read(self, "node")
+    run, node = raw_attribute(self, "run"), raw_attribute(self, "node")
     if other is None or type(other) is str: return False
     other = integer_of(self, other)
-    if read(self, "is_float"):  # the dtype may round the constant later: note only what holds then too
+    if raw_attribute(self, "is_float"):  # the dtype may round the constant later: note only what holds then too
       return bool(run.decide(node.ne(as_float(node, other)).logical_not() if is_exact(other) else None))
     different = node.ne(other if hasattr(other, "toposort") else constant_of(other))
     is_equal = bool(run.decide(different.logical_not(), different))
@@ -300,50 +300,50 @@ def is_exact(number: Any) -> bool:
 def as_float(node: Node, number: Any) -> Any: return number if hasattr(number, "toposort") else node.const_like(number)
 
 
-def integer_of(number: Number, other: Any) -> Any:
-  """Returns the other operand as a Python number or, for a Number of the same dtype, as its node. Refuses other
-  operands; only a float Number accepts fractions."""
-  run = read(number, "run")
-  if type(other) is Number and read(other, "node").dtype == read(number, "node").dtype: return read(other, "node")
+def integer_of(number: UnknownNumber, other: Any) -> Any:
+  """Returns the other operand as a Python number or, for a UnknownNumber of the same dtype, as its node. Refuses other
+  operands; only a float UnknownNumber accepts fractions."""
+  run = raw_attribute(number, "run")
+  if type(other) is UnknownNumber and raw_attribute(other, "node").dtype == raw_attribute(number, "node").dtype: return raw_attribute(other, "node")
   if type(other) in (bool, int): return int(other)
-  if type(other) is float and read(number, "is_float"): return other
+  if type(other) is float and raw_attribute(number, "is_float"): return other
   if type(other) is float and math.isfinite(other) and other == int(other): return int(other)
   return run.refuse("it compares a constant with something that is no integer")
 
 
-def computed(self: Number, other: Any, compute: Function, is_reflected: bool) -> Any:
+def compute_integer(self: UnknownNumber, other: Any, compute: Function, is_reflected: bool) -> Any:
   """Computes with an integer. Refuses floats, because Python's floats have the precision of doubles."""
-  run = read(self, "run")
-  if type(other) is Value: return NotImplemented
+  run = raw_attribute(self, "run")
+  if type(other) is UnknownValue: return NotImplemented
   count = self if is_reflected else other
-  if compute in (operator.lshift, operator.rshift) and type(count) is Number and (captured := read(count, "captured")) is not None:
+  if compute in (operator.lshift, operator.rshift) and type(count) is UnknownNumber and (captured := raw_attribute(count, "captured")) is not None:
     if is_reflected and type(other) is int: return compute(other, run.picked_count(captured))
     if not is_reflected: other = run.picked_count(captured)
   other = integer_of(self, other)
-  if read(self, "is_float") or compute is operator.truediv: run.refuse("it computes with the value of a constant")
-  a, b = read(self, "node"), other if hasattr(other, "toposort") else constant_of(other)
+  if raw_attribute(self, "is_float") or compute is operator.truediv: run.refuse("it computes with the value of a constant")
+  a, b = raw_attribute(self, "node"), other if hasattr(other, "toposort") else constant_of(other)
   if is_reflected: a, b = b, a
   if compute in (operator.floordiv, operator.mod):
     from tinygrad.uop.ops import Ops
     if not hasattr(Ops, "FLOORDIV"): run.refuse("it divides the value of a constant")
     run.conditions.append(b.ne(constant_of(0)))  # otherwise Python raises an error
-    return Number(run, a.alu(Ops.FLOORDIV if compute is operator.floordiv else Ops.FLOORMOD, b))
+    return UnknownNumber(run, a.alu(Ops.FLOORDIV if compute is operator.floordiv else Ops.FLOORMOD, b))
   if compute in (operator.lshift, operator.rshift):  # an operand has at most 64 bits
     if not hasattr(b, "toposort") and not 0 <= b < 64: run.refuse("it shifts the value of a constant")
     if hasattr(b, "toposort"): run.conditions.append((b < 64) & (b < 0).logical_not())
     from tinygrad.uop.ops import Ops
     a, b = (n if hasattr(n, "toposort") else constant_of(n) for n in (a, b))
-    return Number(run, a.alu(Ops.SHL if compute is operator.lshift else Ops.SHR, b))
-  return Number(run, compute(a, b))
+    return UnknownNumber(run, a.alu(Ops.SHL if compute is operator.lshift else Ops.SHR, b))
+  return UnknownNumber(run, compute(a, b))
 
 
-def compared(self: Number, other: Any, compare: Function, _: bool) -> Any:
-  run, node = read(self, "run"), read(self, "node")
-  if type(other) is Value: return NotImplemented
-  if type(other) is float and math.isinf(other) and not read(self, "is_float"): return compare(0, other)
+def compare_unknown(self: UnknownNumber, other: Any, compare: Function, _: bool) -> Any:
+  run, node = raw_attribute(self, "run"), raw_attribute(self, "node")
+  if type(other) is UnknownValue: return NotImplemented
+  if type(other) is float and math.isinf(other) and not raw_attribute(self, "is_float"): return compare(0, other)
   other = integer_of(self, other)
   is_less = compare in (operator.lt, operator.le)
-  if read(self, "is_float"):  # rounding to the dtype keeps the order, but may make numbers equal
+  if raw_attribute(self, "is_float"):  # rounding to the dtype keeps the order, but may make numbers equal
     if not is_exact(other): return run.decide()
     below, above = node < as_float(node, other), as_float(node, other) < node
     return run.decide((above if is_less else below).logical_not(), (below if is_less else above).logical_not())
@@ -356,64 +356,64 @@ def compared(self: Number, other: Any, compare: Function, _: bool) -> Any:
 class UnknownOp:
   __slots__ = ("run",)
 
-  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
-  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes an op")
-  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at the op of an operand")
-  def __eq__(self, other: object) -> bool: return bool(read(self, "run").decide())
+  def __init__(self, run: RuleRun) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: raw_attribute(self, "run").refuse("it changes an op")
+  def __getattribute__(self, name: str) -> Any: return raw_attribute(self, "run").refuse("it looks at the op of an operand")
+  def __eq__(self, other: object) -> bool: return bool(raw_attribute(self, "run").decide())
   def __ne__(self, other: object) -> bool: return not self == other
 
 
 class UnknownKey:
   __slots__ = ("run",)
 
-  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
-  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes the order of nodes")
-  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at what nodes are sorted by")
-  def __eq__(self, other: object) -> bool: return bool(read(self, "run").decide())
+  def __init__(self, run: RuleRun) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: raw_attribute(self, "run").refuse("it changes the order of nodes")
+  def __getattribute__(self, name: str) -> Any: return raw_attribute(self, "run").refuse("it looks at what nodes are sorted by")
+  def __eq__(self, other: object) -> bool: return bool(raw_attribute(self, "run").decide())
   def __ne__(self, other: object) -> bool: return not self == other
 
 
 class UnknownParts:
   __slots__ = ("run",)
 
-  def __init__(self, run: Run) -> None: object.__setattr__(self, "run", run)
-  def __setattr__(self, name: str, value: Any) -> None: read(self, "run").refuse("it changes the parts of an operand")
-  def __getattribute__(self, name: str) -> Any: return read(self, "run").refuse("it looks at the parts of an operand")
-  def __eq__(self, other: object) -> bool: return bool(read(self, "run").refuse("it compares the parts of an operand"))
+  def __init__(self, run: RuleRun) -> None: object.__setattr__(self, "run", run)
+  def __setattr__(self, name: str, value: Any) -> None: raw_attribute(self, "run").refuse("it changes the parts of an operand")
+  def __getattribute__(self, name: str) -> Any: return raw_attribute(self, "run").refuse("it looks at the parts of an operand")
+  def __eq__(self, other: object) -> bool: return bool(raw_attribute(self, "run").refuse("it compares the parts of an operand"))
 
 
-def is_bound_of_bool(number: Number) -> bool: return bool(read(number, "is_bound_of_bool"))
+def is_bound_of_bool(number: UnknownNumber) -> bool: return bool(raw_attribute(number, "is_bound_of_bool"))
 
 
-def kind_of(number: Number) -> type:
+def kind_of(number: UnknownNumber) -> type:
   from tinygrad.dtype import dtypes
-  captured = read(number, "captured")
-  return float if read(number, "is_float") else bool if captured is not None and captured.dtype == dtypes.bool else int
+  captured = raw_attribute(number, "captured")
+  return float if raw_attribute(number, "is_float") else bool if captured is not None and captured.dtype == dtypes.bool else int
 
 
-def is_special(number: Number, is_nan: bool) -> bool:
-  if not read(number, "is_float"): return False
-  run, node = read(number, "run"), read(number, "node")
+def is_special(number: UnknownNumber, is_nan: bool) -> bool:
+  if not raw_attribute(number, "is_float"): return False
+  run, node = raw_attribute(number, "run"), raw_attribute(number, "node")
   number_is = node.ne(node) if is_nan else (node.ne(node.const_like(math.inf)) & node.ne(node.const_like(-math.inf))).logical_not()
   return bool(run.decide(number_is, number_is.logical_not()))
 
 
 def install() -> None:
-  """Defines the operators of Value and Number and the comparisons of UnknownKey, and refuses the others."""
+  """Defines the operators of UnknownValue and UnknownNumber and the comparisons of UnknownKey, and refuses the others."""
   def method(kind: type, how: Function, of: Function, is_reflected: bool) -> Any:
     return lambda self, other: how(self, other, of, is_reflected)
   for name, of in OPERATORS.items():
-    kinds: list[tuple[type, Function]] = [(Value, combined), (Number, computed)]
+    kinds: list[tuple[type, Function]] = [(UnknownValue, combine_values), (UnknownNumber, compute_integer)]
     for kind, how in kinds:
       setattr(kind, f"__{name}__", method(kind, how, of, False))
       setattr(kind, f"__r{name}__", method(kind, how, of, True))
   for name, of in COMPARISONS.items():
-    of_kinds: list[tuple[type, Function]] = [(Value, combined), (Number, compared)]
+    of_kinds: list[tuple[type, Function]] = [(UnknownValue, combine_values), (UnknownNumber, compare_unknown)]
     for kind, how in of_kinds: setattr(kind, f"__{name}__", method(kind, how, of, False))
-    setattr(UnknownKey, f"__{name}__", lambda self, _: read(self, "run").decide())
+    setattr(UnknownKey, f"__{name}__", lambda self, _: raw_attribute(self, "run").decide())
   def refusal(name: str) -> Any:
-    return lambda self, *args, **members: read(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
-  for each in (Value, Number, UnknownOp, UnknownKey, UnknownParts):
+    return lambda self, *args, **members: raw_attribute(self, "run").refuse(f"it uses an operand or the value of a constant in Python ({name})")
+  for each in (UnknownValue, UnknownNumber, UnknownOp, UnknownKey, UnknownParts):
     for name in REFUSED:
       if f"__{name}__" not in vars(each) or name == "hash": setattr(each, f"__{name}__", refusal(name))
 

@@ -22,7 +22,7 @@ from tgc.export.matches import matches_json, place, rule_location
 from tgc.export.rule_instances import constant_of, patterns_below
 from tgc.export.rule_lines import RuleLines, functions_below
 from tgc.export.rule_programs import matches_of_programs
-from tgc.export.rule_search import Search
+from tgc.export.rule_search import InstanceSearch
 from tgc.export.versions import installed_version
 
 ROOMS = ("tinygrad.uop.symbolic", "tinygrad.uop.divandmod", "tinygrad.uop.movement", "tinygrad.uop.weak", "tinygrad.codegen",
@@ -85,7 +85,7 @@ def module_outside(wanted: str) -> Any:
   return module
 
 
-def no_rule(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
+def no_rule_text(wanted: str, rules: list[tuple[Any, Function]], why: str) -> str:
   """Returns text that names the rules nearest to the wanted place or name or, if there are none, says why."""
   file, _, line = wanted.rpartition(":")
   places = sorted({rule_location(pattern) for pattern, _ in rules})
@@ -156,7 +156,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_pr
     if is_of_values(pattern) and not where.startswith("schedule/"): words.add("values")
     if depends_on_context(pattern, function): words.add("context")
     if (name := getattr(function, "__name__", "<lambda>")) != "<lambda>": words.add(f"function:{name}")
-    instances.setdefault(where, []).extend(Search(pattern, function).instances(most))
+    instances.setdefault(where, []).extend(InstanceSearch(pattern, function).instances(most))
     pairs, limit = general_sides(pattern, function)
     if not instances[where]: instances[where] += instances_of_elements(pattern, function, pairs)[:most]
     sides.setdefault(where, []).append(pairs)
@@ -177,7 +177,7 @@ def write_rules(path: pathlib.Path, only: str, part: int = 1, of: int = 1, on_pr
   record: JSON = {"id": "rules", "target": "CPU:CLANG", "nodes": 2, "ast": graph_text(ast, producer),
                   "stages": [{"name": "rules", "same": True}], "rewrites": matches_json(matches),
                   "metadata": [{"name": where, "caller": " ".join([*sorted(words), *([f"because:{limits[where]}"] if where in limits else [])])}
-                               for where, words in places.items()] or [{"name": "", "caller": no_rule(only, known, why)}]}
+                               for where, words in places.items()] or [{"name": "", "caller": no_rule_text(only, known, why)}]}
   with gzip.open(path, "wt") as file: file.write(json.dumps(header) + "\n" + json.dumps(record) + "\n")
   return len(places)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tgc.export.arrays import ArraySaver
 from tgc.export.golden import SETTINGS
-from tgc.export.hooks import call_on_import, replace_everywhere, replaced, set_attribute
+from tgc.export.hooks import call_on_import, replace_everywhere, replaced_attribute, set_attribute
 from tgc.export.kinds import JSON, Function, Node, Settings
 from tgc.export.metadata import metadata_list, watch_metadata, watch_onnx
 from tgc.export.origins import metadata_of
@@ -56,7 +56,7 @@ class TextRecorder(Recorder):
       key = (*identity, target)
       if key in self.recorded: continue
       self.recorded.add(key)
-      with self.origins.inside("compiles"): record = kernel_record(self.kernel_id(ast), target, ast, ren)
+      with self.origins.running_phase("compiles"): record = kernel_record(self.kernel_id(ast), target, ast, ren)
       if values := self.var_vals.get(ast.key): record["var_vals"] = values
       self.write("kernel", record, settings, self.metadata.get(ast.key))
     return self.kernel_ids.get(identity)
@@ -68,11 +68,11 @@ class TextRecorder(Recorder):
     settings, cached = self.own_settings(), len(schedule.schedule_cache)
     printable = without_custom_kernels(sink)
     if printable is sink:
-      with self.origins.inside("schedules"): record, result = schedule_record("", sink, make_schedule)
+      with self.origins.running_phase("schedules"): record, result = schedule_record("", sink, make_schedule)
     else:
-      with self.origins.inside("schedules"): result = make_schedule(sink)
+      with self.origins.running_phase("schedules"): result = make_schedule(sink)
       if len(schedule.schedule_cache) == cached: return result
-      with replaced(schedule, "schedule_cache", {}): record, _ = schedule_record("", printable, make_schedule)
+      with replaced_attribute(schedule, "schedule_cache", {}): record, _ = schedule_record("", printable, make_schedule)
     if not isinstance(result, Exception):
       self.metadata |= {item.ast.key: made_by for item in result[1] if (made_by := metadata_of(item.ast) or metadata_list(item.metadata))}
     if record is not None:
@@ -89,7 +89,7 @@ class TextRecorder(Recorder):
     from tinygrad.uop.ops import Ops
     self.busy = True
     try:
-      with replaced(schedule, "schedule_cache", {}):
+      with replaced_attribute(schedule, "schedule_cache", {}):
         result = self.record_schedule(sink, schedule.complete_create_schedule_with_vars)
       if isinstance(result, Exception): raise result
       for item in result[1]:

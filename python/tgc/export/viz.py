@@ -18,7 +18,7 @@ from typing import Any
 from tgc.export.golden import exit_with_error, print_message
 from tgc.export.graph_recorder import print_graph
 from tgc.export.graph_text import cap_spec
-from tgc.export.graphs import Nodes, graph_text
+from tgc.export.graphs import NodeCollector, graph_text
 from tgc.export.kinds import JSON, Node
 from tgc.export.matches import rule_location
 from tgc.export.names import QUERIES, RENDERER_NAMES
@@ -42,7 +42,7 @@ INNER = {"get_kernel_graph", "run_rangeify"}
 CALLER = "schedule to linear"
 
 
-class Record:
+class PickledObject:
   """What a pickle would make of a class: the class's arguments and its state. Nothing can be set but the state, once:
   no object of tinygrad is made or changed while a pickle is read."""
   __slots__ = ("args", "state")
@@ -50,7 +50,7 @@ class Record:
   args: tuple[Any, ...]
   state: Any
 
-  def __new__(cls, *args: Any, **_: Any) -> Record:  # noqa: PYI034, typing.Self needs Python 3.11
+  def __new__(cls, *args: Any, **_: Any) -> PickledObject:  # noqa: PYI034, typing.Self needs Python 3.11
     made = object.__new__(cls)
     object.__setattr__(made, "args", args)
     object.__setattr__(made, "state", None)
@@ -65,15 +65,15 @@ class Record:
 
 class TraceReader(pickle.Unpickler):
   def find_class(self, module: str, name: str) -> Any:
-    return type(name, (Record,), {"__slots__": (), "module": module, "name": name})
+    return type(name, (PickledObject,), {"__slots__": (), "module": module, "name": name})
 
 
-class Inert:
+class InertObject:
   """Takes the place of a class, or of an object whose class is not in CLASSES."""
   def __init__(self, args: tuple[Any, ...]) -> None: self.args = args
 
 
-class Builder:
+class ObjectBuilder:
   """Makes tinygrad's objects from the records of a pickle, each by its class's constructor or, as pickle does for a
   dataclass, from the values of its fields. Never changes objects that exist already."""
   def __init__(self) -> None:
@@ -89,33 +89,33 @@ class Builder:
     if size > MOST_VALUES: raise ValueError(f"a value expands to more than {MOST_VALUES} values")
 
   def sized(self, value: Any) -> tuple[Any, int]:
-    if isinstance(value, (Record, tuple, list, dict, set, frozenset)):
+    if isinstance(value, (PickledObject, tuple, list, dict, set, frozenset)):
       if id(value) not in self.made: self.made[id(value)] = self.make(value)
       return self.made[id(value)]
-    if isinstance(value, type): return Inert(()), 1
+    if isinstance(value, type): return InertObject(()), 1
     return value, 1
 
   def make(self, value: Any) -> tuple[Any, int]:
     self.made[id(value)] = (None, MOST_VALUES + 1)  # too large until it is made: refuses a value that contains itself
     if isinstance(value, dict):
-      keys, values = self.all(value), self.all(value.values())
+      keys, values = self.build_all(value), self.build_all(value.values())
       return dict(zip(keys[0], values[0])), keys[1] + values[1]
-    if not isinstance(value, Record):
-      items, size = self.all(value)
+    if not isinstance(value, PickledObject):
+      items, size = self.build_all(value)
       return type(value)(items), size
-    args, size = self.all(value.args)
+    args, size = self.build_all(value.args)
     state = self.state_of(value)
-    built, more = self.all(state.values())
+    built, more = self.build_all(state.values())
     if value.name == "UOp":  # count a node as one value, because graphs are visited node by node
       self.check(size)
       size = 1
     return self.object_of(value, args, dict(zip(state, built))), size + more
 
-  def all(self, values: Any) -> tuple[list[Any], int]:
+  def build_all(self, values: Any) -> tuple[list[Any], int]:
     sized = [self.sized(v) for v in values]
     return [built for built, _ in sized], 1 + sum(size for _, size in sized)
 
-  def state_of(self, record: Record) -> dict[str, Any]:
+  def state_of(self, record: PickledObject) -> dict[str, Any]:
     state = record.state
     if isinstance(state, tuple) and len(state) == 2: state = {**(state[0] or {}), **(state[1] or {})}  # a class with slots has the state (dict, slots)
     if isinstance(state, list) and dataclasses.is_dataclass(kind := self.kind(record.module, record.name)):
@@ -127,16 +127,16 @@ class Builder:
       found = None
       if name in CLASSES.get(module, ()):
         with contextlib.suppress(ImportError): found = getattr(importlib.import_module(module), name, None)
-      self.kinds[module, name] = found if isinstance(found, type) else type(name, (Inert,), {})
+      self.kinds[module, name] = found if isinstance(found, type) else type(name, (InertObject,), {})
     return self.kinds[module, name]
 
-  def object_of(self, record: Record, args: list[Any], state: dict[str, Any]) -> Any:
+  def object_of(self, record: PickledObject, args: list[Any], state: dict[str, Any]) -> Any:
     if (record.module, record.name) == ("builtins", "getattr"):  # so Python 3.11.2 stores members of enums
       owner = record.args[0] if len(record.args) == 2 else None
-      kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, Record) else None
-      return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else Inert(())
+      kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, PickledObject) else None
+      return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else InertObject(())
     kind = self.kind(record.module, record.name)
-    if issubclass(kind, Inert): return kind(tuple(args))
+    if issubclass(kind, InertObject): return kind(tuple(args))
     if record.name == "UOp": return kind(*args[:5])
     if args or not dataclasses.is_dataclass(kind): return kind(*args)
     assert isinstance(kind, type)
@@ -161,10 +161,10 @@ def limited_memory(size: int) -> Any:
   finally: resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-class Trace:
+class PickledTrace:
   def __init__(self, path: str) -> None:
     cap_spec()
-    builder = Builder()
+    builder = ObjectBuilder()
     self.build = builder.build
     try:
       with open(path, "rb") as file, limited_memory(os.fstat(file.fileno()).st_size): trace = TraceReader(file).load()
@@ -172,7 +172,7 @@ class Trace:
     except Exception as e: exit_with_error(f"{path} is not a VIZ trace that this release of tinygrad can read: {e}")
     # 0.11 has no class RewriteTrace
     parts = dict(zip(("keys", "rewrites", "uop_fields"), trace if isinstance(trace, tuple) else getattr(trace, "args", ())))
-    if isinstance(trace, Record): parts |= builder.state_of(trace)
+    if isinstance(trace, PickledObject): parts |= builder.state_of(trace)
     keys, rewrites, fields = (parts.get(name) for name in ("keys", "rewrites", "uop_fields"))
     if not (isinstance(keys, list) and isinstance(rewrites, list) and isinstance(fields, dict)):
       exit_with_error(f"{path} is not a VIZ trace")
@@ -230,11 +230,11 @@ def stages_of(group: list[Any]) -> list[tuple[Any, list[Any]]]:
   return out
 
 
-class Converter:
+class TraceConverter:
   def __init__(self, recorder: Any, name: str) -> None: self.recorder, self.name, self.counts = recorder, name, {"kernel": 0, "tensor": 0}
 
   def convert(self, path: str) -> Any:
-    trace = Trace(path)
+    trace = PickledTrace(path)
     for key, group in trace.groups:
       if not group: continue
       name = "?"
@@ -245,8 +245,8 @@ class Converter:
       except Exception: self.recorder.report_failure(f"record of '{name}'")
     return self.counts
 
-  def group(self, trace: Trace, key: Any, group: list[Any]) -> None:
-    stages, matches = stages_of(group), Matches(trace)
+  def group(self, trace: PickledTrace, key: Any, group: list[Any]) -> None:
+    stages, matches = stages_of(group), MatchCollector(trace)
     made: list[JSON] = []
     if not stages: return
     ast = last = trace.node(group[0].sink)
@@ -267,7 +267,7 @@ class Converter:
     self.counts[level] += 1
     self.recorder.write(level, record, {})
 
-  def program(self, trace: Trace, ret: Any, group: list[Any]) -> JSON:
+  def program(self, trace: PickledTrace, ret: Any, group: list[Any]) -> JSON:
     """Returns source, listing and launch facts of a ProgramSpec, or of the last PROGRAM that a rewrite began with or
     made; {} if there is none.
     """
@@ -280,9 +280,9 @@ class Converter:
     return {}
 
 
-class Matches:
-  def __init__(self, trace: Trace) -> None:
-    self.trace, self.nodes = trace, Nodes()
+class MatchCollector:
+  def __init__(self, trace: PickledTrace) -> None:
+    self.trace, self.nodes = trace, NodeCollector()
     self.list: list[Any] = []
 
   def add(self, stage: int, rewrite: Any) -> None:
@@ -301,9 +301,9 @@ def target_of(ret: Any) -> str:
   return ":".join(part for part in (device.split(":")[0], renderer or "CLANG" * (device == "CPU"), arch) if part)
 
 
-def convert(path: str, recorder: Any, name: str) -> Any:
+def convert_trace(path: str, recorder: Any, name: str) -> Any:
   """Writes the records of the trace at `path`. Returns True if there were any."""
-  counts = Converter(recorder, name).convert(path)
+  counts = TraceConverter(recorder, name).convert(path)
   if not any(counts.values()): print_message(f"{path}: no rewrite was tracked; record it with VIZ=1 or TRACK_MATCH_STATS=2")
   elif not counts["kernel"]:
     print_message(f"{path}: no kernel is in the trace; tinygrad compiled the kernels in other processes: record it with "

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tgc.export.arrays import ArraySaver, contents
+from tgc.export.arrays import ArraySaver, buffer_contents
 from tgc.export.golden import atomic_file, nan_file, print_message
 from tgc.export.hooks import program_lines, set_attribute
 from tgc.export.kinds import JSON
@@ -59,7 +59,7 @@ class NanWatcher(ArraySaver):
     self.unwritten: weakref.WeakSet[Any] = weakref.WeakSet()  # buffers that a kernel read before anything stored to them
     self.given: JSON | None = None       # the first input, in memory that no kernel stored to, that has or makes a NaN
 
-  def splits(self, linear: Any, jit: Any) -> bool: return all(c.op.name == "CALL" for c in linear.src)
+  def runs_calls_singly(self, linear: Any, jit: Any) -> bool: return all(c.op.name == "CALL" for c in linear.src)
 
   def watch(self) -> None:
     super().watch()
@@ -75,9 +75,9 @@ class NanWatcher(ArraySaver):
     """Notes buffers that have no memory yet. find_made() removes those that a kernel stores."""
     self.unwritten |= {b.base for b in buffers if hasattr(b, "base") and not getattr(b.base, "is_allocated", lambda: True)()}
 
-  def around(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
+  def run_and_save(self, run: Callable[[], Any], known: Callable[[], tuple[Any, Any]], buffers: dict[int, Any], values: dict[str, int]) -> Any:
     begin = time.perf_counter()
-    before = {n: contents(b) for n, b in buffers.items()}
+    before = {n: buffer_contents(b) for n, b in buffers.items()}
     self.note_new(buffers.values())
     self.seconds += time.perf_counter() - begin
     result = run()
@@ -95,11 +95,11 @@ class NanWatcher(ArraySaver):
     if kernel_id is None: return
     self.calls += 1
     self.runs[kernel_id] = self.runs.get(kernel_id, 0) + 1
-    outputs = {n: after for n in facts.outs if (after := contents(buffers.get(n))) is not None}
+    outputs = {n: after for n in facts.outs if (after := buffer_contents(buffers.get(n))) is not None}
     made = {n: sorted(bad_elements(after, self.infinite) - (bad_elements(before[n], self.infinite) if before.get(n) else set())) for n, after in outputs.items()}
     made = {n: elements for n, elements in made.items() if elements}
     for n in facts.ins:  # a view without its own memory, or new memory, had no contents before
-      if n not in facts.outs and before.get(n) is None: before[n] = contents(buffers.get(n))
+      if n not in facts.outs and before.get(n) is None: before[n] = buffer_contents(buffers.get(n))
     unwritten = [n for n in facts.ins if n in buffers and buffers[n].base in self.unwritten]
     bad_inputs = [n for n in facts.ins if before.get(n) and bad_elements(before[n], self.infinite)]
     for n in unwritten if made else bad_inputs:

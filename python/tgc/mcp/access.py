@@ -8,11 +8,11 @@ from collections.abc import Sequence
 OUTPUTS = (".jsonl", ".jsonl.gz", ".html", ".repro")
 
 
-class Refused(Exception):
+class AccessRefused(Exception):
   """The server refuses an input, an output or a device."""
 
 
-class Folders:
+class AllowedFolders:
   """The folders of the server. A relative path is looked up in each of them, in order."""
 
   def __init__(self, folders: Sequence[str | os.PathLike[str]]) -> None:
@@ -22,38 +22,38 @@ class Folders:
   def holds(self, path: pathlib.Path) -> bool: return any(path.is_relative_to(root) for root in self.roots)
 
   def resolved(self, name: str) -> pathlib.Path:
-    """Returns the path of a name; follows symbolic links. Raises Refused if it is no path or outside the folders."""
-    if "\0" in name or not name: raise Refused(f"{name!r} is no path")
+    """Returns the path of a name; follows symbolic links. Raises AccessRefused if it is no path or outside the folders."""
+    if "\0" in name or not name: raise AccessRefused(f"{name!r} is no path")
     paths = [(root / name).resolve() for root in self.roots]
     path = next((p for p in paths if p.exists()), paths[0])
-    if not self.holds(path): raise Refused(f"'{name}' is outside the folders of this server: {self.names()}")
+    if not self.holds(path): raise AccessRefused(f"'{name}' is outside the folders of this server: {self.names()}")
     return path
 
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises Refused if it is outside the folders or no regular file, or if a link that leads
+    """Returns an existing file. Raises AccessRefused if it is outside the folders or no regular file, or if a link that leads
     outside is beside it, with a name that begins alike, or in RUN.inputs: tgc also reads such files."""
     path = self.resolved(name)
-    if not path.is_file(): raise Refused(f"there is no file '{name}' in {self.names()}")
+    if not path.is_file(): raise AccessRefused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
     return path
 
   def input(self, name: str) -> str:
-    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises Refused as file(), and if
+    """Returns an INPUT of tgc's commands, FILE or FILE#ID, with the file's full path. Raises AccessRefused as file(), and if
     a file has the name FILE#ID."""
     file, mark, record = name.partition("#")
     path = self.file(file)
     whole = f"{path}{mark}{record}"
-    if mark and os.path.exists(whole): raise Refused(f"'{name}' is a file and a record; rename the file")
+    if mark and os.path.exists(whole): raise AccessRefused(f"'{name}' is a file and a record; rename the file")
     return whole
 
   def output(self, name: str) -> pathlib.Path:
-    """Returns the path of a file to write. Raises Refused if this server may not write it."""
+    """Returns the path of a file to write. Raises AccessRefused if this server may not write it."""
     path = self.resolved(name)
-    if not path.name.endswith(OUTPUTS): raise Refused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
-    if not path.parent.is_dir(): raise Refused(f"the folder of '{name}' does not exist")
-    if path.exists() and path not in self.written: raise Refused(f"'{name}' exists already; choose another name")
+    if not path.name.endswith(OUTPUTS): raise AccessRefused(f"'{name}' must end with one of {', '.join(OUTPUTS)}")
+    if not path.parent.is_dir(): raise AccessRefused(f"the folder of '{name}' does not exist")
+    if path.exists() and path not in self.written: raise AccessRefused(f"'{name}' exists already; choose another name")
     self.check_neighbours(path)
     self.written.add(path)
     return path
@@ -77,7 +77,7 @@ class Folders:
       inside = beside.rglob("*") if beside.is_dir() and beside.name.endswith(".inputs") else ()
       for link in (beside, *inside):
         if link.is_symlink() and not self.holds(link.resolve()):
-          raise Refused(f"'{link}' is a link that leads outside the folders of this server")
+          raise AccessRefused(f"'{link}' is a link that leads outside the folders of this server")
 
   def short(self, path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)

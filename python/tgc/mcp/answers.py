@@ -48,7 +48,7 @@ def answer(text: str, page: int, here: tuple[str, dict[str, Any]], following: st
   return "\n".join([*lines, f"next: {following}"])
 
 
-class Output:
+class CommandOutput:
   def __init__(self, text: str, errors: str, code: int) -> None: self.text, self.errors, self.code = text, errors, code
 
   def objects(self) -> list[dict[str, Any]]:
@@ -62,13 +62,13 @@ def changed_at(word: str) -> int:
   except (OSError, ValueError): return 0
 
 
-class Commands:
+class CommandRunner:
 
   def __init__(self, folder: str, seconds: float) -> None:
     self.folder, self.seconds = folder, seconds
-    self.kept: dict[tuple[object, ...], Output] = {}
+    self.kept: dict[tuple[object, ...], CommandOutput] = {}
 
-  async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> Output:
+  async def run(self, *words: str, allowed: Sequence[int] = (0, 1), keep: bool = True) -> CommandOutput:
     """Runs tgc. Raises TgcError if the exit code is none of `allowed`, or the time is over. `keep`: returns the last
     output of the same words, if it is still kept and the files that the words name have not changed."""
     key = (*words, *map(changed_at, words))
@@ -80,7 +80,7 @@ class Commands:
       if len(self.kept) > KEPT: del self.kept[next(iter(self.kept))]
     return done
 
-  async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> Output:
+  async def execute(self, command: Sequence[str], environment: dict[str, str] | None = None) -> CommandOutput:
     """Runs a program. Kills it when the time is over, which raises TgcError, and if the host cancels the request."""
     out: dict[str, bytes] = {}
 
@@ -105,7 +105,7 @@ class Commands:
           limit = f"not done within {self.seconds:g} seconds; ask for less, or start the server with more `--seconds`"
           raise TgcError([limit]) from None
         raise
-    return Output(out["stdout"].decode(errors="replace"), out["stderr"].decode(errors="replace"), code)
+    return CommandOutput(out["stdout"].decode(errors="replace"), out["stderr"].decode(errors="replace"), code)
 
 
 def end_session(pid: int) -> None:

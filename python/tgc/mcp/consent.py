@@ -9,8 +9,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, ElicitationResult, Resolve
 from pydantic import BaseModel, Field
 
-from tgc.mcp.access import Folders
-from tgc.mcp.answers import Commands, call_text
+from tgc.mcp.access import AllowedFolders
+from tgc.mcp.answers import CommandRunner, call_text
 from tgc.process import visible
 
 ALLOW = "start the server with --allow-run, or use a host that asks its user (elicitation)"
@@ -18,18 +18,18 @@ KERNELS = "run compiled kernels on this machine, in a confined process"
 
 
 @dataclass
-class State:
+class SessionState:
   """State that the calls of a session share. allowed: what the host allowed for the rest of the session."""
-  folders: Folders
-  commands: Commands
+  folders: AllowedFolders
+  commands: CommandRunner
   allow_run: bool = False
   allowed: set[str] = field(default_factory=set)
 
 
-Ctx = Context[State, Any]
+Ctx = Context[SessionState, Any]
 
 
-def state_of(ctx: Ctx) -> State: return ctx.request_context.lifespan_context
+def session_state(ctx: Ctx) -> SessionState: return ctx.request_context.lifespan_context
 
 
 class Consent(BaseModel):
@@ -37,10 +37,10 @@ class Consent(BaseModel):
   remember: bool = Field(default=False, description="also allow it for later calls, until the server ends")
 
 
-def asked(ctx: Ctx, what: str, question: str, following: str) -> Consent | Elicit[Consent]:
+def consent_or_question(ctx: Ctx, what: str, question: str, following: str) -> Consent | Elicit[Consent]:
   """Returns consent that --allow-run or an earlier answer gives, or the question. Raises ToolError, with the call to
   make instead, if the host cannot be asked."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   if state.allow_run or what in state.allowed: return Consent()
   capabilities = ctx.client_capabilities
   if capabilities is None or capabilities.elicitation is None:
@@ -51,17 +51,17 @@ def asked(ctx: Ctx, what: str, question: str, following: str) -> Consent | Elici
 def ask_to_run(input: str, device: str | None, ctx: Ctx) -> Consent | Elicit[Consent]:
   if device == "REF": return Consent()  # the interpreter executes no code of the input
   instead = call_text("bisect", input=input, device="REF")
-  return asked(ctx, "kernels", f'{KERNELS}; device="REF" only interprets them', instead)
+  return consent_or_question(ctx, "kernels", f'{KERNELS}; device="REF" only interprets them', instead)
 
 
 def ask_to_time(input: str, ctx: Ctx) -> Consent | Elicit[Consent]:
-  return asked(ctx, "kernels", f"{KERNELS}, to time them", call_text("dump", input=input, stage="asm"))
+  return consent_or_question(ctx, "kernels", f"{KERNELS}, to time them", call_text("dump", input=input, stage="asm"))
 
 
 def ask_to_reduce(input: str, device: str | None, live: bool, ctx: Ctx) -> Consent | Elicit[Consent]:
   if not live: return ask_to_run(input, device, ctx)
   question = "compile smaller kernels with tinygrad, with your rights, and run them"
-  return asked(ctx, "live", question, call_text("page", input=input))
+  return consent_or_question(ctx, "live", question, call_text("page", input=input))
 
 
 def program_text(program: str, arguments: list[str] | None) -> str:
@@ -71,7 +71,7 @@ def program_text(program: str, arguments: list[str] | None) -> str:
 def ask_to_record(program: str, arguments: list[str] | None, ctx: Ctx) -> Consent | Elicit[Consent]:
   text = program_text(program, arguments)
   question = f"run the program `{text}` with your rights, to record what tinygrad compiles"
-  return asked(ctx, f"program {text}", question, call_text("records"))
+  return consent_or_question(ctx, f"program {text}", question, call_text("records"))
 
 
 RunConsent = Annotated[ElicitationResult[Consent], Resolve(ask_to_run)]
@@ -80,9 +80,9 @@ ReduceConsent = Annotated[ElicitationResult[Consent], Resolve(ask_to_reduce)]
 RecordConsent = Annotated[ElicitationResult[Consent], Resolve(ask_to_record)]
 
 
-def granted(ctx: Ctx, consent: ElicitationResult[Consent], what: str = "kernels") -> State:
+def state_if_granted(ctx: Ctx, consent: ElicitationResult[Consent], what: str = "kernels") -> SessionState:
   """Returns the state if the host consents. Raises ToolError if it does not."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   if not isinstance(consent, AcceptedElicitation):
     raise ToolError(f"not allowed: the host's user declined. To allow it, {ALLOW}\nnext: {call_text('records')}")
   if consent.data.remember: state.allowed.add(what)

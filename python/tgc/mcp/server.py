@@ -8,9 +8,9 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-from tgc.mcp.access import Folders
-from tgc.mcp.answers import Commands
-from tgc.mcp.consent import State
+from tgc.mcp.access import AllowedFolders
+from tgc.mcp.answers import CommandRunner
+from tgc.mcp.consent import SessionState
 from tgc.mcp.tools import READ_ONLY, TOOLS
 
 INSTRUCTIONS = """Finds what tinygrad's compiler does wrong. Order of calls for a wrong result: record (a program) or
@@ -20,16 +20,16 @@ folders."""
 
 
 def make_server(folders: Sequence[str | os.PathLike[str]], allow_run: bool = False,
-                seconds: float = 60) -> MCPServer[State]:
+                seconds: float = 60) -> MCPServer[SessionState]:
   """Returns a server for files in `folders`. `seconds` limits each command that a call runs. Raises OSError if a folder
   does not exist."""
-  access = Folders(folders)
+  access = AllowedFolders(folders)
 
   @contextlib.asynccontextmanager
-  async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
-    yield State(access, Commands(str(access.roots[0]), seconds), allow_run)
+  async def lifespan(_: MCPServer[SessionState]) -> AsyncIterator[SessionState]:
+    yield SessionState(access, CommandRunner(str(access.roots[0]), seconds), allow_run)
 
-  server: MCPServer[State] = MCPServer("tgc", instructions=INSTRUCTIONS, lifespan=lifespan, log_level="WARNING")
+  server: MCPServer[SessionState] = MCPServer("tgc", instructions=INSTRUCTIONS, lifespan=lifespan, log_level="WARNING")
   for tool in TOOLS:
     hints: dict[str, Any] = {"read_only_hint": tool in READ_ONLY, "destructive_hint": False, "open_world_hint": False}
     server.add_tool(tool, annotations=ToolAnnotations(**hints), structured_output=False)

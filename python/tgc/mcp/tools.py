@@ -14,18 +14,18 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from tgc.export.golden import LEVELS, tagged_path
-from tgc.mcp.access import Refused
+from tgc.mcp.access import AccessRefused
 from tgc.mcp.answers import answer, call_text
 from tgc.mcp.consent import (
   Ctx,
   RecordConsent,
   ReduceConsent,
   RunConsent,
-  State,
+  SessionState,
   TimeConsent,
-  granted,
   program_text,
-  state_of,
+  session_state,
+  state_if_granted,
 )
 from tgc.process import PACKAGE, TgcError, diagnostics_of
 from tgc.recording import slug
@@ -54,31 +54,31 @@ P = ParamSpec("P")
 
 
 def tool(function: Callable[P, Awaitable[str]]) -> Callable[P, Awaitable[str]]:
-  """Turns TgcError and Refused into errors that the model reads, with the next call."""
+  """Turns TgcError and AccessRefused into errors that the model reads, with the next call."""
   @functools.wraps(function)
   async def called(*args: P.args, **kwargs: P.kwargs) -> str:
     try: return await function(*args, **kwargs)
     except TgcError as e:
       file = file_of(str(kwargs.get("input", kwargs.get("a", ""))))
       raise ToolError(f"{e}\nnext: {call_text('records', input=file)}") from e
-    except Refused as e: raise ToolError(f"{e}\nnext: {call_text('records')}") from e
+    except AccessRefused as e: raise ToolError(f"{e}\nnext: {call_text('records')}") from e
   return called
 
 
 def option(name: str, value: object) -> list[str]:
-  """Returns an option of tgc, or nothing for a value that was not given. Raises Refused for a plugin as the device."""
+  """Returns an option of tgc, or nothing for a value that was not given. Raises AccessRefused for a plugin as the device."""
   if value in (None, "", False): return []
   if name == "device" and str(value).startswith("plugin"):
-    raise Refused("a plugin is code, which this server does not load")
+    raise AccessRefused("a plugin is code, which this server does not load")
   return [f"--{name}" if value is True else f"--{name}={value}"]
 
 
 def file_of(name: str) -> str: return name.partition("#")[0]
 def stem_of(name: str) -> str: return pathlib.Path(file_of(name)).name.split(".")[0]
-def of_record(input: str, name: str) -> str: return input if "#" in input or not name else f"{input}#{name}"
+def record_input(input: str, name: str) -> str: return input if "#" in input or not name else f"{input}#{name}"
 
 
-def neighbours(state: State, file: str, levels: Iterable[str]) -> list[str]:
+def files_of_levels(state: SessionState, file: str, levels: Iterable[str]) -> list[str]:
   paths = [tagged_path(pathlib.Path(file), level) for level in levels]
   return [state.folders.short(path) for path in paths if path.exists() and path.name != pathlib.Path(file).name]
 
@@ -87,7 +87,7 @@ def neighbours(state: State, file: str, levels: Iterable[str]) -> list[str]:
 async def record(program: Program, ctx: Ctx, consent: RecordConsent, arguments: list[str] | None = None,
                  output: Recording = None, watch_nan: bool = False) -> str:
   """Record what a program compiles with tinygrad: its kernels and schedules, with every rewrite. Runs the program."""
-  state = granted(ctx, consent, f"program {program_text(program, arguments)}")
+  state = state_if_granted(ctx, consent, f"program {program_text(program, arguments)}")
   words, folders = arguments or [], state.folders
   path = program if program == "-m" else str(folders.file(program))
   stem = pathlib.Path(words[0] if program == "-m" and words else program).stem
@@ -109,14 +109,14 @@ async def record(program: Program, ctx: Ctx, consent: RecordConsent, arguments: 
 async def records(ctx: Ctx, input: RecordingOrNone = "", page: PageNumber = 1) -> str:
   """List the kernels or schedules of a recording: id, target, nodes, name, line of the program. Without an input: list
   recordings."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   if not input:
     files = state.folders.recordings()
     following = call_text("records", input=files[0]) if files else call_text("record", program="PROGRAM.py")
     return answer("\n".join(files), page, ("records", {}), following)
   place = state.folders.input(input)
   listed = await state.commands.run("records", place, allowed=(0, 2))
-  others = [f"also: {name}" for name in neighbours(state, file_of(place), ("tensor", "jit"))]
+  others = [f"also: {name}" for name in files_of_levels(state, file_of(place), ("tensor", "jit"))]
   text = "\n".join([listed.text.rstrip(), *others])
   return answer(text, page, ("records", {"input": input}), call_text("run", input=input))
 
@@ -125,7 +125,7 @@ async def records(ctx: Ctx, input: RecordingOrNone = "", page: PageNumber = 1) -
 async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None, page: PageNumber = 1) -> str:
   """Run kernels or schedules and compare the results with the reference interpreter. Reports those that fail or cannot
   run."""
-  state = granted(ctx, consent)
+  state = state_if_granted(ctx, consent)
   place = state.folders.input(input)
   ran = await state.commands.run("run", place, *option("device", device), "--json", allowed=(0, 1, 2))
   results = [KernelRun.from_json(facts) for facts in ran.objects()]
@@ -134,9 +134,9 @@ async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None
   total = ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
   text = "\n".join([f"{len(results)} run: {total}", *(str(r) for r in results if r.result in ("failed", "trouble"))])
   wrong = next((r.kernel for r in results if r.result == "failed"), None)
-  schedules = [] if wrong or "#" in input else neighbours(state, file_of(place), ["tensor"])
+  schedules = [] if wrong or "#" in input else files_of_levels(state, file_of(place), ["tensor"])
   # bisect also tries inputs of all sizes and compares each rewrite, so it may find what a run does not show
-  bisected = call_text("bisect", input=of_record(input, wrong or results[0].kernel), device=device)
+  bisected = call_text("bisect", input=record_input(input, wrong or results[0].kernel), device=device)
   following = call_text("run", input=schedules[0]) if schedules else bisected
   return answer(text, page, ("run", {"input": input, "device": device}), following)
 
@@ -145,13 +145,13 @@ async def run(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None
 async def bisect(input: Input, ctx: Ctx, consent: RunConsent, device: Device = None, page: PageNumber = 1) -> str:
   """Find the rewrite, renderer or compiler pass that makes a kernel compute a wrong result: the rule's FILE:LINE in
   tinygrad."""
-  state = granted(ctx, consent)
+  state = state_if_granted(ctx, consent)
   options = [*option("device", device), f"--seconds={max(state.commands.seconds - 5, 1):g}", "--json"]
   found = await state.commands.run("bisect", state.folders.input(input), *options, allowed=(0, 1, 2))
   reports = [Bisection.from_json(facts) for facts in found.objects()]
   if not reports: raise TgcError(diagnostics_of(found.errors))
   report = next((r for r in reports if r.verdict not in ("same", "")), reports[0])
-  here = of_record(input, report.kernel)
+  here = record_input(input, report.kernel)
   listed = report.facts.get("listed_location", report.rule)  # where the trace has the rewrite
   following = call_text("prove", input=here)
   if report.verdict == "rewrite": following = call_text("trace", input=here, stage=report.stage, rule=listed)
@@ -163,14 +163,14 @@ async def bisect(input: Input, ctx: Ctx, consent: RunConsent, device: Device = N
 async def prove(input: Input, ctx: Ctx, seconds: Seconds = 30, page: PageNumber = 1) -> str:
   """Prove that each rewrite of a kernel or schedule computes the same for all inputs, or refute it. Needs recorded
   rewrites."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   options = [f"--timeout={seconds:g}", "--json"]
   found = await state.commands.run("prove", state.folders.input(input), *options, allowed=(0, 1, 2))
   proofs = [Proof.from_json(facts) for facts in found.objects()]
   if not proofs: raise TgcError(diagnostics_of(found.errors))
   following = call_text("page", input=input)
   if wrong := next((p for p in proofs if p.refuted), None):
-    following = call_text("trace", input=of_record(input, wrong.kernel), stage=wrong.refuted[0].stage, rule=wrong.rule)
+    following = call_text("trace", input=record_input(input, wrong.kernel), stage=wrong.refuted[0].stage, rule=wrong.rule)
   return answer("\n".join(map(str, proofs)), page, ("prove", {"input": input, "seconds": seconds}), following)
 
 
@@ -178,7 +178,7 @@ async def prove(input: Input, ctx: Ctx, seconds: Seconds = 30, page: PageNumber 
 async def dump(input: Input, ctx: Ctx, stage: Stage = "source", since: Since = None, page: PageNumber = 1) -> str:
   """Print the graph after a stage, the source or the assembly of a kernel, or the difference of the graphs after two
   stages."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   place = state.folders.input(input)
   following = call_text("dump", input=input, stage="source" if stage == "list" else "list")
   if stage == "list": text = (await state.commands.run("stages", place)).text
@@ -188,7 +188,7 @@ async def dump(input: Input, ctx: Ctx, stage: Stage = "source", since: Since = N
   return answer(text, page, ("dump", {"input": input, "stage": stage, "since": since}), following)
 
 
-async def difference(state: State, place: str, before: str, after: str) -> str:
+async def difference(state: SessionState, place: str, before: str, after: str) -> str:
   with tempfile.TemporaryDirectory(prefix="tgc.") as folder:
     files = [pathlib.Path(folder, side) for side in ("before", "after")]
     for file, stage in zip(files, (before, after), strict=True):
@@ -201,7 +201,7 @@ async def difference(state: State, place: str, before: str, after: str) -> str:
 async def trace(input: Input, ctx: Ctx, stage: str | None = None, rule: Rule = None, page: PageNumber = 1) -> str:
   """List the rewrites of a kernel or schedule: the rule with its file and line, the nodes that it removed (-) and
   added (+)."""
-  commands, place = state_of(ctx).commands, state_of(ctx).folders.input(input)
+  commands, place = session_state(ctx).commands, session_state(ctx).folders.input(input)
   # The numbers of nodes that `explain` knows are those of the trace of all stages.
   text = (await commands.run("trace", place, *option("rule", rule))).text
   if stage:
@@ -233,7 +233,7 @@ def replaced_node(text: str) -> str | None:
 @tool
 async def explain(input: Input, node: Node, ctx: Ctx, page: PageNumber = 1) -> str:
   """Say where a node comes from, and what becomes of it: every rewrite that made, changed or removed it."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   found = await state.commands.run("trace", state.folders.input(input), f"--explain={node}")
   following = call_text("dump", input=input, stage="source")
   return answer(found.text, page, ("explain", {"input": input, "node": node}), following)
@@ -244,7 +244,7 @@ async def reduce(input: Input, ctx: Ctx, consent: ReduceConsent, output: Bundle 
                  live: Live = False) -> str:
   """Shrink a kernel that computes a wrong result to the smallest one that fails in the same way, as a file for `run` and
   `bisect`. Recordings of other releases than 0.12.0 need `live`."""
-  state = granted(ctx, consent, "live" if live else "kernels")
+  state = state_if_granted(ctx, consent, "live" if live else "kernels")
   place = state.folders.input(input)
   out = state.folders.output(output) if output else state.folders.free_output(stem_of(input), ".repro")
   options = [*option("device", device), *option("live", sys.executable if live else None), "-o", str(out)]
@@ -255,7 +255,7 @@ async def reduce(input: Input, ctx: Ctx, consent: ReduceConsent, output: Bundle 
 @tool
 async def diff(a: Input, b: Input, ctx: Ctx, show: Show = 2, page: PageNumber = 1) -> str:
   """Compare two recordings stage by stage, or two records by structure: what differs first, and because of which rule."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   found = await state.commands.run("diff", *(state.folders.input(x) for x in (a, b)), f"--show={show}")
   return answer(found.text, page, ("diff", {"a": a, "b": b, "show": show}), call_text("page", input=a, other=b))
 
@@ -264,7 +264,7 @@ async def diff(a: Input, b: Input, ctx: Ctx, show: Show = 2, page: PageNumber = 
 async def bench(input: Input, ctx: Ctx, consent: TimeConsent, explain: Explained = 1, page: PageNumber = 1) -> str:
   """Time kernels on their device: GFLOPS, GB/s, share of the peak, and why the slowest are slow, with opts that would
   help."""
-  state = granted(ctx, consent)
+  state = state_if_granted(ctx, consent)
   found = await state.commands.run("bench", "--kernels", state.folders.input(input), f"--explain={explain}")
   following = call_text("dump", input=input, stage="asm")
   return answer(found.text, page, ("bench", {"input": input, "explain": explain}), following)
@@ -273,7 +273,7 @@ async def bench(input: Input, ctx: Ctx, consent: TimeConsent, explain: Explained
 @tool
 async def page(input: Input, ctx: Ctx, other: Other = None, output: Html = None) -> str:
   """Write a page for a person: every stage, rewrite, graph and text of a kernel or recording, or a comparison of two."""
-  state = state_of(ctx)
+  state = session_state(ctx)
   places = [state.folders.input(x) for x in (input, other) if x]
   out = state.folders.output(output) if output else state.folders.free_output(stem_of(input), ".html")
   await state.commands.run("view", *places, "-o", str(out), allowed=(0,), keep=False)

@@ -1,14 +1,14 @@
 // Prints index arithmetic of pages as JSON lines: its text, and its tree as nested arrays of ops, names and numbers.
 // scripts/view_test evaluates both.
 //   expressions_test.mjs PAGE...
-import {Inline, expressionOf, nameOf} from "../expressions.js";
+import {InlineNodes, expressionOf, nameOf} from "../expressions.js";
 import {isValue} from "../values.js";
 import {graphsOf} from "./pages.mjs";
 
 const kShown = /^(ADD|MUL|IDIV|MOD|CMPLT|CMPNE|AND|OR|XOR|SHL|SHR|SUB|MAX)$/;
 for (const file of process.argv.slice(2))
   for (const g of await graphsOf(file)) {
-    const inline = new Inline(g, true), trees = new Map();
+    const inline = new InlineNodes(g, true), trees = new Map();
     for (let n = 0; n < g.count; n++) {
       const sources = Array.from(g.sourcesOf(n), (s) => trees.get(s));
       if (nameOf(g, n)) trees.set(n, nameOf(g, n));

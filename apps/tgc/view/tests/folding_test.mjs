@@ -2,7 +2,7 @@
 // failure.
 import assert from "node:assert/strict";
 import {Blocks, repeatsIn} from "../blocks.js";
-import {foldedGraph, wordsOf} from "../folding.js";
+import {foldedGraph, parseFoldWords} from "../folding.js";
 
 const partsOf = (text, size = 3) => {
   const row = [...text];
@@ -31,7 +31,7 @@ assert.equal(folded([[5, head(2)]]).owner.get(3), 5, "what is hidden has a home"
 // a source may have no entry in the graph, if two graphs are drawn as one
 const two = {...graph, order: [2, 3, 4, 5]};
 assert.equal(shown(foldedGraph(g, two, 5, {heads: new Map([[5, head(2)]]), model: null})), "2:1 5:2");
-assert.deepEqual(wordsOf(["20", "20-12", "m", "m5"]).heads.map((h) => [h.head, h.floor]), [[20, -1], [20, 12]]);
+assert.deepEqual(parseFoldWords(["20", "20-12", "m", "m5"]).heads.map((h) => [h.head, h.floor]), [[20, -1], [20, 12]]);
 // a tensor graph: chains of ops that only move elements, and the buffers of a CALL
 const ops = ["PARAM", "ADD", "RESHAPE", "PERMUTE", "SINK", ...Array(5).fill("BUFFER"), "CALL"];
 const uses = [[], [0], [1], [2], [3], [], [], [], [], [], [4, 5, 6, 7, 8, 9]];

@@ -1,7 +1,7 @@
 // Tests the groups of nodes by the program's lines, and shortened texts. Exits with 1 on a failure.
 import assert from "node:assert/strict";
 import {groupByLine} from "../lines.js";
-import {shortenedBoth} from "../rewrites.js";
+import {shortenPair} from "../rewrites.js";
 
 /** Returns the label of each node of a graph. @param {number[][]} sources of each node @param {any[]} methods
  * @param {number} [most] number of groups */
@@ -63,8 +63,8 @@ for (let i = 0; i < 400; i++) {
 }
 
 // rules of two inputs are shortened to parts that show their first difference
-assert.deepEqual(shortenedBoth("x + 1", "x + 2", 60), ["x + 1", "x + 2"]);
+assert.deepEqual(shortenPair("x + 1", "x + 2", 60), ["x + 1", "x + 2"]);
 const textOf = (part) => "x".repeat(90) + part + "y".repeat(90);
-const [ours, theirs] = shortenedBoth(textOf("AB"), textOf("BA"), 60);
+const [ours, theirs] = shortenPair(textOf("AB"), textOf("BA"), 60);
 assert.equal(ours, "\u2026" + "x".repeat(20) + "AB" + "y".repeat(37) + "\u2026");
 assert.equal(theirs, ours.replace("AB", "BA"));

@@ -3,7 +3,7 @@
 // difference.
 //   links_test.mjs PAGE EXPLAINED ...     EXPLAINED: the output of `tgc trace --explain=all` for the input of PAGE
 import {readFileSync} from "node:fs";
-import {Story} from "../story.js";
+import {NodeHistories} from "../story.js";
 import {graphsOf} from "./pages.mjs";
 
 /** The links of one graph as `tgc trace` explains them, by numbers of nodes. */
@@ -44,7 +44,7 @@ for (let i = 0; i + 1 < files.length; i += 2) {
   const explained = new Map(told.map((kernel) => [keyOf(kernel.kernel, kernel.target), kernel]));
   for (const graph of await graphsOf(files[i])) {
     if (graph.error) continue;
-    const story = new Story(graph), names = graph.stages.slice(0, story.last).map((s) => s.name);
+    const story = new NodeHistories(graph), names = graph.stages.slice(0, story.last).map((s) => s.name);
     const kernel = new Explained(explained.get(keyOf(graph.name, graph.target)), names);
     const numbers = (nodes) => new Set([...nodes].map((n) => graph.number[n]));
     for (let p = 0; p <= story.last; p++)

@@ -4,7 +4,7 @@
 import {readFileSync} from "node:fs";
 import {Drawings} from "../drawings.js";
 import {loadLayout} from "../layout.js";
-import {Story} from "../story.js";
+import {NodeHistories} from "../story.js";
 import {graphsOf} from "./pages.mjs";
 
 const [wasm, ...files] = process.argv.slice(2);
@@ -12,7 +12,7 @@ await loadLayout(readFileSync(wasm));
 let pairs = 0, kept = 0;
 for (const file of files)
   for (const graph of await graphsOf(file)) {
-    const story = new Story(graph), drawings = new Drawings(graph, story);
+    const story = new NodeHistories(graph), drawings = new Drawings(graph, story);
     for (let p = 1; p <= story.last; p++) {
       if (!graph.stages[p - 1].changed) continue;
       const before = drawings.at(p - 1), after = drawings.at(p), origins = story.originsAt(p), was = new Map();

@@ -1,7 +1,7 @@
 // Tests that parts of lines are found for the nodes that they show. Exits with 1 below the share that is expected.
 //   subexpressions_test.mjs PAGE...
 import assert from "node:assert/strict";
-import {Story} from "../story.js";
+import {NodeHistories} from "../story.js";
 import {spansOf} from "../subexpressions.js";
 import {textsAt} from "../texts.js";
 import {isValue} from "../values.js";
@@ -10,7 +10,7 @@ import {graphsOf} from "./pages.mjs";
 let all = 0, found = 0;
 for (const file of process.argv.slice(2))
   for (const graph of (await graphsOf(file))) {
-    const story = new Story(graph), cache = new Map();
+    const story = new NodeHistories(graph), cache = new Map();
     for (const text of textsAt(graph, story, 0, cache)) {
       if (text.kind !== "pyrender" || text.error) continue;
       const spans = text.lines.map((_, i) => spansOf(graph, text, i)), parts = new Map(spans.flatMap((s) => [...s]));
