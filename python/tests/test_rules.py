@@ -196,7 +196,7 @@ mine = PatternMatcher([
 
 
 def test_programs_give_instances(monkeypatch: pytest.MonkeyPatch) -> None:
-  monkeypatch.setattr(rule_programs, "programs", lambda: [lambda d: Tensor.ones(5, 7, device=d).contiguous().realize().sum(1)])
+  monkeypatch.setattr(rule_programs, "sample_programs", lambda: [lambda d: Tensor.ones(5, 7, device=d).contiguous().realize().sum(1)])
   found = rule_programs.matches_of_programs({rule_location(pattern) for pattern, _ in all_rules()})
   assert len(found) > 10 and all(0 < len(pairs) <= rule_programs.MOST_PAIRS for pairs in found.values())
   assert all(before is not after for pairs in found.values() for before, after in pairs)
