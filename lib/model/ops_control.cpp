@@ -7,9 +7,21 @@ namespace {
 
 constexpr int64_t kMaxTrips = 100000;
 
+// Stacks the tensors of `parts`, which is not empty. The result has the narrow type of the first part.
+Value stack_values(const Values& parts, int64_t axis = 0) {
+  Tensors tensors;
+  for (auto& v : parts) tensors.push_back(v.tensor());
+  return {Tensor::stack(tensors, axis), parts[0].narrow_type()};
+}
+
+// Returns element `i` along `axis`, without this axis.
+Value select_element(const Value& v, int64_t axis, int64_t i) {
+  return {v.tensor().slice_axis(axis, {i, i + 1}).squeeze(axis), v.narrow_type()};
+}
+
 bool have_same_types(const Values& a, const Values& b) {
   for (size_t i = 0; i < a.size(); i++) {
-    if (!a[i].is_tensor() || !b[i].is_tensor()) return false;
+    if (!a[i].is_tensor() || !b[i].is_tensor() || a[i].narrow_type() != b[i].narrow_type()) return false;
     if (a[i].tensor().shape() != b[i].tensor().shape() || a[i].tensor().dtype() != b[i].tensor().dtype()) return false;
   }
   return true;
@@ -44,7 +56,7 @@ Values loop(OpCall& c) {
   if (body.outputs.size() < 1 + state)
     throw Failure("its body gives " + std::to_string(body.outputs.size()) + " values, " + std::to_string(1 + state) +
                   " or more are needed");
-  std::vector<Tensors> scanned(body.outputs.size() - 1 - state);
+  std::vector<Values> scanned(body.outputs.size() - 1 - state);
   for (int64_t i = 0; i < trips && go_on; i++) {
     if (i == kMaxTrips) throw Failure("the loop runs more than " + std::to_string(kMaxTrips) + " times");
     Values in{Tensor::constant(c.graph(), i, dtypes::int64), Tensor::constant(c.graph(), true, dtypes::bool_)};
@@ -53,11 +65,11 @@ Values loop(OpCall& c) {
     bool last = i + 1 == trips;
     if (!last || c.builder().is_known(out[0].tensor())) go_on = condition_value(c, out[0]);
     for (size_t j = 0; j < state; j++) carried[j] = out[1 + j];
-    for (size_t j = 0; j < scanned.size(); j++) scanned[j].push_back(out[1 + state + j].tensor());
+    for (size_t j = 0; j < scanned.size(); j++) scanned[j].push_back(out[1 + state + j]);
   }
   for (size_t j = 0; j < scanned.size(); j++) {
     if (!scanned[j].empty()) {
-      carried.push_back(Tensor::stack(scanned[j]));
+      carried.push_back(stack_values(scanned[j]));
       continue;
     }
     auto& type = body.outputs[1 + state + j].type;  // there were no iterations: make an empty tensor of this type
@@ -76,26 +88,25 @@ struct ScanSpec {
   Ints in_axes, out_axes, in_reverse, out_reverse;
 };
 
-Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Tensors& scans,
-                  int64_t length) {
-  std::vector<Tensors> stacked(s.outputs);
+Values scan_steps(OpCall& c, const onnx::GraphProto& body, const ScanSpec& s, Values state, const Values& scans) {
+  const int64_t length = scans[0].tensor().size(s.in_axes[0]);
+  std::vector<Values> stacked(s.outputs);
   for (int64_t i = 0; i < length; i++) {
     Values in = state;
-    for (size_t j = 0; j < s.scans; j++) {
-      int64_t axis = scans[j].resolve_dim(s.in_axes[j]), at = s.in_reverse[j] ? length - 1 - i : i;
-      in.push_back(scans[j].slice_axis(axis, {at, at + 1}).squeeze(axis));
-    }
+    for (size_t j = 0; j < s.scans; j++)
+      in.push_back(select_element(scans[j], scans[j].tensor().resolve_dim(s.in_axes[j]),
+                                  s.in_reverse[j] ? length - 1 - i : i));
     Values out = c.builder().run_graph(body, in);
     if (out.size() != s.state + s.outputs)
       throw Failure("its body gives " + std::to_string(out.size()) + " values, " + std::to_string(s.state + s.outputs) +
                     " are needed");
     for (size_t j = 0; j < s.state; j++) state[j] = out[j];
-    for (size_t j = 0; j < s.outputs; j++) stacked[j].push_back(out[s.state + j].tensor());
+    for (size_t j = 0; j < s.outputs; j++) stacked[j].push_back(out[s.state + j]);
   }
   for (size_t j = 0; j < s.outputs; j++) {
     if (s.out_reverse[j]) std::reverse(stacked[j].begin(), stacked[j].end());
     if (stacked[j].empty()) throw Failure("a scan over 0 steps has no outputs to stack");
-    state.push_back(Tensor::stack(stacked[j], s.out_axes[j]));
+    state.push_back(stack_values(stacked[j], s.out_axes[j]));
   }
   return state;
 }
@@ -117,24 +128,21 @@ Values scan(OpCall& c) {
   if (s.in_axes.size() != s.scans || s.out_axes.size() != s.outputs || s.in_reverse.size() != s.scans ||
       s.out_reverse.size() != s.outputs)
     throw Failure("its lists of axes or directions do not fit");
-  Values state;
-  Tensors scans;
+  Values state, scans;
   for (size_t i = 0; i < s.state; i++) state.push_back(c.value(first + i));
-  for (size_t i = 0; i < s.scans; i++) scans.push_back(c.tensor(first + s.state + i));
-  if (!first) return scan_steps(c, body, s, state, scans, scans[0].size(s.in_axes[0]));
+  for (size_t i = 0; i < s.scans; i++) scans.push_back(c.value(first + s.state + i));
+  if (!first) return scan_steps(c, body, s, state, scans);
   if (c.has_input(0)) throw Failure("a scan with sequence lengths is not supported");
-  std::vector<Tensors> batches(s.state + s.outputs);
-  for (int64_t b = 0; b < scans[0].size(0); b++) {
-    auto one = [&](const Tensor& t) { return t.slice_axis(0, {b, b + 1}).squeeze(0); };
-    Values own;
-    Tensors sliced;
-    for (auto& v : state) own.push_back(one(v.tensor()));
-    for (auto& t : scans) sliced.push_back(one(t));
-    Values out = scan_steps(c, body, s, own, sliced, sliced[0].size(0));
-    for (size_t j = 0; j < out.size(); j++) batches[j].push_back(out[j].tensor());
+  std::vector<Values> batches(s.state + s.outputs);
+  for (int64_t b = 0; b < scans[0].tensor().size(0); b++) {
+    Values batch_state, batch_scans;
+    for (auto& v : state) batch_state.push_back(select_element(v, 0, b));
+    for (auto& v : scans) batch_scans.push_back(select_element(v, 0, b));
+    Values out = scan_steps(c, body, s, batch_state, batch_scans);
+    for (size_t j = 0; j < out.size(); j++) batches[j].push_back(out[j]);
   }
   Values out;
-  for (auto& list : batches) out.push_back(Tensor::stack(list));
+  for (auto& parts : batches) out.push_back(stack_values(parts));
   return out;
 }
 

@@ -90,6 +90,27 @@ TEST_CASE("spec: tensors of four bits and of small floats are read, converted an
   CHECK_THROWS_WITH_AS(run(g, "Add", {turned, turned}), "Add 'y': input 0 is of INT4, which is not supported", Failure);
 }
 
+TEST_CASE("spec: what Loop and Scan stack keeps its type of four bits") {
+  Graph g;
+  auto with_body = [](const onnx::GraphProto& body) {
+    return onnx::Attribute{
+        .name = "body", .kind = onnx::Attribute::Kind::Graph, .g = std::make_shared<onnx::GraphProto>(body)};
+  };
+  const Value x = narrow(g, Type::Int4, {3}, "\x8F\x07");
+  onnx::GraphProto scan_body{.nodes = {{.op = "Identity", .inputs = {"in"}, .outputs = {"out"}}},
+                             .inputs = {{"in", {}}}, .outputs = {{"out", {}}}};
+  Value scanned = run(g, "Scan", {x}, {with_body(scan_body), attribute("num_scan_inputs", 1)});
+  CHECK(scanned.narrow_type() == Type::Int4);
+  check_near(scanned, {-1, -8, 7});
+  onnx::GraphProto loop_body{.nodes = {{.op = "Identity", .inputs = {"w"}, .outputs = {"out"}}},
+                             .initializers = {{.name = "w", .type = Type::Int4, .dims = {1}, .raw_data = "\x05"}},
+                             .inputs = {{"i", {}}, {"condition", {}}}, .outputs = {{"condition", {}}, {"out", {}}}};
+  Value looped = run(g, "Loop", {Tensor::constant(g, 2, dtypes::int64), Tensor::constant(g, true, dtypes::bool_)},
+                     {with_body(loop_body)});
+  CHECK(looped.narrow_type() == Type::Int4);
+  check_near(looped, {5, 5});
+}
+
 TEST_CASE("spec: Resize with antialias averages the elements that a smaller result covers") {
   Graph g;
   Tensor x = row(g, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 8});
