@@ -48,7 +48,7 @@ double flops_per_lane_of_op(std::string_view op) {
 }  // namespace
 
 bool runs_in_lanes(std::string_view assembly) {
-  for (std::string_view unit : {"v_", "global_", "ds_", "buffer_", "flat_", "scratch_"})
+  for (std::string_view unit : {"v_", "global_", "ds_", "buffer_", "flat_", "scratch_", "tbuffer_", "image_"})
     if (assembly.starts_with(unit)) return true;
   return false;
 }

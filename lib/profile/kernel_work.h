@@ -66,7 +66,8 @@ std::string figures_text(const Profile& profile, size_t kernel, const KernelFigu
 // Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix
 // instruction, the wave's operations divided by 32.
 double flops_per_lane(std::string_view assembly);
-// True for instructions of the vector unit, and for those of global, local, flat, private and untyped buffer memory.
+// Returns true for instructions of the vector unit, and for accesses to memory by lanes: global, local, flat, private,
+// buffer and image.
 bool runs_in_lanes(std::string_view assembly);
 
 // The nominal peak rates, and the SIMDs, of one card of an architecture.
