@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 
 struct TinygradDevice {
   std::string_view device;
-  const char* name;          // value of tinygrad's variable DEV
-  const char* driver;        // tinygrad's variables for the paths of the driver's and the compiler's library
-  const char* compiler;
+  const char* name;          // value of tinygrad's environment variable DEV for the device
+  const char* driver;        // name of the environment variable with the path of the driver's library
+  const char* compiler;      // name of the environment variable with the path of the compiler's library
 };
 // tinygrad's own device AMD calls the driver in Linux directly: there is no library to replace.
 constexpr TinygradDevice kDevices[] = {{"CUDA", "CUDA", "CUDA_PATH", "NVRTC_PATH"},
@@ -48,8 +48,9 @@ const TinygradDevice* find_device(std::string_view text) {
   return nullptr;
 }
 
-// The user's own compile cache must neither receive the emulator's code and timings nor provide code that another
-// compiler made. Returns "" if tgc's compile cache is off.
+// Returns the path of a tinygrad cache (CACHEDB) for the emulator `library` alone; "" if tgc's compile cache is off.
+// The user's own tinygrad cache must neither receive the emulator's code and timings nor provide code that another
+// compiler made.
 std::string cache_file(const std::string& library) {
   const CompileCache& cache = CompileCache::shared_cache();
   if (!cache.is_enabled()) return "";
@@ -85,7 +86,7 @@ void set_emulator_environment(const EmulateOptions& options) {
     check_emulated_device(target).value_or_throw();
     set_environment(emulator.arch_variable, options.device.substr(arch + 1));
   }
-  // a DEV that names the same device may also name a renderer and an architecture
+  // keep a DEV that names the same device, because it may also name a renderer and an architecture
   if (find_device(own) != device || upper_case(own.substr(0, own.find(':'))) != device->name)
     set_environment("DEV", device->name);
   set_environment(device->driver, library);

@@ -41,24 +41,26 @@ std::vector<VariableSpec> variables_of_nodes(std::span<const UOp> nodes);
 // An Executable must not outlive the graph that it was made from.
 class Executable {
  public:
-  // Makes an executable for the reference interpreter (REF) of a graph at any stage, or of a linear list. Fails if REF
-  // cannot run a node.
+  // Makes an executable for the reference interpreter (REF). `sink` is the root of a graph at any stage; `list` is a
+  // linear list. Fails, for example, if REF cannot run a node.
   static Result<Executable> make_for_ref(UOp sink, const RefOptions& options = {});
   static Result<Executable> make_for_ref(std::span<const UOp> list, const RefOptions& options = {});
   // Renders a linear list for `target` and compiles it for `device`, which need not be open, within `compile_seconds`
-  // (0: the compiler's default). Fails if devices cannot run the list, or if it cannot be rendered or does not compile.
+  // (0: the compiler's default). Fails, for example, if the kernel uses images, or if it cannot be rendered or
+  // compiled.
   static Result<Executable> make_for_device(std::span<const UOp> list, const Target& target, Device& device,
                                             double compile_seconds = 0);
 
-  // `source` is code that tgc did not render; `buffers` and `variables` are in the order of its parameters. Fails if it
-  // does not compile.
+  // `source` is code that tgc did not render; `buffers` and `variables` are in the order of the kernel's parameters.
+  // Fails if the code does not compile.
   static Result<Executable> make_for_source(KernelSource source, std::vector<BufferSpec> buffers,
                                             std::vector<VariableSpec> variables, ProgramInfo info, Device& device);
 
   const std::string& name() const { return name_; }
   const std::vector<BufferSpec>& buffers() const { return buffer_specs_; }
   const std::vector<VariableSpec>& variables() const { return variable_specs_; }
-  const std::optional<ProgramInfo>& info() const { return program_info_; }  // launch facts; REF may have none
+  // the launch facts; a kernel for REF may have none
+  const std::optional<ProgramInfo>& info() const { return program_info_; }
   const KernelSource& source() const { return kernel_source_; }
   const std::string& code() const { return binary_code_; }
 
@@ -70,15 +72,15 @@ class Executable {
 
   void set_code(std::string code) { binary_code_ = std::move(code); }
 
-  // The size is one thread if there are no launch facts. Fails if a variable of the size has no value, or if the size
-  // does not fit into 32 bits.
+  // Returns the size of a launch; one thread if there are no launch facts. Fails if a dimension depends on a variable
+  // without a value, or is not an unsigned 32-bit number.
   Result<LaunchSize> launch_size(const VariableValues& values) const;
   // Returns the variables' values in the order of the parameters. Fails if a value is missing or out of range.
   Result<std::vector<int64_t>> arguments(const VariableValues& values) const;
 
   struct Cost {
     double num_operations = 0;  // arithmetic operations of a launch, without index math
-    double bytes_moved = 0;     // of the loads and stores of a launch
+    double bytes_moved = 0;     // bytes that the loads and stores of a launch move
     double bytes_touched = 0;   // bytes of buffers that are read, plus bytes that are written, each counted once
   };
   // Returns tinygrad's estimates; nullopt without launch facts. A member is 0 if it depends on variables without a

@@ -110,12 +110,12 @@ void run_on_device(Executable& executable, Device& device, const Arrays& inputs,
   device.synchronize().value_or_throw();
   double longest = seconds_since(begin);
   check_buffer_guards(device, executable.buffers(), buffers.list());
-  // the timed runs work on the results of earlier runs
+  // copy the outputs now, because each later run starts with the results of the run before it
   copy_outputs(device, executable.buffers(), buffers.list(), out.outputs);
   constexpr int kWarmUps = 2;
   for (int i = -kWarmUps; i < options.num_repeats; i++) {
     // another slow run, the comparison of the results and the report must fit into the time limit
-    constexpr double kReport = 2e-7;  // time to send and sort the time of one run
+    constexpr double kReport = 2e-7;  // seconds that it takes to send and sort the time of one run
     const double rest = 2 * longest + kReport * double(out.run_seconds.size()) + trial.limit_seconds / 10;
     if (options.num_repeats == 0 || trial.seconds_left() < rest) break;
     const Clock::time_point repeat = Clock::now();
@@ -158,7 +158,7 @@ Array make_input_array(const BufferSpec& spec, const Array* given, const std::st
 Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                                  std::optional<InputDistribution> draw) {
   return catch_failures([&] {
-    double bytes = 0;  // sizes may exceed 64 bits
+    double bytes = 0;  // a double, because the size may exceed 64 bits
     for (const BufferSpec& spec : buffers)
       bytes += double(std::max<int64_t>(spec.num_elements, 0)) * spec.dtype.itemsize();
     uint64_t free = available_memory_for(bytes);

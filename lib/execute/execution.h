@@ -16,12 +16,13 @@ namespace tgc {
 struct ExecuteOptions {
   bool should_run_in_process = false;
   // Time limit; 0: none, but REF stops after Limit::RefSeconds. An earlier current_deadline() also ends the run.
+  // Neither stops a compiled kernel in this process.
   double timeout_seconds = 0;
   int num_repeats = 0;              // number of timed runs; the time limit may allow fewer
 };
 
 struct ExecutionResult {
-  Arrays outputs;                   // in the order of the kernel's parameters
+  Arrays outputs;                   // the arrays that the kernel stores, in the order of its parameters
   std::vector<double> run_seconds;  // times of the timed runs
   // the following members are set by REF only
   std::string notes;
@@ -35,8 +36,9 @@ struct ExecutionResult {
 Result<Arrays> make_input_arrays(const std::vector<BufferSpec>& buffers, const Arrays& given, const std::string& source,
                                  std::optional<InputDistribution> draw);
 
-// Starts the kernel on `device` in a worker; with `options.should_run_in_process`, runs it here. Call the returned
-// function once to get the result; dropping it uncalled ends the worker. The arguments need not outlive the call.
+// Starts the kernel on `device` in a worker; with `options.should_run_in_process`, runs it before returning. Call the
+// returned function once to get the result; dropping it uncalled ends the worker. The arguments need not outlive the
+// call of begin_execution().
 std::function<Result<ExecutionResult>()> begin_execution(Executable& kernel, Device& device, const Arrays& inputs,
                                                    const VariableValues& variables, const ExecuteOptions& options);
 

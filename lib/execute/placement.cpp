@@ -47,7 +47,8 @@ RuntimeInfo probe_once(const std::string& device) {
   return found->second;
 }
 
-// Opens a device other than the CPU in a worker, to find the parts of the target that `device` does not name.
+// Returns the target that `device` names, with its missing parts. Opens a device other than the CPU in a worker to find
+// them.
 Result<std::string> complete_target(const std::string& device, const Device& made) {
   bool is_plugin = device_part(device) == "plugin";
   DeviceParts wanted(device), own("");
@@ -120,7 +121,7 @@ Status run_probe_kernel(const Placement& place, const Settings& settings, const 
   return catch_failures([&] {
     Graph graph(settings);
     UOp out = graph.node(Op::DEFINE_GLOBAL, dtypes::int32.ptr(1), {}, Arg(int64_t(0)));
-    // the compile cache would hide a missing compiler if the source were the same
+    // a random number, because the compile cache hides a missing compiler if the source is known
     UOp number = graph.constant(dtypes::int32, Const(int64_t(std::random_device{}() >> 1)));
     UOp zero = graph.constant(dtypes::int32, Const(int64_t(0)));
     UOp at = out.index_ptr(zero), store = at.store(number), sink = sink_with_opts(graph.sink({store}), {});

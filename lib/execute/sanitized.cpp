@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kClangFolder = TGC_CLANG_FOLDER;
 
-// The program that calls the kernel, for each thread in turn. It reads buffers and variables from standard input,
-// writes the buffers to standard output, and writes their addresses to standard error, because AddressSanitizer's
-// report names addresses.
+// Source of the program that calls the kernel for each thread, one after the other. The program reads buffers and
+// variables from standard input, writes the buffers to standard output, and writes their addresses to standard error,
+// because AddressSanitizer's report names addresses.
 constexpr std::string_view kHarness = R"(#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ struct RunOutcome {
   std::string out, err;
 };
 
-// Copies the linker's file, because a worker may not change the file's mode.
+// Copies the linked program to an executable file, because a confined worker cannot change the mode of a file.
 void copy_as_executable(const std::string& from, const std::string& to) {
   std::string bytes = read_whole_file(from).value_or_throw();
   int fd = open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -119,7 +119,7 @@ RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, c
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 
-// Returns "" if `begin` does not occur at or after `from`.
+// Returns the text between `begin` and the next `end`; "" if `begin` does not occur at or after `from`.
 std::string text_between(const std::string& text, std::string_view begin, std::string_view end, size_t from = 0) {
   size_t a = text.find(begin, from);
   if (a == text.npos) return {};

@@ -28,7 +28,7 @@ bool is_operation(UOp u) {
   return computes && u.dtype().is_value() && !u.dtype().is(Scalar::Index);
 }
 
-// Returns -1 if the number of elements is not constant.
+// Returns -1 if the node has no shape or a symbolic dimension.
 int64_t num_elements_of(UOp u) {
   auto shape = shape_or_none(u);
   if (!shape) return -1;
@@ -41,7 +41,7 @@ int64_t num_elements_of(UOp u) {
 }
 
 // Adds a CONTIGUOUS after each operation and reduction on buffers, so that the scheduler makes a kernel for each of
-// them. Results of more than `most_elements` elements and of unknown size stay fused.
+// them. Results with no elements, more than `most_elements` elements or an unknown size stay fused.
 UOp unfuse_operations(UOp sink, int64_t most_elements) {
   std::unordered_map<UOp, UOp> made;
   std::unordered_set<UOp> on_buffers;
@@ -150,7 +150,7 @@ ScheduleRunner::PreparedKernel& ScheduleRunner::prepare_kernel(UOp ast, Device& 
   return out;
 }
 
-// Called before the worker is forked, because REF's kernels are not code that could be sent later.
+// Must be called before the worker is forked, because a REF kernel cannot be sent to the worker later.
 void ScheduleRunner::prepare_ref_kernels(ContainedDevice& worker, const Schedule& schedule, double timeout_seconds) {
   size_t number = 0;
   for (const ScheduleItem& item : schedule.items) {
@@ -180,7 +180,7 @@ class ScheduleRunner::Run {
 
   const ScheduleMemory& memory() const { return memory_; }
 
-  // Returns the seconds of a kernel if `timed` is set; else 0.
+  // Runs an item of the schedule. Returns the seconds of a kernel if `timed` is set, else 0.
   double item(const ScheduleItem& item, bool timed) {
     if (item.ast.is(Op::COPY)) return copy_item_buffer(item), 0;
     if (!item.ast.is(Op::SINK)) return 0;  // a view runs no kernel
@@ -240,8 +240,8 @@ class ScheduleRunner::Run {
     runner_.observer_.on_kernel_run(*p.executable->info(), *runner_.placement_.target, used_bytes_, {&seconds, 1});
   }
 
-  // Counts a buffer's bytes once: of inputs at the beginning, else when a kernel first uses it, as tinygrad allocates
-  // it.
+  // Adds a buffer's bytes to used_bytes_ once: for an input before the first kernel runs, else when a kernel first uses
+  // the buffer, because tinygrad allocates it then.
   void count_used_bytes(size_t buffer) {
     if (schedule_.buffers[buffer].view_of || is_buffer_used_[buffer]) return;
     is_buffer_used_[buffer] = true;
@@ -327,13 +327,13 @@ ScheduleResult ScheduleRunner::run_on_device(Device& device, std::vector<Array> 
 
 namespace {
 
-// Alignment of buffers: compiled kernels load vectors, REF loads single elements.
+// Alignment in bytes of values that are used in place: compiled kernels load vectors, REF loads single elements.
 constexpr uintptr_t kCompiledAlignment = 64, kRefAlignment = 8;
 
-// Smaller initial values are copied, unless mapped from a file.
+// Initial values with fewer bytes are copied, unless they are mapped from a file.
 constexpr uint64_t kCopiedBelow = 1 << 20;
 
-// Returns the pages of mapped data to the system.
+// Releases the whole pages of mapped data to the operating system.
 void drop_pages(const uint8_t* data, uint64_t bytes) {
   auto page = uintptr_t(sysconf(_SC_PAGESIZE)), begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
   uintptr_t end = reinterpret_cast<uintptr_t>(data + bytes) / page * page;

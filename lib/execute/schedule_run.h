@@ -35,8 +35,8 @@ class ScheduleMemory {
   ScheduleMemory(const ScheduleMemory&) = delete;
   ScheduleMemory& operator=(const ScheduleMemory&) = delete;
 
-  const DeviceBuffer& at(size_t buffer) const { return device_buffers_[buffer]; }  // `buffer`: its number in the
-                                                                                  // schedule
+  // Returns the memory of the buffer with the index `buffer` in Schedule::buffers.
+  const DeviceBuffer& at(size_t buffer) const { return device_buffers_[buffer]; }
   const MemoryPlan& plan() const { return memory_plan_; }
 
  private:
@@ -67,15 +67,16 @@ struct KernelStep {
 
 struct TimedKernel {
   std::string name;
-  size_t item_index = 0;   // index in the schedule
+  size_t item_index = 0;   // index in Schedule::items
   double run_seconds = 0;  // the fastest timed run
 };
 
 struct ScheduleOptions {
   bool should_run_in_process = false;
   double timeout_seconds = 0;    // limit for each kernel in a worker; 0: none, but REF stops after Limit::RefSeconds
-  double trial_seconds = 0;      // limit for each kernel together with before_kernel and on_kernel; 0: none
-  double compile_seconds = 0;    // limit for compiling each kernel; 0: the compiler's default
+  // limit for each kernel together with before_kernel and on_kernel, if one of these is set; 0: none
+  double trial_seconds = 0;
+  double compile_seconds = 0;    // limit for lowering and compiling each kernel; 0: the compiler's default
   int timed_runs = 0;            // number of further runs of the schedule, in which each kernel is timed
   // Called before and after each kernel of the first run of the schedule; before_kernel also for a kernel that cannot
   // be lowered or compiled: then KernelStep::name is empty. May throw Failure.
@@ -87,7 +88,8 @@ struct ScheduleResult {
   size_t num_kernels = 0;                      // number of kernels without copies and views
   double run_seconds = 0;                      // time of the first run of the schedule
   std::vector<TimedKernel> timed_kernels;
-  uint64_t unplanned_bytes = 0, planned_bytes = 0;  // buffers between kernels, without and with memory planning
+  // bytes of the buffers between kernels, without and with memory planning
+  uint64_t unplanned_bytes = 0, planned_bytes = 0;
 };
 
 // Caches compiled kernels by AST node, so the graphs must outlive the runner.

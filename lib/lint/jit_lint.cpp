@@ -51,7 +51,7 @@ Status JitLinter::add_line(std::string_view line, std::string_view file, uint32_
     now.function = text_of_member(j, "function"), now.definition_location = text_of_member(j, "place"),
     now.call_location = text_of_member(j, "from");
     now.phase = text_of_member(j, "phase"), now.error = text_of_member(j, "error");
-    const Json none;  // has no items
+    const Json none;
     auto of = [&](const char* key) -> const Json& { return j.contains(key) ? j[key] : none; };
     for (auto& [name, fact] : of("args").items()) now.args[name] = fact;
     for (auto& [name, value] : of("sees").items()) now.outer_values[name] = value.get<std::string>();

@@ -18,12 +18,12 @@ namespace tgc {
 
 struct JitFinding {
   std::string kind;                    // the kind, such as "frozen-value" (jit_finding_kinds, jit_note_kinds)
-  std::string function;                // name of the jitted function; of a "lost-store": of the assigning function
+  std::string function;                // name of the jitted function; for "lost-store", the function that assigns
   std::string python_location;
   std::string problem_text;
   std::string fix_text;
-  std::string kernel = {};             // the first affected kernel of the capture; empty: none, or not recorded
-  std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset: none
+  std::string kernel = {};             // name of the first affected kernel of the capture; empty if unknown
+  std::optional<int64_t> buffer = {};  // number of the affected buffer in the recording; unset if unknown
 };
 
 struct JitFindingKind {
@@ -33,16 +33,17 @@ struct JitFindingKind {
 std::span<const JitFindingKind> jit_finding_kinds();
 std::span<const JitFindingKind> jit_note_kinds();
 
-// The explanation and correction of errors of TinyJit whose message contains `message_part`.
+// The explanation and correction of TinyJit errors whose message contains `message_part`.
 struct JitRemedy {
   std::string_view message_part, meaning, fix_text;
-  bool is_for_any_error = false;      // false: only for tinygrad's JitErrors and assertions
+  bool is_for_any_error = false;      // false: applies only to a JitError or an AssertionError
 };
 const JitRemedy* find_jit_remedy(std::string_view error);  // returns null if the error is unknown
 
 class JitLinter {
  public:
-  // Adds the next line of a recording, which is a header or an event. Returns an error for a line that does not fit.
+  // Adds the next line of a recording, which is a header or an event. Returns an error if the line is not JSON, if a
+  // member is missing or of a wrong type, or if the line is the header of another kind of recording.
   Status add_line(std::string_view line, std::string_view file, uint32_t number);
 
   const std::vector<JitFinding>& findings() const { return findings_; }
@@ -51,7 +52,7 @@ class JitLinter {
   size_t num_calls() const { return num_calls_; }
   // Returns false if the recording lacks facts that some kinds of findings need.
   bool is_decided() const { return !is_without_late_tensors_ && !is_without_kernels_; }
-  // Returns the findings and then the notes. Unless `all_notes` is set, notes with is_usual_finding are only counted.
+  // Returns the findings, the notes and a summary. Unless `all_notes` is set, omits notes with is_usual_finding.
   std::string text(bool all_notes = false) const;
   std::string json() const;
   CiReport ci_report() const;  // returns a failed case for each finding, or one passed case
@@ -74,8 +75,8 @@ class JitLinter {
   void add_error(const JitState& jit, const JitCall& now);
   void add_note(const JitState& jit, std::string_view kind, const std::string& where, std::string problem_text,
                 std::string fix_text);
-  // `once` is the key of the finding; "": `where` is the key. Adds nothing and returns null if the jitted function
-  // already has a finding of this `kind` with this key.
+  // `once` is the key of the finding; if it is empty, `where` is the key. Adds nothing and returns null if the jitted
+  // function already has a finding of this `kind` with this key.
   JitFinding* add_finding(const JitState& jit, std::string_view kind, const std::string& where,
                           std::string problem_text, std::string fix_text, const std::string& once = {});
 
@@ -85,7 +86,7 @@ class JitLinter {
   std::set<std::string> reported_keys_;
   bool has_input_copies_ = false;        // the recorded tinygrad's replays copy inputs that their kernels overwrite
   bool is_without_late_tensors_ = false;  // a capture has no "moved" list, because an older exporter made the recording
-  bool is_without_kernels_ = false;      // a capture with assignments has no recorded kernels
+  bool is_without_kernels_ = false;      // a capture with uncomputed assignments has no recorded kernels
   size_t num_calls_ = 0;
 };
 

@@ -8,14 +8,14 @@ namespace tgc {
 
 using Json = nlohmann::json;
 
-// Returns the member `key` of an object if it is a text, else "".
+// Returns the member `key` of the object `j` if it is a string, else "".
 inline std::string text_of_member(const Json& j, const char* key) {
   auto at = j.find(key);
   return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place is a line, such as
-// "train.py:12" or, with its function, "train.py:12::step".
+// A call of a jitted function, as recorded (python/tgc/export/jit.py documents the format). A place or location is a
+// line of Python, such as "train.py:12" or, with its function, "train.py:12::step".
 struct JitLinter::JitCall {
   size_t jit = 0, call_number = 0;
   std::string function;
@@ -24,7 +24,7 @@ struct JitLinter::JitCall {
   std::string error;                // the exception that the call raised; "": none
   std::map<std::string, Json> args;
   std::map<std::string, std::string>
-      outer_values;  // by name: the value of a variable outside of the function; "buffer 5", "unrealized 6": tensors
+      outer_values;  // values of variables outside of the function, by name; a tensor is "buffer N" or "unrealized N"
   std::vector<std::string> changed_variables;  // the variables outside of the function that the function changed
   std::vector<std::string> reading_locations;  // the lines that read the value of a tensor into Python
   std::vector<std::string> pending_locations;  // the lines of assignments that are not computed when the call ends
@@ -36,7 +36,7 @@ struct JitLinter::JitCall {
     std::vector<int64_t> reads, writes;
   };
   std::vector<Kernel> kernels;
-  struct VariableRebind {       // a variable that the captured call set to another tensor
+  struct VariableRebind {       // a variable that the capture set to another tensor or buffer
     std::string name;
     int64_t old_buffer = -1, new_buffer = -1;
     bool is_computed = false;
@@ -46,7 +46,7 @@ struct JitLinter::JitCall {
 
   // Returns the place of the call or, if it is unknown, that of the function's definition.
   const std::string& shown_location() const { return call_location.empty() ? definition_location : call_location; }
-  // Returns the name of the first kernel that has the buffer in the list `which` (its reads or writes).
+  // Returns the name of the first kernel whose member `which` (reads or writes) contains the buffer, else "".
   std::string kernel_of_buffer(int64_t buffer, std::vector<int64_t> Kernel::*which) const {
     for (const Kernel& k : kernels)
       if (std::find((k.*which).begin(), (k.*which).end(), buffer) != (k.*which).end()) return k.name;

@@ -178,7 +178,8 @@ TEST_CASE("JitLint: an output that is the next input is overwritten before the l
   CHECK(f.kernel == "b");
   CHECK(f.buffer == 5);
   CHECK(lint_of({capture("5"), call(2, "replay", x(5))}).findings().empty());
-  CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());  // kernel b reads x before it writes 6
+  // kernel b reads x before it writes buffer 6
+  CHECK(lint_of({capture("2"), call(2, "replay", x(6))}).findings().empty());
   CHECK(lint_of({capture("2"), call(2, "replay", x(7))}).findings().empty());
   JitLinter later;  // since 0.13, a replay copies an input that its kernels overwrite
   REQUIRE(later.add_line(R"({"format":"tgc-golden","version":1,"level":"jit","producer":"tinygrad 0.13.0"})", "t", 1));

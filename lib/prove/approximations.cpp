@@ -62,7 +62,7 @@ UOp expansion_kernel(const Approximation& a, int64_t count, int64_t stride) {
   return g.sink({out.index_ptr(i).store(stored).end({i})});
 }
 
-// Replaces ops that LLVM code is not rendered for, such as NEG by x * -1.
+// Replaces ops for which no LLVM IR is rendered: NEG, for example, becomes x * -1.
 UOp replace_unrendered_ops(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {
@@ -176,7 +176,8 @@ ApproximationError error_of_16_bits(const Approximation& a) {
   return out;
 }
 
-// Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure.
+// Measures the error for all 2^32 operands, or until it exceeds kMaxUlp. Throws Failure, for example, if there is too
+// little time, or if compiled code and REF compute different values.
 ApproximationError error_of_32_bits(const Approximation& a) {
   auto seconds_left = [] { return std::min(ProcessorTimeLimit::seconds_left(), current_deadline().seconds_left()); };
   constexpr double kLeastSeconds = 60;

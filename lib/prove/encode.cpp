@@ -237,7 +237,7 @@ SmtValue SmtEncoder::load_value(UOp u) {
   size_t number = memory_numbers_.try_emplace(index.src(0).id(), memory_numbers_.size()).first->second;
   bool was = has_unknown_;
   std::string f = declare_function("m" + std::to_string(number), domain, smt_sort(d));
-  has_unknown_ = was;  // declare_function() sets it, but the memory's contents are leaves and no unknown op
+  has_unknown_ = was;  // undo what declare_function() sets: the contents of a memory are leaves, and no unknown op
   std::string name = define_term(d, smt_call(f, term));
   if (dtypes::is_int(d)) assert_interval(name, intervals_.interval_of(u, 0), d);
   if (is_ieee() && has_ieee_sort(d) && intervals_.is_number(u)) assume_finite(name, {});
@@ -260,7 +260,7 @@ std::string SmtEncoder::bounds_formula(const SmtValue& offset, DType d, int64_t 
 }
 
 SmtValue SmtEncoder::unknown_value(UOp u, int lane) {
-  // over the reals, all float dtypes have the same function
+  // over the reals, an op is the same unknown function for all float dtypes
   auto part = [&](DType d) {
     return "_" + (senses_.float_sense == FloatSense::Real && dtypes::is_float(d) ? "real" : name_of_scalar(d));
   };
@@ -337,7 +337,7 @@ SmtValue SmtEncoder::integer_op_value(UOp u, int lane) {
                               : "(- " + a.term + " (* " + define_term(dtypes::index, q) + " " + b.term + "))";
       SmtValue out = u.is(Op::MOD) ? made(r) : wrapped_value(q, u, lane);
       if (may_be_zero) out.definedness = smt_and(out.definedness, smt_call("not", smt_call("=", b.term, "0")));
-      if (!natural) assert_interval(out.term, i, d);  // redundant, but saves Z3 work
+      if (!natural) assert_interval(out.term, i, d);  // this assertion is redundant, but saves Z3 work
       return out;
     }
     case Op::SHL:

@@ -36,7 +36,7 @@ struct ProofSenses {
   int index_width_bits = 64;  // for Bits: the number of bits of an index
 };
 
-// Bounds of an integer (null: unknown), where ops wrap around as in REF; UOp::bounds() ignores wrapping.
+// Bounds of an integer (nullopt: unknown), where ops wrap around as in REF; UOp::bounds() ignores wrapping.
 struct Interval {
   std::optional<Int> lower_bound, upper_bound;
 };

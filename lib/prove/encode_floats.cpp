@@ -10,7 +10,7 @@ namespace tgc {
 
 using namespace smt;
 
-// For FloatSense::Finite: `result` is finite if the operands are.
+// For FloatSense::Finite, assumes that `result` is finite if the operands are.
 void SmtEncoder::assume_finite(const std::string& result, const std::vector<std::string>& operands) {
   if (senses_.float_sense != FloatSense::Finite) return;
   auto finite = [](const std::string& x) { return "(not (or (fp.isNaN " + x + ") (fp.isInfinite " + x + ")))"; };
@@ -62,7 +62,7 @@ SmtValue SmtEncoder::float_op_value(UOp u, int lane) {
       case Op::MULACC: return made(smt_call("+", smt_call("*", a.term, b.term), source_value(u, 2, lane).term));
       case Op::MAX: return made(smt_if(smt_call("<", a.term, b.term), b.term, a.term));
       case Op::RECIPROCAL:
-      case Op::FDIV: {  // defined only if the divisor is not zero
+      case Op::FDIV: {  // the quotient is defined only if the divisor is not zero
         SmtValue out = made(u.is(Op::FDIV) ? smt_call("/", a.term, b.term) : real_reciprocal(u.src(0), a, lane));
         out.definedness = smt_and(out.definedness, "(not (= " + (u.is(Op::FDIV) ? b.term : a.term) + " 0.0))");
         return out;
@@ -324,7 +324,7 @@ std::string SmtEncoder::equality_formula(const SmtValue& a, DType da, const SmtV
     if (da.scalar() != db.scalar() && senses_.float_sense != FloatSense::Real)
       throw UnencodableExpr{"sides of different dtypes"};
     const bool is_any_zero = senses_.float_sense == FloatSense::ButNan || senses_.float_sense == FloatSense::Finite;
-    const std::string same = smt_call("=", a.term, b.term);  // true for two NaNs, too
+    const std::string same = smt_call("=", a.term, b.term);  // this is true for two NaNs, too
     if (!dtypes::is_float(da) || !is_any_zero || !has_ieee_sort(da)) return same;
     return smt_call("or", same, smt_call("fp.eq", a.term, b.term));
   }

@@ -230,7 +230,7 @@ TEST_CASE("prove: equal and different sides") {
     UOp x = load(g, dtypes::float32);
     return std::pair(x * x.const_like(2.0), x + x.const_like(2.0));
   }));
-  // equal only if `wide` is exact for `from`
+  // the casts are equal only if `wide` has all values of `from`
   auto through = [&](DType from, DType wide, DType to) {
     bool equal = proves(
         [&](Graph& g) {

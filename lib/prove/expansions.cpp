@@ -73,7 +73,8 @@ class ExpansionRemover {
       if (!error->second) reasons_[number] = error->second.diag().message;
       else if (error->second->max_ulp > kMaxUlp) reasons_[number] = "the approximation has too large an error";
       if (!error->second || error->second->max_ulp > kMaxUlp) return;
-      out.approximation_error = *error->second, out.approximation = std::move(*a);  // those of the last lane
+      // keep the error and approximation of the last lane
+      out.approximation_error = *error->second, out.approximation = std::move(*a);
     }
     if (functions_by_expansion_.emplace(expansion, function).second) to.expansions.push_back(std::move(out));
   }

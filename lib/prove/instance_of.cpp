@@ -11,7 +11,8 @@ namespace {
 
 class SideMatcher {
  public:
-  // Where `binds` is false, all unknown values must be bound.
+  // Returns true if `instance` is `general` with expressions in place of unknown values. Unless `binds` is set, the
+  // unknown values must be bound already.
   bool match(UOp general, UOp instance, bool binds) {
     if (const UOp element = unknown_element_of(general)) return bind(general, element, instance, binds);
     const bool is_same = general.op() == instance.op() && general.dtype() == instance.dtype() &&
@@ -24,8 +25,8 @@ class SideMatcher {
   }
 
  private:
-  // Returns the INDEX that is the unknown value `u` or that `u` casts; null if `u` is no unknown value. Narrower
-  // elements do not have the values of all indices.
+  // Returns the INDEX that is the unknown value `u` or that `u` casts; null if `u` is no unknown value. Only casts of
+  // int64 elements count, because narrower elements do not have the values of all indices.
   static UOp unknown_element_of(UOp u) {
     if (u.is(Op::INDEX)) return u;
     const bool is_cast = u.is(Op::CAST) && u.src(0).is(Op::INDEX) && is_index_dtype(u.dtype());

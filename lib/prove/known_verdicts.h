@@ -1,4 +1,5 @@
-// Stores the verdicts of proven and sampled rewrites in the compile cache, for the same build of tgc; hashes nodes.
+// Stores the verdicts of proven and sampled rewrites in the compile cache, for later runs of the same build of tgc.
+// Also computes hashes of nodes.
 #pragma once
 #include <mutex>
 #include <optional>

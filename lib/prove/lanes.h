@@ -15,7 +15,7 @@ namespace tgc {
 
 class LaneForms {
  public:
-  // `keeps_order`: REDUCEs of floats with their terms or loops in another order are different.
+  // If `keeps_order` is set, REDUCEs of floats with their terms or loops in another order are different.
   explicit LaneForms(bool keeps_order = false) : keeps_order_(keeps_order) {}
 
   // Returns true if two values, or two nodes that store, are the same; false also if that is unknown.

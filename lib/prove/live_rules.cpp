@@ -32,12 +32,14 @@ std::string word_after(const std::string& words, std::string_view key) {
   return at == words.npos ? "" : words.substr(at + key.size(), words.find(' ', at) - at - key.size());
 }
 
-constexpr std::string_view kRoundsTwice = "rounds-twice";  // see general_rules.py
+// in a recording, marks a rule with LiveRuleProof::has_double_rounding
+constexpr std::string_view kRoundsTwice = "rounds-twice";
 
 constexpr double kRuleSeconds = 30;
 constexpr size_t kLongSides = 160;
 constexpr size_t kMostCases = 3;     // most bools whose two values are decided separately (decide_cases)
-constexpr size_t kMostExpanded = 250;  // ProofLimits::max_expanded_nodes: both sides contain the guards of the rule
+// a high ProofLimits::max_expanded_nodes, because both sides contain the guards of the rule
+constexpr size_t kMostExpanded = 250;
 constexpr size_t kFewest = 4;        // number of instances to evaluate at NaN and infinities even if the time is over
 constexpr size_t kMostSpecial = 24;  // number of proven instances up to which find_special_values() is called
 
@@ -50,7 +52,7 @@ class LiveRulesProver {
         importer_(settings),
         prover_(importer_.graph(), {}, cache, {.max_expanded_nodes = kMostExpanded}) {}
 
-  // `general`: the sides with unknown values in place of all operands.
+  // `general` has the sides of the rule with unknown values in place of all operands.
   void decide(LiveRuleProof& rule, std::span<const Rewrite*> instances, std::span<const Rewrite* const> general) {
     if (instances.empty()) return (void)(rule.verdict = "no instance");
     move_refuted_first(instances);
@@ -437,7 +439,8 @@ class LiveRulesProver {
 
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options) {
   const auto pipeline = make_recorded_pipeline(in);
-  std::map<std::string, std::vector<const Rewrite*>> instances;  // by place; at "PLACE*", the sides for all operands
+  // at a rule's location, its instances; at "LOCATION*", its sides with unknown values in place of all operands
+  std::map<std::string, std::vector<const Rewrite*>> instances;
   const auto rows = pipeline->rows().value_or_throw();
   for (const Pipeline::Row& row : rows)
     for (const Rewrite& m : row.rewrites) instances[std::string(m.source_location)].push_back(&m);

@@ -62,7 +62,7 @@ struct LiveRuleProof {
 };
 
 struct LiveRuleOptions {
-  // called before each rule, with its place, its number from 1, and the number of all rules
+  // called before each rule, with its location, its number from 1, and the number of all rules
   std::function<void(const std::string&, size_t, size_t)> on_begin = {};
   std::function<void(LiveRuleProof&)> on_rule = {};
   std::function<bool()> should_stop = {};            // prove_live_rules() fails soon after this returns true
@@ -72,7 +72,8 @@ struct LiveRuleOptions {
   bool lists_instances = false;
 };
 
-// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote. Throws Failure.
+// Returns the verdict of each rule of a recording that `tinygrad_export.py --rules` wrote. Throws Failure if the
+// recording cannot be read, or if options.should_stop returns true.
 std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& cache, const LiveRuleOptions& options);
 
 // Returns the exporter's message about a requested place without rules; "" if the recording has none.

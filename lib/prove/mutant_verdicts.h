@@ -12,13 +12,13 @@ namespace tgc {
 struct MutantOptions {
   size_t num_mutants_to_draw = 300;
   uint64_t seed = 1;
-  // if not empty: only mutants whose name, place or change contains one of these
+  // if not empty, draws only mutants whose line of text (rule, location and change) contains one of these texts
   std::vector<std::string> name_filters = {};
 };
 
 struct MutantReport {
-  size_t num_candidates = 0;  // number of mutants from which some were drawn
-  size_t num_refuted = 0;     // REF confirms each counterexample
+  size_t num_candidates = 0;  // number of mutants from which prove_mutants() draws
+  size_t num_refuted = 0;     // number of mutants with a counterexample, which REF confirms
   // The number of mutants that are refuted only by comparison with their rules.
   size_t num_refuted_by_rule = 0;
   size_t num_equivalent = 0;

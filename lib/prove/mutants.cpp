@@ -186,7 +186,7 @@ UOp call_mutant(const Rule& rule, const PatternMatch& match) {
   return change_at_path(out, right.change.path, right.change, match, left_side);
 }
 
-// Returns the right sides of a mutant as data (Rule::list). If the mutant changes the right side, which only
+// Returns the right sides of a mutant as data (Rule::list_foldings). If the mutant changes the right side, which only
 // call_mutant() can compute, lists a function instead.
 std::vector<RuleFolding> list_mutant_foldings(const Rule& rule) {
   const auto& right = *static_cast<const MutantRightSide*>(rule.right);

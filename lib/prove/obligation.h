@@ -45,7 +45,8 @@ struct ProofObligation {
   bool is_trivial = false;       // both sides have the same text, so they are equal
 };
 
-// Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws UnencodableExpr.
+// Returns the obligation for one lane of `v`, with floats in the sense `floats`. Throws UnencodableExpr if a node
+// cannot be encoded.
 ProofObligation obligation_of_lane(SmtEncoder& encoder, const ComparedValues& v, int lane, FloatSense floats);
 
 struct ProofOutcome {
@@ -73,7 +74,8 @@ struct ProofLimits {
   size_t min_long_text_bytes = 8000;
   uint64_t shared_rlimit = 60'000;
   size_t max_nodes = 400;           // most nodes of both sides that are encoded; further nodes are unknown values
-  size_t many_nodes_limit = 100;    // if floats have more nodes: try IEEE senses first with nodes near the root only
+  // If both sides together have more nodes, and floats, the IEEE senses are first tried with the nodes near the roots.
+  size_t many_nodes_limit = 100;
   // most nodes contained in both sides that are encoded instead of being unknown values
   size_t max_expanded_nodes = 60;
 };

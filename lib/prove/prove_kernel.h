@@ -1,5 +1,5 @@
-// prove_kernel: decides whether a compilation keeps what the kernel computes: whether the rewrites of each stage lead
-// from its input to its result, and the two sides of each rewrite compute the same.
+// prove_kernel decides whether a compilation keeps what the kernel computes. The rewrites of each stage must lead from
+// the stage's input to its result, and both sides of each rewrite must compute the same.
 #pragma once
 #include <map>
 #include <memory>
@@ -32,11 +32,13 @@ struct KernelProof {
   size_t num_distinct_proofs(RewriteProof::Kind kind) const;
   FloatSense weakest_sense() const;
   bool has_floats() const;
-  // Returns the largest error at samples of the rewrites over the reals; nullopt if none was measured.
+  // Returns the largest error, at sample points, of the rewrites that are proven over the reals; nullopt if no error
+  // was measured.
   std::optional<double> largest_error() const;
   // the approximations of functions, by their keys: the function ("LOG2 float") and the error
   std::map<std::string, std::pair<std::string, ApproximationError>> approximations = {};
-  void set_verdict();  // sets `verdict` to the worst one of the rewrites and findings; with `error`, at least Unknown
+  // sets `verdict` to the worst one of the rewrites and findings; after an error, at least to Unknown
+  void set_verdict();
   std::string producer = {};                     // the release that recorded the rewrites; empty if tgc made them
   std::unique_ptr<RewriteHistory> rewrite_history = {};  // owns the nodes, and the texts of RewriteProof::place
 };
@@ -51,8 +53,8 @@ struct KernelProofOptions {
 // Compiles the kernel by tgc's own stages and decides each rewrite.
 std::unique_ptr<KernelProof> prove_kernel(Compilation compilation, ProofCache& cache,
                                           const KernelProofOptions& options = {});
-// Decides each recorded rewrite of a record of another release (tinygrad_export.py --rewrites), for a kernel or a
-// tensor graph. KernelProof::error tells if the record has no rewrites, or if tinygrad did not finish the kernel.
+// Decides each rewrite in tinygrad's record (tinygrad_export.py --rewrites) of a kernel or a tensor graph.
+// KernelProof::error tells if the record has no rewrites, or if tinygrad did not finish the kernel.
 std::unique_ptr<KernelProof> prove_recording(const InputGraph& in, ProofCache& cache,
                                              const KernelProofOptions& options = {});
 

@@ -42,8 +42,8 @@ RangeSet ranges_in(UOp root) {
   return out;
 }
 
-// Returns the expression of the loops `after` by which `range` was replaced. `targets` maps the id of a range to its
-// replacements.
+// Returns the expression of loops in `after` that replaced `range`; null if none is found. `targets` maps the id of a
+// range to its replacements.
 UOp resolve_range(UOp range, const std::map<uint32_t, std::vector<UOp>>& targets, const RangeSet& after, int depth) {
   auto it = targets.find(range.id());
   if (it == targets.end() || depth > 8) return {};
@@ -70,7 +70,7 @@ bool depends_only_on_loops(UOp u) {
   return std::ranges::all_of(toposort(u), [](UOp x) { return x.in(kOps); });
 }
 
-// The counterexample is reported if REF confirms the error.
+// Adds the wrong iteration (if any) to `proof`, as its reason and counterexample.
 RewriteProof with_wrong_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
   proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
@@ -129,7 +129,7 @@ RewriteProof ListProver::decide(const Result<SidePairs>& pairs) {
 // the node and its replacement. Sets `is_of_list` if the verdict also depends on other applications of the list.
 RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<SidePairs>& pairs, bool& is_of_list) {
   const AppliedRewrite& a = rule_applications_[i];
-  const bool is_replaced = a.substitution_target && a.depth == 0;  // by the stage, not by a rule
+  const bool is_replaced = a.substitution_target && a.depth == 0;  // the stage replaced the node, not a rule
   RewriteProof out = decide(pairs);
   if (is_replaced && out.kind != Kind::Proven && a.before.is(Op::RANGE))
     return is_of_list = true, decide_loops(top_rewrite_of(i));
@@ -149,7 +149,8 @@ RewriteProof ListProver::decide(size_t i, const RewriteSides& s, const Result<Si
   return out;
 }
 
-// If the iterations differ, sets `wrong` to one that is lost or runs twice, if one is found.
+// Returns true if the new loops are proven to run the same iterations. Else sets `wrong` to an iteration that is lost
+// or runs twice, if one is found.
 bool ListProver::has_same_iterations_as(const RangeMap& map, std::optional<WrongIteration>& wrong) const {
   RangeMap imported;
   for (auto& [range, to] : map) {

@@ -13,7 +13,7 @@ namespace tgc {
 
 class ListProver {
  public:
-  // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
+  // Returns pairs of nodes of tgc's IR. The sides are equal if the nodes of each pair are.
   using Import = std::function<Result<SidePairs>(const RewriteSides&)>;
 
   // Each application of depth 0 must be in one of `graph_rewrites`.

@@ -43,9 +43,9 @@ struct RuleLimits {
   uint64_t rlimit = 300'000;
   uint64_t symbolic_rlimit = 4'000'000;  // Z3's limit if constants are unknown values; 1 million takes about 0.3 s
   uint64_t ieee_rlimit = 400'000;
-  size_t max_instances = 240;            // most instances that are decided, chosen evenly among those to which the rule
-                                         // applies
-  // most instances that are neither proven nor refuted, after which no more are tried
+  // most instances that are decided, chosen evenly among those to which the rule applies
+  size_t max_instances = 240;
+  // number of instances that are neither proven nor refuted, after which no more are tried
   size_t max_open_instances = 30;
   size_t max_symbolic_instances = 4000;  // most left sides with unknown constants; a rule with more is not proven
 };

@@ -33,7 +33,8 @@ struct RewriteProof {
   FloatSense sense = FloatSense::Uninterpreted;  // if Proven: the sense of floats in which it is proven
   std::string_view proof_method = {};  // the deciding method: "values", "same", the name of a contract, ...
   std::string reason = {};
-  std::optional<double> largest_error = {};  // of a proof over the reals (at sample points) or an approximation, in ulp
+  // in ulp: the error of a proof over the reals at sample points, or of an approximation
+  std::optional<double> largest_error = {};
   std::string rewrite_hash = {};  // a hash that is equal for rewrites that are equal up to renaming; empty if not known
   size_t application_index = 0;
   RewritePlace place = {};
@@ -44,7 +45,7 @@ struct RewriteProof {
   std::map<std::string, std::string> counterexample = {};
 };
 
-// The pairs of nodes that must be equal if a rewrite is right.
+// Pairs of nodes. A rewrite is right if the nodes of each pair are equal.
 using SidePairs = std::vector<RewriteSides>;
 
 // May be used by one thread only.
@@ -74,8 +75,8 @@ class SidesProver {
   // Must be called if memory to which the kernel stores may contain infinities.
   void allow_infinities() { prover_.allow_infinities(), has_infinities_ = true; }
 
-  // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values. Tries
-  // special floats, such as NaN.
+  // Returns values of leaves, and of the sides ("before" and "after"), for which REF computes different values; an
+  // empty map if none are found. Tries special floats, such as NaN.
   std::map<std::string, std::string> special_counterexample(const SidePairs& pairs);
 
   // Returns the largest error of the pairs at sample points (largest_error()); nullopt if it is not known.

@@ -66,7 +66,7 @@ TEST_CASE("SidesProver: sums over the same loops are equal if their terms are") 
   const UOp at = outer * num(12) + r, moved = r + outer * num(12);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {outer, r})).sense < FloatSense::Real);
   CHECK(decide_sides(g, sum(at, {outer, r}), sum(moved, {r, outer})).sense == FloatSense::Real);
-  // below other ops and in a store, too
+  // another order of the loops is also found below other ops and in a store
   const UOp one_order = sum(at, {outer, r}) * Const(2.0), other_order = sum(at, {r, outer}) * Const(2.0);
   CHECK(decide_sides(g, one_order, other_order).kind == RewriteProof::Kind::Proven);
   CHECK(decide_sides(g, one_order, other_order).sense == FloatSense::Real);

@@ -1,4 +1,4 @@
-// Tests that no compilation by a tinygrad 0.14.0 into which a fault was put is proven.
+// Tests that tgc proves no compilation by a tinygrad 0.14.0 with an injected fault.
 #include <doctest/doctest.h>
 
 #include <map>

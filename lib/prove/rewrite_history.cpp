@@ -180,8 +180,8 @@ namespace {
 
 using Row = Pipeline::Row;
 
-// A substitution's replacement was chosen by another rule or the stage. tinygrad substitutes by a rule of ops.py, or in
-// a stage that is a function. A rewrite of a loop that is not expanded counts as a substitution, too.
+// Returns true for a substitution, whose replacement another rule or the stage chose. tinygrad substitutes by a rule of
+// ops.py, or in a stage that is a function. A rewrite of a loop that is not expanded counts as a substitution, too.
 bool is_substitution(const Row& row, const Rewrite& m) {
   const bool is_of_stage = row.recorded_stage && !row.recorded_stage->call_places.empty() &&
                            m.source_location == row.recorded_stage->call_places[0];
@@ -294,8 +294,8 @@ class RecordedHistory : public RewriteHistory {
 
   struct ReplayPlan {
     RewriteOrder order = kRewriteOrders[0];
-    // Rewrites that graph_rewrite() calls at these places make are skipped: the calls rewrite another graph, of which
-    // the stage then uses a part.
+    // The places of graph_rewrite() calls whose rewrites are skipped: these calls rewrite another graph, of which the
+    // stage then uses a part.
     std::set<std::string_view> skipped_calls = {};
   };
   const ReplayPlan& replay_plan_of(const HistoryStage& stage) {
@@ -304,7 +304,7 @@ class RecordedHistory : public RewriteHistory {
     auto is_right = [&](ReplayPlan plan) {
       it->second = std::move(plan);
       const UOp given = replay_stage(stage, SIZE_MAX);
-      return given && graph_difference(given, stage.result, 1).empty();  // ignores the SINK's arg
+      return given && graph_difference(given, stage.result, 1).empty();  // graph_difference() ignores the SINK's arg
     };
     for (RewriteOrder order : kRewriteOrders)
       if (is_right({order})) return it->second;

@@ -1,4 +1,4 @@
-// RewriteHistory: the stages and rewrites of one compilation, by tgc or by another tinygrad release.
+// RewriteHistory: the stages and rewrites of one compilation, which tgc made or a record of tinygrad has.
 #pragma once
 #include <memory>
 #include <span>
@@ -41,7 +41,7 @@ class RewriteHistory {
   virtual UOp ast() = 0;
   // Returns a graph in tgc's IR; the empty UOp if it cannot be imported.
   virtual UOp imported_graph(UOp graph) = 0;
-  // Returns the pairs of nodes of tgc's IR that must be equal if the sides are.
+  // Returns pairs of nodes of tgc's IR. The sides are equal if the nodes of each pair are.
   virtual Result<SidePairs> import_sides(const RewriteSides& sides) = 0;
   virtual Graph& graph() = 0;
   // Returns the two sides of each rewrite. May add to `wrong` indices of rewrites whose sides differ for certain.
@@ -65,7 +65,7 @@ class RewriteHistory {
 
 // Compiles the kernel by tgc's own stages, and returns the history. Throws Failure if a stage fails.
 std::unique_ptr<RewriteHistory> make_native_history(Compilation compilation);
-// Returns the history of a record of another release. Throws Failure if it cannot be read or has no rewrites.
+// Returns the history of the compilation in a record. Throws Failure if it cannot be read or has no rewrites.
 std::unique_ptr<RewriteHistory> make_recorded_history(const InputGraph& in);
 
 // The orders in which tinygrad visits nodes.

@@ -160,7 +160,7 @@ class RightSideBuilder {
     throw UnknownMeaning();
   }
 
-  // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Instances are
+  // Returns the dtype that a rule selects by the bounds of `u`: int32 if they fit into it, else int64. Right sides are
   // built for both.
   DType select_dtype(UOp u) {
     has_used_bounds_ = true;

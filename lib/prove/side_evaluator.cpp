@@ -274,7 +274,7 @@ std::vector<std::optional<Counterexample::Kind>> SideEvaluator::find_differences
       if (magnitude != 0) least_magnitude_ = std::min(least_magnitude_, magnitude);
     }
     for (const LaneOutputs& lane : lane_outputs_)
-      // if only `after` is undefined, it differs only if it is Invalid
+      // if only `after` is undefined, a difference counts only if `after` is Invalid
       if (auto kind = output_difference(lane, i); kind && (is_after || !is_true_at(lane.after_valid, i)))
         if (out[i] != Counterexample::Kind::Value) out[i] = kind;
   }

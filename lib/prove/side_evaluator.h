@@ -34,7 +34,7 @@ class SideEvaluator {
   bool has_arrays() const { return !random_memories_.empty(); }
   std::span<const PointInput> inputs() const { return point_inputs_; }
   // Evaluates both sides at up to kPointsPerRun points (or as many as the constructor was given). Returns the kind of
-  // the difference at each point; nullopt where none counts.
+  // the difference at each point; nullopt where the sides are equal, or their difference does not count.
   std::vector<std::optional<Counterexample::Kind>> find_differences(std::span<const Point> points);
   // Returns the first counterexample of this kind (nullopt: of any kind) among the points; nullopt if there is none.
   std::optional<Counterexample> first_difference(std::span<const Point> points,
@@ -66,7 +66,8 @@ class SideEvaluator {
   // the random arrays, with the numbers of their DEFINE_GLOBALs
   std::vector<std::pair<int64_t, Array>> random_memories_;
   uint64_t num_runs_ = 0;
-  // the largest (at least 1) and the least (at most 1) magnitude of a point's floats, without zeros
+  // The largest and the least magnitude of a point's finite floats, without zeros. The largest is at least 1, or 8 if
+  // there are random arrays; the least is at most 1.
   double largest_magnitude_ = 1, least_magnitude_ = 1;
   bool has_fp8_rounding_ = false;   // a side has arithmetic on floats of 8 bits, or a cast to them
   bool has_enlarged_rounding_ = false;  // an intermediate rounding error may become a large one

@@ -40,7 +40,7 @@ class SpecialInputs {
   const std::vector<std::map<std::string, std::string>> input_points_;
   std::vector<Const> side_constants_;
   bool computes_floats_ = false;  // the kernel computes with floats, so intermediate results of large ones may overflow
-  int64_t num_elements_ = 0;  // of all arrays
+  int64_t num_elements_ = 0;  // number of elements of all arrays
 };
 
 }  // namespace tgc

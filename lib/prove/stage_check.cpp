@@ -165,7 +165,7 @@ class StageChecker {
     return false;
   }
 
-  // Runs the linear list in REF, because no proof covers it.
+  // Runs the linear list in REF, because no proof covers it. Returns true if the list is right at sample inputs.
   bool check_linear_list() {
     if (stages().empty()) return false;
     const auto difference = runner_.difference_from_ast(history_.linear_list(), kTrials);

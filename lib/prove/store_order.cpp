@@ -16,7 +16,7 @@ namespace {
 
 struct StoredElements {
   UOp store, memory;
-  std::vector<int64_t> elements = {};  // their indices; empty if they are not constant
+  std::vector<int64_t> elements = {};  // indices of the stored elements; empty if they are not constant
 
   bool overlaps(const StoredElements& other) const {
     if (memory != other.memory) return false;

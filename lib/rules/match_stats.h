@@ -7,8 +7,8 @@
 
 namespace tgc {
 
-// Formats the statistics: one line per rule that was tried, the slowest rule last; the total; the number of rules that
-// were tried and of rules that hit. The line of a rule is:
+// Formats the statistics: one line per rule that was tried, by ascending time in all attempts; the total; the number of
+// rules that were tried and of rules that hit. The line of a rule is:
 //   hits / attempts -- ms in hits / ms in all attempts -- file:line  name: left -> right  (file:line in tinygrad)
 // If the rule has several branches (foldings), a line with its hits follows for each that hit. Here and below, only
 // rules with one of `ops` at their root are listed; an empty set lists all.

@@ -18,7 +18,7 @@ namespace tgc {
 
 namespace {
 
-// Calls X(NAME) for each rule set whose name in tinygrad, NAME, is also the name of tgc's function.
+// Calls X(NAME) for each rule set whose name in the catalog, NAME, is also the name of tgc's function.
 #define TGC_RULE_SETS(X)                                                                                             \
   X(propagate_invalid)                                                                                               \
   X(symbolic_simple) X(commutative) X(div_and_mod_symbolic) X(gep_pushing) X(symbolic) X(pm_simplify_valid) X(sym)   \

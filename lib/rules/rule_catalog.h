@@ -14,13 +14,14 @@ struct CatalogRuleSet {
   const RuleSet* rule_set;
 };
 
-// Returns the rule sets of the pipeline and of lib/spec that have a name in tinygrad.
+// Returns the rule sets of the pipeline and of lib/spec that have a name: tinygrad's name or, for the two rule sets of
+// image buffers, a name of tgc.
 const std::vector<CatalogRuleSet>& rule_catalog();
 
 struct CatalogRule {
   const Rule* rule;
-  // the stages that may apply the rule on any target, with any settings; "linear" for a rule that is applied after the
-  // last stage
+  // the stages that have the rule on at least one target, with default settings or with one of kVariants in
+  // rule_catalog.cpp; "linear" for a rule that is applied after the last stage
   std::vector<std::string_view> stages;
   // in the result of catalog_rules(set, inside): the name of the set in `inside` that has the rule; empty for a rule of
   // `set`, and in the results of other functions

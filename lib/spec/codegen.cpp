@@ -20,8 +20,8 @@ bool vectorize_is_whole(UOp u) {
          std::all_of(u.src().begin(), u.src().end(), [&](UOp s) { return u.dtype() == s.dtype().vec(n); });
 }
 
-// Returns true if nothing outside the buffer is accessed, as bounds or a gate that is never true prove, or if the
-// access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
+// Returns true if the index is Invalid, if bounds or a gate that is never true prove that no access is outside of the
+// buffer, or if the access cannot be checked. As in tinygrad, accesses are checked only with IGNORE_OOB=0.
 bool index_is_inside(UOp u) {
   UOp buffer = u.src(0), i = u.src(1);
   if (i.is_invalid() || u.graph().settings().IGNORE_OOB || buffer.dtype().is_image()) return true;

@@ -14,7 +14,7 @@ bool depends_on(UOp u, UOp on) {
   return std::ranges::find(below, on) != below.end();
 }
 
-// Follows the first sources of `address` to a DEFINE_GLOBAL, and returns it.
+// Returns the DEFINE_GLOBAL to which the first sources of `address` lead; the empty UOp if there is none.
 UOp buffer_of(UOp address) {
   while (!address.is(Op::DEFINE_GLOBAL)) {
     if (!address.in({Op::INDEX, Op::CAST, Op::AFTER, Op::GEP, Op::PTRCAT, Op::VECTORIZE}) || address.num_src() == 0)

@@ -7,9 +7,9 @@
 namespace tgc {
 
 // Returns the first violation in `nodes` (sources before users); nullopt if there is none. Violations are:
-// - a STORE to global memory in a loop that may run twice (the first source of an END of the loop's RANGE) whose
-//   address and gate (condition) do not depend on that RANGE but whose value does. If the value reads the stored
-//   buffer, the STORE is an intended accumulation and is not reported.
+// - a STORE to global memory that is the first source of an END, if its value depends on a RANGE of the END but its
+//   address and gate (condition) do not, and the RANGE may run twice. If the value reads the stored buffer, the STORE
+//   is an intended accumulation and is not reported.
 // - a RANGE of negative constant size.
 std::optional<SpecViolation> verify_loops(std::span<const UOp> nodes);
 

@@ -1,5 +1,5 @@
 // Rules of the specifications for all stages and for tensor graphs (tinygrad uop/spec.py: shared_spec, movement_ops,
-// tensor_spec).
+// _tensor_spec, tensor_spec).
 #include <algorithm>
 
 #include "lib/spec/tables.h"
@@ -148,7 +148,7 @@ const RuleSet& untagged_tensor_spec() {
                                 (a[0].is(Op::ADD) || a[0].is(Op::MUL) || a[0].is(Op::MAX));
                        }),
           require_rule("reduce-outer", any_len(Op::REDUCE, anything()), has_index_sources),
-          // AFTERs of buffers, which exist once kernels have been created
+          // an AFTER of a buffer, which exists once the scheduler has created kernels
           allow_rule("after-buffer", any_len(Op::AFTER, node({Op::BUFFER, Op::AFTER}))),
           allow_rule("bind-range", node(Op::BIND, node(Op::DEFINE_VAR), node(Op::RANGE)).of(kIntOrIndex)),
           allow_rule("store", node(Op::STORE, anything(), anything())),

@@ -34,7 +34,7 @@ inline Spec spec_after_stage(std::string_view stage) {
 }
 
 // Returns the rules of `spec`, in order. A rule that accepts or rejects a node rewrites it to a verdict node (see
-// verdict() in tables.h).
+// verdict_node() in tables.h).
 const RuleSet& spec_rules_of(Spec spec);
 
 struct SpecViolation {

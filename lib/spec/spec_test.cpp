@@ -118,7 +118,7 @@ struct Judge {
     return node(Op::BUFFER, dtypes::float32, {unique, node(Op::DEVICE, dtypes::void_, {}, devices)}, 16);
   }
   Arg ints(std::initializer_list<int64_t> values) { return graph.ints(std::span(values.begin(), values.size())); }
-  Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // the arg of an UNROLL or CONTRACT
+  Arg axes(int64_t size) { return graph.tuple({ints({0, size})}); }  // returns the arg of an UNROLL or CONTRACT
 
   RuleHit hit;
   std::string of(UOp u) {

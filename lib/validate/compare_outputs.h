@@ -27,8 +27,8 @@ struct CompareOptions {
 Result<std::vector<Comparison>> compare_outputs(UOp root, const Arrays& actual, const Arrays& expected,
                                                 const CompareOptions& options = {});
 
-// Returns a known reason, for the differences in `arrays`, why a device stores other values than REF although the
-// kernel `root` is right; "" if there is none. `renderer` is the name of the device's renderer, such as "CLANG".
+// Returns a known reason for the differences in `arrays` between a device and REF, although the kernel `root` is right;
+// "" if there is none. `renderer` is the name of the device's renderer, such as "CLANG".
 std::string expected_divergence(UOp root, const std::vector<Comparison>& arrays, const std::string& renderer);
 
 }  // namespace tgc

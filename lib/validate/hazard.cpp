@@ -72,7 +72,8 @@ UOp dependence_condition(UOp load, UOp value) {
 }
 
 // Computes in REF which element the INDEX `index` accesses in each iteration of the loops; -1 in iterations without an
-// access, or where `condition` is false. Returns nullopt if the address depends on loaded values, or if REF fails.
+// access, or where `condition` is false. Returns nullopt if the address depends on loads or reductions, or if REF
+// fails.
 std::optional<Array> accessed_addresses(UOp index, const LoopNest& loops, const VariableValues& variables,
                                         UOp condition = {}) {
   Graph& graph = index.graph();

@@ -16,7 +16,6 @@ struct Hazard {
   std::map<std::string, int64_t> store_iteration, load_iteration;
   int64_t num_iterations = 0;
   bool is_store_first = false;  // the storing iteration is the earlier one, so the new value is loaded even in order
-  // Returns the hazard as text.
   std::string text() const;
 };
 

@@ -180,7 +180,7 @@ UOp ExprIsolator::logical_and(UOp a, UOp b) {
   return b ? a.alu(Op::AND, b) : a;
 }
 
-// An INDEX that is used as a value is loaded.
+// Returns the value of `u`, or a load of its element for an INDEX that is used as a value; null for other addresses.
 UOp ExprIsolator::value_of(UOp u, const Bound& bound) {
   const IsolatedExpr& c = *known_expr(u, bound);
   return c.is_address() && u.is(Op::INDEX) && !u.dtype().is_ptr() ? load_at_place(c, u.dtype(), {})
@@ -292,7 +292,8 @@ IsolatedExpr ExprIsolator::axis_leaf(int64_t axis, int64_t size) {
   return make_leaf(graph_.range(Const(size), axis, AxisType::PLACEHOLDER), {});
 }
 
-// Returns those `each` elements of `vector` that belong to the position on `axes` that the leaves of these axes give.
+// Returns the `each` elements of `vector` that belong to one position on `axes`. The leaves of the axes give the
+// position.
 UOp ExprIsolator::value_at_position(UOp vector, std::span<const Arg> axes, int64_t each) {
   UOp position;
   int64_t positions = 1;
@@ -329,7 +330,8 @@ IsolatedExpr ExprIsolator::isolate_unroll(UOp u, const Bound& bound) {
   return from;
 }
 
-// The last axis varies fastest. Returns no values if they are too much work.
+// Returns `value` at every position on `axes`, of which the last varies fastest. Returns no values if there are too
+// many, or if they are too much work.
 std::vector<UOp> ExprIsolator::values_at_all_positions(UOp value, std::span<const Arg> axes) {
   std::vector<UOp> out{value};
   for (Arg axis : axes) {
@@ -423,7 +425,7 @@ IsolatedExpr ExprIsolator::index(UOp u, const Bound& bound) {
           .leaf_set = leaf_set_of_sources(u, bound)};
 }
 
-// Takes offsets modulo the memory's size, so that a wrong offset is no error.
+// Takes offsets modulo the memory's size, so that an offset out of bounds is no error.
 UOp ExprIsolator::load_at_place(const IsolatedExpr& place, DType dtype, UOp alt) {
   int64_t places = place.value.dtype().count();
   int64_t n = std::max<int64_t>(dtype.count(), places), each = n / places;

@@ -1,7 +1,7 @@
 // ExprIsolator turns a node of a kernel into an expression that REF can evaluate at sample points without the rest of
 // the kernel. Ranges, specials, variables and nodes that cannot be isolated become leaves, for which the caller
-// supplies a value for each point. Loads read the arrays of the run. Each node is isolated once for each set of
-// reductions around it.
+// supplies a value for each point. Loads read arrays that the caller supplies. Each node is isolated once for each set
+// of reductions around it.
 #pragma once
 #include <map>
 #include <string>
@@ -44,11 +44,12 @@ std::string loop_size_text(UOp loop);
 class ExprIsolator {
  public:
   static constexpr int64_t kPointsPerRun = 32;  // number of sample points that one run evaluates
-  // Number of the DEFINE_GLOBAL with the values of float leaves, as doubles. The next one has all others, as longs.
+  // Number of the DEFINE_GLOBAL with the values of float leaves, as doubles. The DEFINE_GLOBAL with the next number has
+  // the values of the other leaves, as longs.
   static constexpr int64_t kLeafArrayNumber = 1000000;
 
-  // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has in the run. New nodes
-  // are added to `graph`.
+  // `arrays` maps the number of each DEFINE_GLOBAL to the number of elements that its array has when REF evaluates the
+  // expressions. New nodes are added to `graph`.
   ExprIsolator(Graph& graph, std::map<int64_t, int64_t> arrays);
 
   const IsolatedExpr& expr_of(UOp u) { return isolate_node(u, {}); }

@@ -173,7 +173,7 @@ std::vector<UOp> nodes_reachable_from(std::vector<UOp> roots, Stop stops) {
   return out;
 }
 
-// For -1, bools become false, and unsigned integers large, because the negative numbers wrap around.
+// For `sign` = -1, bools become false, and unsigned integers large, because the negative numbers wrap around.
 void fill_with_sign(Array& array, std::string_view name, int sign) {
   if (dtypes::is_bool(array.dtype())) return void(std::ranges::fill(array.as<uint8_t>(), uint8_t(sign > 0)));
   std::vector<double> pool;

@@ -34,7 +34,7 @@ using ChosenVariables = std::map<std::string, ChosenVariable>;
 // The sources from which values of variables are taken; the first one that has the variable is used.
 struct VariableSources {
   VariableValues option_values = {};
-  // --inputs: an array of one integer with the variable's name; null if not given
+  // the arrays of --inputs, in which an array of one integer gives the variable of its name; null without --inputs
   const Arrays* file_arrays = nullptr;
   VariableValues recorded_values = {};  // values that the recorded program gave the variables
   std::optional<uint64_t> seed = {};
@@ -65,7 +65,8 @@ std::string float_inputs_note(const InputDistribution& draw);
 std::set<std::string> constrained_inputs(UOp root);
 
 // The kinds of random inputs. Usual: the values of fill_random(). AllSizes: those of fill_wide_range(). BelowZero and
-// AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number.
+// AboveZero: small whole numbers of one sign, which show if a reduction starts with a wrong number. In BelowZero,
+// floats that must not be negative are positive.
 enum class InputSet : uint8_t { Usual, AllSizes, BelowZero, AboveZero };
 
 // Returns the name of a set in reports, such as "of all sizes"; "" for Usual.

@@ -26,12 +26,12 @@ struct TrialInputs {
 };
 
 // Converts `expected`, the arrays of the file `file`, to the dtypes of the kernel. Fails unless they are exactly the
-// arrays that the kernel stores.
+// arrays that the kernel stores, with dtypes and sizes that fit.
 Status take_expected_arrays(Arrays& expected, const Executable& kernel, const std::string& file);
 
 class KernelTrial {
  public:
-  // The kernel is `root`, a graph at any stage, or `list`, a linear list whose graph is `root`, if it is not empty. The
+  // The kernel is `list`, a linear list whose graph is `root`; if `list` is empty, `root`, a graph at any stage. The
   // nodes of `list` must outlive the trial. `ref` has the options of runs in REF.
   KernelTrial(UOp root, std::span<const UOp> list, TrialInputs given, const ExecuteOptions& ref = {});
 

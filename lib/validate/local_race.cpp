@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostPoints = 1 << 18;
 constexpr size_t kMostAccesses = 1 << 14;  // most accesses since a barrier; those in a loop may count twice
 constexpr size_t kMostPairs = 1 << 18;
-constexpr size_t kMostComparisons = 1 << 24;  // of elements, for one pair of accesses
+constexpr size_t kMostComparisons = 1 << 24;  // most comparisons of elements for one pair of accesses
 constexpr size_t kMostLoops = 6;
 constexpr int64_t kMostOperand = 1 << 30;  // largest operand that is evaluated, so that no product overflows 64 bits
 
@@ -25,8 +25,8 @@ std::optional<int64_t> constant_value(UOp u) {
   return u.is_const() && u.arg().is_int() ? u.arg().as_int().to_int64() : std::nullopt;
 }
 
-// Returns the value of an index; nullopt if it cannot be evaluated. `known` has the values of loops and threads; adds
-// those of other nodes.
+// Returns the value of an index; nullopt if it cannot be evaluated. `known` has the values of loops and threads; the
+// values of other nodes are added to it.
 std::optional<int64_t> value_of(UOp u, IndexValues& known) {
   if (auto it = known.find(u); it != known.end()) return it->second;
   std::optional<int64_t> out = constant_value(u);
@@ -83,10 +83,10 @@ struct MemoryAccess {
   bool is_store = false;
   int64_t width = 1;
   std::vector<UOp> gates;        // the access happens if all of them are true
-  std::vector<LoopIteration> loops;  // those around the access, from the outermost
+  std::vector<LoopIteration> loops;  // the loops around the access, from the outermost
 };
 
-// kAny stands for a loop that has no influence.
+// `iteration` has the iteration of each loop around the access; kAny if address and gates do not depend on the loop.
 struct ElementAccess {
   int64_t element, thread;
   std::array<int64_t, kMostLoops> iteration;
@@ -158,7 +158,7 @@ class RaceFinder {
     }
     accesses_since_barrier_.push_back(std::move(now));
   }
-  // Returns the number of loops, from the outermost, in whose same iteration both accesses are.
+  // Returns the number of loops around both accesses, from the outermost, that are in the same iteration for both.
   static size_t num_same_iterations(const MemoryAccess& a, const MemoryAccess& b) {
     return size_t(std::ranges::mismatch(a.loops, b.loops).in1 - a.loops.begin());
   }
@@ -255,9 +255,9 @@ class RaceFinder {
 
   std::span<const UOp> list_;
   std::vector<UOp> threads_;
-  std::vector<UOp> conditions_;   // those around the present place of the list
+  std::vector<UOp> conditions_;   // the conditions of the IFs around the current node of the list
   std::vector<LoopIteration> loops_;
-  std::vector<MemoryAccess> accesses_since_barrier_;  // the accesses since the last barrier
+  std::vector<MemoryAccess> accesses_since_barrier_;
   std::set<std::tuple<uint32_t, uint32_t, size_t>> seen_pairs_;  // the node ids and `same` of the calls of find_race()
   std::unordered_map<UOp, std::optional<ElementAccesses>> known_accesses_;
   std::optional<LocalRace> found_race_;

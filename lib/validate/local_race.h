@@ -11,7 +11,6 @@ struct LocalRace {
   std::string memory;
   bool is_load_first = false;  // true: an iteration of a loop loads, a later one stores; false: a load follows a store
   int64_t element = 0, first_thread = 0, second_thread = 0;  // the threads in the order of their accesses
-  // Returns the race as text.
   std::string text() const;
 };
 

@@ -84,7 +84,8 @@ Result<std::vector<NanStep>> NanOrigin::find_steps(std::string_view output, int6
   });
 }
 
-// If an iteration of the loops in the index of `store` stores to the element, sets the loops to it and returns true.
+// If an iteration of the loops in the index of `store` stores to the element, returns true and keeps the values of the
+// loops in this iteration in loop_values_.
 bool NanOrigin::is_stored_at(UOp store, int64_t element) {
   const UOp index = store.src(0).src(1);
   const std::vector<UOp> ranges = ranges_of(index);

@@ -169,8 +169,8 @@ class RoundingPerturber {
     return nans.ne(nans).where(nans, most);
   }
 
-  // Gives the other answer, in those ways that turn comparisons, if the operands differ by at most a few bits, unless
-  // both are exact.
+  // If flips_comparisons() is true, negates a comparison whose operands differ by at most a few bits, unless both are
+  // exact.
   UOp perturb_comparison(UOp u, UOp same, const std::vector<UOp>& src) const {
     if (!flips_comparisons() || !(inexact_nodes_.contains(u.src(0)) || inexact_nodes_.contains(u.src(1)))) return same;
     UOp size_of_both = magnitude(src[0]).maximum(magnitude(src[1]));

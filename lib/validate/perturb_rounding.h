@@ -21,7 +21,6 @@ inline constexpr int kNumPerturbations = 4;
 //     shift by the width or more, an overflow of a signed sum, difference, product or left shift of at most 32 bits,
 //     a cast of a float that does not fit the integer, and the bits of a computed NaN (the device chooses its sign and
 //     payload)
-// Throws Failure.
 UOp perturb_rounding(UOp root, int way);
 
 // Added to a way, this makes perturb_rounding() leave the results that C leaves undefined as REF computes them.

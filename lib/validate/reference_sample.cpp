@@ -67,7 +67,7 @@ std::optional<std::vector<PlainStore>> plain_stores(UOp ast) {
 
 double extent_of(UOp range) { return constant_size_of(range) ? std::max(1.0, range.vmax().to_double() + 1) : 1; }
 
-// Returns the number of iterations of `range`, at most 2^62, because a loop may have 2^63 iterations.
+// Returns the number of iterations of `range`: 1 if it is not constant, and at most 2^62, to avoid overflows.
 int64_t num_iterations_of(UOp range) { return int64_t(std::min(extent_of(range), 0x1p62)); }
 
 // Estimates how many evaluations the nodes below `root` need: of each node, its vector size times the sizes of the

@@ -20,7 +20,7 @@ Array elements_at(const Array& array, const std::vector<int64_t>& places);
 // is not constant.
 double work_of(UOp ast);
 
-// Returns the CONST that is the size of a RANGE, also below casts; null if the size is not constant.
+// Returns the CONST that is the size of a RANGE or SPECIAL, also below casts; null if the size is not constant.
 UOp constant_size_of(UOp range);
 
 // Runs the kernel `ast` in REF on `inputs`, one array per buffer. Computes all elements if that takes at most `work`

@@ -36,13 +36,13 @@ std::map<int64_t, int64_t> array_sizes_by_number(const Arrays& arrays) {
 }
 
 struct ComparedScalar {
-  int64_t before, after;                        // slots of the two results in the output array
+  int64_t before, after;                        // slots of the two results in the array of doubles or of longs
   int64_t before_valid = -1, after_valid = -1;  // slots of bools that are false where a result is Invalid; -1: never
   bool is_float = false;
   DType dtype;
   bool has_only_bounds = false;
   double tolerance = 0;
-  uint32_t memory = 0;      // for stores: node id of the memory that they store to
+  uint32_t memory = 0;      // for a store: node id of the memory to which it stores
 };
 
 // The pairs of numbers that decide whether two sides are equal; for a store, address and value of each element.

@@ -35,8 +35,8 @@ struct EquivalenceResult {
 };
 
 // Compares the two sides of each pair. All sides are nodes of one graph, to which new nodes are added. `arrays` (by
-// name, data0) and `variables` are those of the run. `seed` selects the sample points. Fails if REF cannot run the
-// graph.
+// name, data0) and `variables` are those of a run of the kernel. `seed` selects the sample points. Fails if REF cannot
+// run the graph.
 Result<std::vector<EquivalenceResult>> compare_sides(std::span<const RewriteSides> pairs, const Arrays& arrays,
                                                      const VariableValues& variables, uint64_t seed = 1);
 

@@ -20,7 +20,8 @@ UOp increase_by_epsilon(UOp exact, DType dtype) {
   return exact + size * Const(dtype_epsilon(dtype));
 }
 
-// With `sums_grow`, also increases every term of each sum by the relative rounding error of its dtype.
+// Returns the graph with all arithmetic of scalar floats in float64. With `sums_grow`, also increases every term of
+// each sum by the relative rounding error of its dtype.
 UOp with_exact_floats(UOp root, bool sums_grow) {
   UOpMap<UOp> same(root.graph()), exact(root.graph());
   for (UOp u : toposort(root)) {
@@ -48,7 +49,7 @@ bool is_overflow_value(double v, DType d) {
   return !std::isfinite(v) || (dtypes::fp8s.contains(d) && std::fabs(v) >= largest_finite(d));
 }
 // Returns true if each of the two values overflows the dtype (it is infinite, or NaN in fp8e4m3), or can overflow by
-// rounding, which may change a value by `far`.
+// rounding, which may change a value by `far`. Returns false for numbers of different signs.
 bool may_both_overflow(double a, double b, double far, DType d) {
   const bool is_nan = std::isnan(a) || std::isnan(b);
   if (is_nan ? !(d == dtypes::fp8e4m3) : std::signbit(a) != std::signbit(b)) return false;

@@ -58,7 +58,7 @@ std::vector<RewriteSides> sides_of_applications(Compilation& c, std::span<const 
                                                 std::vector<size_t>& wrong,
                                                 const std::function<bool(const AppliedRewrite&)>& wanted = {});
 
-// Returns the sides of a list of applications to a kernel, of any release.
+// Returns the sides of each application in `list`, the applications to the kernel `ast`, of any tinygrad release.
 std::vector<RewriteSides> sides_of_list(UOp ast, std::span<const AppliedRewrite> list);
 
 // Compares both sides of each application in `list`, which the compilation `c` made, and for which `wanted` (if set)
