@@ -151,11 +151,11 @@ class Chromium:
     with open(path, "wb") as f: f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
   def requests(self):
-    """The addresses that the page requested, including its own."""
+    """Returns the addresses that the page requested, including its own."""
     return [e["params"]["request"]["url"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
 
   def troubles(self):
-    """Errors in the browser's log and uncaught exceptions, since the page was opened."""
+    """Returns errors in the browser's log and uncaught exceptions since the page was opened, in order."""
     out = []
     for e in self.events:
       if e["method"] == "Runtime.exceptionThrown": out.append(exception_text(e))

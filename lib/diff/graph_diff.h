@@ -7,8 +7,8 @@
 
 namespace tgc {
 
-// One changed property of a node. `property_name` is "op", "dtype", "arg", "source 1" or the like. If the node belongs
-// to the graph inside a KERNEL, "kernel: " precedes it.
+// One changed property of a node. `property_name` is "op", "dtype", "arg", "source 1" or the like. It begins with
+// "kernel: " if the change is inside the graph of a KERNEL; for a node added or removed there, only one text is set.
 struct PropertyDifference {
   std::string property_name;
   std::string before, after;
@@ -17,8 +17,8 @@ struct PropertyDifference {
 struct NodeChange {
   enum class Kind : uint8_t { Changed, Added, Removed };
   Kind kind;
-  int32_t a = -1, b = -1;  // positions in the two graphs, or -1
-  std::string before, after;            // the node as a line of text
+  int32_t a = -1, b = -1;  // positions of the node in the two graphs; -1: not in this graph
+  std::string before, after;            // the node as a line of text; "" if the graph lacks it
   std::vector<PropertyDifference> differences;
   // nodes below this node that were added or removed together with it
   std::vector<std::string> grouped_lines;
@@ -50,6 +50,7 @@ struct DiffStyle {
 std::string diff_as_text(const GraphDiff& diff, const DiffStyle& style = {});
 // Returns the diff as JSON: {"same":..,"nodes":[a,b],
 //  "changes":[{"kind","before","after","differences":[{"what","before","after"}],"with","place"}]}
+// Omits members of a change that have no value.
 std::string diff_as_json(const GraphDiff& diff);
 
 }  // namespace tgc

@@ -287,10 +287,10 @@ std::vector<std::string> golden_texts(size_t wanted) {
 }
 
 TEST_CASE("diff: golden graphs equal their scrambled copies, and a mutation is reported") {
-  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets it
+  const char* count = std::getenv("TGC_DIFF_RECORDS");  // scripts/tools/diff_mutations sets this variable
   std::mt19937 random(7);
   size_t graphs = 0, same = 0;
-  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: diffs that show it, all diffs
+  std::map<std::string_view, std::pair<size_t, size_t>> tally;  // by mutation: number of diffs that show it, of all
   double seconds = 0;
   for (const std::string& text : golden_texts(count ? size_t(std::atol(count)) : 60)) {
     Graph graph;

@@ -19,7 +19,8 @@ uint64_t mix_hash(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-// Replaces axis numbers by their indices in `seen`: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)). Appends new axes.
+// Replaces axis numbers by their indices in `seen`: ((5, 4), (2, 8)) becomes ((0, 4), (1, 8)). Appends new
+// axes to `seen`.
 Arg renumber_axes(Graph& graph, Arg arg, std::vector<Arg>& seen) {
   if (!arg.is_tuple()) return arg;
   auto items = arg.items();

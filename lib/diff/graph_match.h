@@ -33,7 +33,7 @@ class NodeLabels {
   uint64_t hash_labels(UOp u) const;
   Arg compared_arg(UOp u) const;
   Arg compared_tag(UOp u) const { return options_.compares_tags ? u.tag() : Arg(); }
-  // Returns the graph in the arg of a KERNEL, whose numbers are local to it; the empty UOp for other nodes.
+  // Returns the root of the AST in the arg of a KERNEL; the empty UOp if `u` has none.
   static UOp inner_ast(UOp u) { return u.is(Op::KERNEL) && u.arg().is(RecordClass::Kernel) ? u.arg()[0].uop() : UOp(); }
   bool should_ignore_source_order(UOp u) const;
   const DiffOptions& options() const { return options_; }
@@ -43,10 +43,10 @@ class NodeLabels {
   DiffOptions options_;
 };
 
-// Returns true if two graphs differ at most in their numbers, consistently, and in properties that labels omit.
+// Returns true if the nodes of two graphs correspond one to one, with equal labels and sources in the same order.
 bool is_same_graph(UOp a, UOp b, const NodeLabels& labels);
 
-// One of the two graphs, with its match. Constants and devices ("values") are not matched.
+// One of the two compared graphs, with the match of each node. Constants and devices ("values") are not matched.
 struct DiffSide {
   DiffSide(UOp root, const NodeLabels& labels);
 
@@ -55,7 +55,7 @@ struct DiffSide {
   UOpMap<uint32_t> node_positions;
   // by position: hash of the labels of the node and the nodes below it
   std::vector<uint64_t> structure_hashes;
-  std::vector<std::vector<uint32_t>> users;  // by position, without duplicates
+  std::vector<std::vector<uint32_t>> users;  // by position: the users' positions, without duplicates
   // by position: position of the matching node in the other graph, or -1
   std::vector<int32_t> matched_positions;
 

@@ -325,7 +325,7 @@ std::string scramble_text(const std::string& text, std::mt19937& random) {
     defined[l.name] = lines.size();
     lines.push_back(std::move(l));
   }
-  // The number of a range follows its size: UOp.range(SIZE, NUMBER.
+  // In pyrender text, the number of a range follows its size: UOp.range(SIZE, NUMBER, ...).
   std::vector<int> numbers(400);
   for (size_t i = 0; i < numbers.size(); i++) numbers[i] = int(i);
   std::shuffle(numbers.begin(), numbers.end(), random);
@@ -340,7 +340,7 @@ std::string scramble_text(const std::string& text, std::mt19937& random) {
       return std::to_string(n < numbers.size() ? numbers[n] : int(n));
     }));
   }
-  // A name is defined before it is used.
+  // Keep each definition before its uses.
   std::vector<size_t> waiting(lines.size());
   std::vector<std::vector<size_t>> users(lines.size());
   for (size_t i = 0; i < lines.size(); i++) {

@@ -49,7 +49,7 @@ constexpr std::string_view kForms[] = {
     "STACK",    // its dtype becomes that of its elements
     "SHRINK",   // in the earlier release, constant ends of the axes become lengths
     "PAD",      // only the tensor and the padding before each axis are kept
-    "SINK",     // a KernelInfo with default fields is removed
+    "SINK",     // a KernelInfo with only default fields is removed
     "CALL",     // the metadata of the earlier release's CallInfo is removed
     "INDEX",    // a pointer dtype, except of an image, becomes that of the element
     "pointer",  // a pointer dtype becomes its element dtype
@@ -58,7 +58,7 @@ bool is_known_form(std::string_view name) {
   return std::find(std::begin(kForms), std::end(kForms), name) != std::end(kForms);
 }
 
-// Returns the name or slot in a ParamArg, or the name in the arg of a DEFINE_VAR.
+// Returns the name or slot in a ParamArg, or the name in the arg of a DEFINE_VAR; other args unchanged.
 Arg slot_of(Arg a) {
   if (a.is_tuple() && !a.items().empty() && a[0].is_str()) return a[0];
   if (!a.is(RecordClass::Open)) return a;
@@ -347,7 +347,7 @@ void RenameTable::rename_graph(std::span<UOp* const> roots, bool is_older) const
   }
 }
 
-// Maps each node under `root` to the renamed node.
+// Adds the renamed node of each node under `root` to `made`.
 void RenameTable::rename_graph(UOp root, bool is_older, UOpMap<UOp>& made) const {
   Graph& graph = root.graph();
   NodeParts node{.op = {}, .dtype = {}, .src = {}, .arg = {}, .is_older = is_older};

@@ -21,7 +21,8 @@ class RenameTable {
   RenameTable() = default;
   // Returns the renames between two releases, given in either order.
   static RenameTable for_releases(Release a, Release b);
-  // Parses lines in the format above. `file` names them in messages. Fails if a line is malformed.
+  // Parses lines in the format above; skips empty lines and those that begin with "#". `file` names the lines in
+  // messages. Fails if a line is malformed or its kind or form is unknown.
   static Result<RenameTable> read(std::string_view text, std::string_view file);
 
   bool empty() const {
@@ -46,8 +47,8 @@ class RenameTable {
   std::map<std::string, std::string, std::less<>> ops_, dtypes_, values_, stages_, new_fields_, forms_;
 };
 
-// Returns the renames for a value of the option --renames: none for "none", nullopt for "", else those of the file of
-// this name. Fails if the file cannot be read or is malformed.
+// Returns the renames for a value of the option --renames: an empty table for "none", nullopt for "", else those of the
+// file of this name. Fails if the file cannot be read or is malformed.
 Result<std::optional<RenameTable>> requested_renames(const std::string& option);
 
 // Removes the suffixes by which tinygrad distinguishes kernels of one name, from a name or text: "E_4n1" becomes "E_4".

@@ -101,7 +101,7 @@ UOp run_through_stage(Compilation& c, const StageRow& stage, MakerRecorder& make
 // Returns true if the text is pyrender text of tinygrad, which omits facts such as the dtype of a REDUCE.
 bool loses_facts(std::string_view text) { return detect_input_kind(text) == InputKind::Pyrender && !has_header(text); }
 
-// Prints the graph by pyrender, and reads the text. Returns `root` itself if that fails.
+// Prints the graph as pyrender text, and reads this text into a graph. Returns `root` itself if that fails.
 UOp reduce_to_pyrender(UOp root) {
   auto text = pyrender(root);
   auto read = text ? read_pyrender(root.graph(), *text) : Result<UOp>(text.diag());

@@ -20,7 +20,7 @@ struct RunText {
 
 struct CompileRun {
   std::string id, target;  // `target` is empty for a tensor graph or a folder
-  std::string file;        // a recording or folder
+  std::string file;        // the recording or folder that has the run
   std::map<std::string, std::string> settings;
   std::vector<RunText> texts;
   std::string producer = {};   // such as "tinygrad 0.14.0"; empty: 0.12.0 or tgc
@@ -55,7 +55,7 @@ Result<std::pair<UOp, UOp>> read_renamed_pair(Graph& graph, const ComparedText& 
 struct BlamedRewrite {
   std::string rule, file;
   uint32_t line = 0;
-  std::string rewrite;  // nested graph rewrites: "apply rangeify > reshape"
+  std::string rewrite;  // graph rewrites around the rule, outermost first: "apply rangeify > reshape"
   std::string node;     // as a line of text
 };
 

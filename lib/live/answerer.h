@@ -21,9 +21,9 @@ class AnswerProcess {
 
   // Sends a question and returns the answer without its line end. Fails if the process cannot start or ends, if the
   // time limit passes, if `stop` returns true, if the answer is too long, or if the process wrote anything before the
-  // question; then the process is killed.
+  // question. Every failure kills the process.
   Result<std::string> ask_question(const std::string& question);
-  // Makes the next question start a new process. For callers that find an answer invalid.
+  // Kills the process; the next question starts a new one. For callers that find an answer invalid.
   void restart_process();
   void set_limit_seconds(double seconds) { limit_seconds_ = seconds; }
 

@@ -33,7 +33,7 @@ TEST_CASE("Answerer: a busy process ends when the process that asks it is killed
   REQUIRE(::read(news[0], text, sizeof text - 1) > 0);
   const pid_t busy = pid_t(std::strtol(text, nullptr, 10));
   ::kill(asker, SIGKILL), ::waitpid(asker, nullptr, 0);
-  auto is_there = [&] {  // true if the process runs; a zombie (state Z in /proc) does not
+  auto is_there = [&] {  // Returns true if the process runs; a zombie (state Z in /proc) does not.
     std::ifstream in("/proc/" + std::to_string(busy) + "/stat");
     std::string line;
     return std::getline(in, line) && line.find(") Z") == line.npos;

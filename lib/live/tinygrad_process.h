@@ -17,8 +17,8 @@
 namespace tgc {
 
 struct RuleMatch {
-  std::string place;  // of the rule in tinygrad: "uop/symbolic.py:113"
-  // number of the match among the rule's matches, from 1: those of `stage` or, if it is unset, of the compilation
+  std::string place;  // the rule's place in tinygrad: "uop/symbolic.py:113"
+  // counts the rule's matches from 1, in the stage of index `stage` or, without `stage`, in the whole compilation
   size_t match_number = 1;
   std::optional<size_t> stage;
 };
@@ -26,11 +26,11 @@ struct RuleMatch {
 // A request to compile a graph, to tinygrad or to a port (`tgc conform`).
 struct CompileQuestion {
   std::string id, target;
-  std::string graph_json;  // as tgc's JSON
+  std::string graph_json;  // the graph as tgc's JSON
   std::string stage = {};          // the only stage to run; empty: all
-  bool is_tensor_graph = false;    // a tensor graph, whose schedule is recorded; false: a kernel
-  std::string ast = {};            // the graph as pyrender text; not sent, but the AST of the record if the answer is
-                                   // only an error
+  bool is_tensor_graph = false;    // true: tinygrad schedules a tensor graph; false: it compiles a kernel
+  // The graph as pyrender text. It is not sent: if the answer is only an error, it becomes the AST of the record.
+  std::string ast = {};
   std::vector<std::pair<std::string, std::string>> settings = {};
   // Sent to tinygrad only. tinygrad 0.12.0 obeys the next three for a kernel without is_live.
   std::vector<std::string> finished_stages = {};  // stages that tinygrad skips, because they ran already
@@ -59,7 +59,7 @@ struct ModelQuestion {
 struct ProgramQuestion {
   std::string place;                          // the rule: "uop/symbolic.py:113"
   std::string graph;                          // the left side, as tgc's JSON
-  std::map<std::string, std::string> values;  // values of leaves by name, and of the sides as "before" and "after"
+  std::map<std::string, std::string> values;  // of the left side's leaves, by name; of the sides: "before", "after"
   bool is_rule_alone = false;  // the program applies the rule alone to the left side, and computes both sides
   std::string file = {};       // file outside of tinygrad that may have the rule
 
@@ -82,8 +82,8 @@ class TinygradProcess {
   // Returns the golden record of tinygrad's compilation; if tinygrad refuses the graph, the record has the error. Fails
   // as AnswerProcess::ask_question(), and for an invalid answer.
   Result<GoldenRecord> ask_process(const CompileQuestion& question);
-  // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it: the right side's value
-  // (with `is_rule_alone`, those of both sides); or why there is none.
+  // Returns a program that shows a wrong rewrite, and what it printed when this tinygrad ran it, or why there is none.
+  // The program prints the wrong value and the right one or, with `is_rule_alone`, the values of both sides.
   Result<ProgramAnswer> ask_process(const ProgramQuestion& question);
   // Asks any question, a line of JSON. Returns the answer's JSON text.
   Result<std::string> ask_text(const std::string& question);

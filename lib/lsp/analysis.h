@@ -15,8 +15,8 @@ namespace tgc {
 // Positions are bytes of the section's text; an `end` is the byte behind the last one.
 struct NodeDefinition {
   std::string name;             // in a listing or JSON, the position of the node
-  size_t name_begin, name_end;  // in JSON, where nodes have no names, the op
-  size_t begin, end;            // in a repr, from the UOp( behind ":=" to the line's end
+  size_t name_begin, name_end;  // of the name or, in JSON, where nodes have no names, of the op
+  size_t begin, end;            // of the definition: in a repr, from the UOp( behind ":=" to the line's end
 };
 
 struct NodeLink {
@@ -50,7 +50,7 @@ struct SectionAnalysis {
   std::shared_ptr<Graph> graph;
   GraphInfo info;
   std::shared_ptr<const Repro> repro;
-  std::vector<UOp> order;              // in toposort order, or the list; empty if unreadable
+  std::vector<UOp> order;              // the nodes in toposort order or, of a list, in its order; empty if unreadable
   std::vector<NodePosition> nodes;
   bool is_valid = false;               // shapes and other facts can be computed
   bool is_tensor_graph = false;
@@ -59,7 +59,7 @@ struct SectionAnalysis {
 
   // Returns the node at byte `at`, or the empty UOp.
   UOp node_at_offset(size_t at) const;
-  // Returns null if the text has none.
+  // Returns null if the text does not define the node.
   const NodeDefinition* definition_of_node(UOp node) const;
   UOp defined_node(const NodeDefinition& definition) const;
 };

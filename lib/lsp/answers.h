@@ -21,12 +21,12 @@ inline constexpr LspCommand kLspCommands[] = {
 void write_capabilities(JsonWriter& json);
 // Writes at most 1000 problems: unreadable lines, and the problems of the sections searched so far.
 void write_diagnostics(JsonWriter& json, const OpenDocument& text);
-// Writes bytes of a section's text as a Location.
+// Writes a byte range of a section's text as a Location.
 void write_location(JsonWriter& json, const std::string& uri, const OpenDocument& text, const ReadSection& read,
                     size_t begin, size_t end);
 void write_position(JsonWriter& json, TextPosition position);
 void write_range(JsonWriter& json, const TextDocument& document, size_t begin, size_t end);
-// Writes the nodes or, for a recording, the records with their graphs.
+// Writes the nodes, by graph if there are several; for a recording, the records and the names of their graphs.
 void write_document_symbols(JsonWriter& json, OpenDocument& text);
 // Writes the code lenses of graphs or records.
 void write_code_lenses(JsonWriter& json, const OpenDocument& text, const std::string& uri);

@@ -33,7 +33,7 @@ struct FoldingRange {
   size_t begin, end;  // a byte on the first line, and one on the last line
   bool is_comment = false;
 };
-// If several parts begin on one line, returns the longest.
+// Of several ranges that begin on one line, returns only the longest.
 std::vector<FoldingRange> folding_ranges(const SectionAnalysis& analysis);
 
 struct InlayHint {
@@ -55,11 +55,12 @@ struct CompletionList {
   std::vector<CompletionItem> completions;
   bool is_incomplete = false;
 };
-// Completes the word at byte `at`. Names are listed the nearest first. If the release of the graph is known, leaves out
-// what the release lacks, such as ops.
+// Completes the word at byte `at`. Lists the names of nodes nearest first. If the release of the graph is known, leaves
+// out what the release lacks, such as ops.
 CompletionList completions_at_offset(const SectionAnalysis& analysis, size_t at);
 
-// Returns the definition, then the uses, of the name at byte `at`. Fails if there is none that can be renamed.
+// Returns the ranges of the definition, then of the uses, of the name at byte `at`. Fails if there is no name that can
+// be renamed.
 Result<std::vector<std::pair<size_t, size_t>>> name_ranges(const SectionAnalysis& analysis, size_t at);
 // Fails if `name` is no name or in use, or if the text would be another graph. For an unreadable text, compares only
 // definitions and uses.

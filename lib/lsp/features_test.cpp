@@ -26,7 +26,7 @@ std::shared_ptr<const SectionAnalysis> read(std::string text) {
   return analyze_section(text, GraphSection{0, text.size()}, "tinygrad 0.12.0", true);
 }
 
-// `at` marks the place, and is removed from the text.
+// Returns the labels of the completions at the place that `at` marks in `text`. Removes the mark first.
 std::vector<std::string> labels(std::string text, std::string_view at = "|") {
   const size_t place = text.find(at);
   text.erase(place, at.size());
@@ -103,7 +103,7 @@ TEST_CASE("lsp: completions are the names that are visible, and ops and dtypes o
   CHECK(labels(start + "ast = k|") == std::vector<std::string>{"k0"});
   CHECK(labels("def k0(c1):\n  c3 = c1\n  c4 = c|\n  return c3\nc5 = 1\n") == std::vector<std::string>{"c3"});
   CHECK(has(labels("c1 = UOp(Ops.DE|"), "DEFINE_GLOBAL"));
-  CHECK_FALSE(has(labels("c1 = UOp(Ops.|"), "STACK"));  // STACK is an op since 0.13
+  CHECK_FALSE(has(labels("c1 = UOp(Ops.|"), "STACK"));  // 0.12 has no op STACK
   CHECK(labels("c1 = UOp(Ops.CONST, dtypes.hal|") == std::vector<std::string>{"half"});
   CHECK(has(labels("c1 = UOp.range(8, 0, AxisType.|"), "REDUCE"));
   CHECK(has(labels(R"({"format":"tgc-graph","version":1,"nodes":[{"op":"AD|"}]})"), "ADD"));

@@ -4,7 +4,7 @@
 
 namespace tgc {
 
-constexpr size_t kMostRead = 32;  // sections that are kept; a text with more is searched section by section
+constexpr size_t kMostRead = 32;  // sections kept in memory; a text with more is searched while no message waits
 
 OpenDocument::OpenDocument(std::string text, int64_t version) : document_(std::move(text)), version_(version) {
   begin_reading();

@@ -18,7 +18,7 @@ int serve_lsp(int in, int out, const std::string& program) {
   LspServer server(
       [&](const std::string& json) { is_connected &= is_connected && write_all(out, frame_message(json)) == 0; },
       program);
-  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // large answers need fewer process switches
+  ::fcntl(out, F_SETPIPE_SZ, 1 << 20);  // with a larger pipe, large answers need fewer process switches
   MessageReader reader;
   while (is_connected) {
     while (auto message = reader.next_message()) {

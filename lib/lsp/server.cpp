@@ -42,7 +42,7 @@ TextPosition position_of(const Json& position) {
   return {position.at("line").get<int64_t>(), position.at("character").get<int64_t>()};
 }
 
-// The editor's option `tinygrad`, the first folders of the workspace, and its root.
+// Returns the folders of the editor's option `tinygrad`, the workspace (the first 20) and its root.
 std::vector<std::string> source_folders(const Json& params) {
   std::vector<std::string> out;
   auto add = [&](const char* pointer, bool is_uri) {

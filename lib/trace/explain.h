@@ -8,12 +8,13 @@
 
 namespace tgc {
 
-// At the end of each kernel of a trace, prints the history of the node.
+// At the end of each kernel of a trace, prints the history of one node, if the kernel has it, or all histories as JSON.
 class Explainer : public NodeProvenance {
  public:
   using Print = std::function<void(std::string_view)>;
   // `node` is a position in the toposort after `stage` (the last graph if `stage` is empty) or, if `is_trace_number` is
-  // set, the number #N of a node in the trace (of any graph if `stage` is empty). Without `node`, prints all as JSON.
+  // set, the number #N of a node in the trace (of any graph if `stage` is empty). Without `node`, prints all
+  // histories as JSON.
   Explainer(std::optional<uint32_t> node, std::string stage, bool color, Print print, bool is_trace_number = false)
       : node_number_(node),
         is_trace_number_(is_trace_number),

@@ -40,7 +40,8 @@ class NodeProvenance : public TraceConsumer {
   UOp stage_result_of(std::string_view stage) const;
   std::vector<std::string_view> stages() const;
 
-  // Returns the steps from the AST to `node`, which is in the result of `stage`; `is_from_ast`: they begin in the AST.
+  // Returns the steps from the AST to `node`, which is in the result of `stage`; sets `is_from_ast` to
+  // whether they begin at a node of the AST.
   std::vector<TraceStep> steps_from_ast(UOp node, std::string_view stage, bool& is_from_ast) const;
   // Returns the steps from `node`, which is in the result of `stage`, to the last graph. Sets `last` to what `node`
   // became there, or to the empty UOp; the last step then has the kind Gone or Unknown.
@@ -48,7 +49,7 @@ class NodeProvenance : public TraceConsumer {
 
   // Returns the origins and successors of all nodes as one line of JSON. `origins` of a stage: pairs of a node that the
   // stage made, and the node of the stage's input from which it comes. `became`: pairs of a node of the input that is
-  // replaced or removed, and what it became. -1: none.
+  // replaced or removed, and what it became. -1 stands for no node.
   std::string to_json() const;
 
  private:

@@ -51,7 +51,7 @@ TEST_CASE("RecordedTrace: rebuilt nodes, and the nodes that a rule made, are der
   CHECK(is_from_ast);
 }
 
-// Returns the kinds of the steps from `node`, and what it becomes.
+// Returns the kinds of the steps from `node` to the last graph, and what the node becomes there.
 std::pair<std::vector<TraceStep::Kind>, UOp> future_of(const NodeProvenance& provenance, UOp node) {
   UOp last;
   std::vector<TraceStep::Kind> kinds;

@@ -290,9 +290,9 @@ class TraceFileReader {
   size_t num_fields_ = 0;
   EventFields event_{};
   bool is_in_kernel_ = false, is_in_stage_ = false;
-  int num_open_rewrites_ = 0;  // rewrites in progress
+  int num_open_rewrites_ = 0;
   std::deque<RuleText> rules_;  // by number; consumers refer to the texts
-  std::set<std::string> rewrite_names_;  // of rewrites and rule sets; consumers refer to them
+  std::set<std::string> rewrite_names_;  // names of rewrites and of rule sets; consumers refer to them
   std::string kernel_id_, target_, stage_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<JsonNodeReader> nodes_;

@@ -4,7 +4,8 @@
 //   {"format":"tgc-trace","version":2}
 //   {"id":17,"op":"MUL",...}                                node #17, before its first use (graph_json.h)
 //   ["graph","tinygrad 0.14"]                               a new graph of this release (0.12 if none is given);
-//                                                           events name nodes by their line since, from 0
+//                                                           events name a node by the number of its line among the
+//                                                           lines of nodes after this one, from 0
 //   ["kernel","NAME","TARGET",node]     ["made_for","add (model.py:12::forward)"]
 //   ["stage","postopt symbolic",node] ... ["stage_end",node]
 //   ["begin",depth,"NAME",node,number of rules (0 if unknown),is_bottom_up,"SET"] ... ["end",depth,node or null]
@@ -90,7 +91,8 @@ class TraceWriter : public TraceConsumer {
 
 // Returns true if the file is a trace file; false for standard input ("-").
 bool is_trace_file(const std::string& path);
-// Sends the events of a file to `to`. Returns an error if the file cannot be read or is damaged.
+// Sends the events of a file to `to`. Returns an error if the file cannot be read, has another version, or is
+// damaged.
 Status read_trace(const std::string& path, TraceConsumer& to);
 
 }  // namespace tgc

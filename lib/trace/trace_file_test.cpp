@@ -54,7 +54,7 @@ void trace_record(const GoldenRecord& record, TraceConsumer& to,
   c.set_stage_observer(nullptr);
 }
 
-// The input of a stage and of its first rewrite, the result of its last one, and the number of applied rules.
+// Keeps the input of a stage and of its first rewrite, the result of its last rewrite, and the number of applied rules.
 struct Outline : TraceConsumer {
   UOp input, first, last;
   size_t rewrites = 0;

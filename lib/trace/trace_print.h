@@ -14,7 +14,7 @@ struct TraceFilter {
   OpSet ops;            // of the rewritten node
   int64_t node = -1;    // number #N of a node that the rewrite replaces, results in, or creates; -1: any
   bool should_include_nested = false;  // rewrites inside rules
-  std::string stage;    // the caller passes only events of this stage
+  std::string stage;    // not checked by is_match(): the caller passes only events of this stage
 
   bool is_match(const TraceRule& rule, UOp before) const;
   bool is_rule_match(const TraceRule& rule) const;
@@ -28,7 +28,7 @@ class TracePrinter : public TraceConsumer {
   using Write = std::function<void(std::string_view)>;
   struct PrintStyle {
     bool uses_color = false;
-    size_t max_lines = 12;  // of removed nodes, and of added nodes, for one rewrite
+    size_t max_lines = 12;  // of a rewrite, prints at most so many removed nodes and so many added nodes
     bool is_quiet = false;  // one line per rewrite, without nodes
   };
 
@@ -52,7 +52,7 @@ class TracePrinter : public TraceConsumer {
   PrintStyle print_style_;
   Write write_text_;
   std::string stage_name_;
-  // in the current stage
+  // rewrites of the current stage
   size_t num_shown_ = 0, num_in_result_ = 0, num_discarded_ = 0;
   size_t num_visited_ = 0;    // nodes and sources that print_change() visited
   int64_t last_node_ = -1;

@@ -23,7 +23,7 @@ def without_colors(name: str) -> str:
 
 
 def number_or_text(x: Any) -> Any:
-  """Returns the number that a text is, or the text: a count of a kernel with variables is an expression."""
+  """Returns the int that a text spells; other values unchanged. A count of a kernel with variables is an expression."""
   return int(x) if isinstance(x, str) and NUMBER.fullmatch(x) else x
 
 

@@ -11,7 +11,7 @@ from tgc.reports import command_line_options
 
 
 class Page:
-  """A page of tgc as HTML. A notebook shows it in a frame of `height` pixels; it needs no network."""
+  """A page of `tgc view` as HTML, which needs no network. A notebook shows it in a frame of `height` pixels."""
 
   def __init__(self, text: str, height: int = 640) -> None: self.html, self.height = text, height
 

@@ -60,7 +60,8 @@ def binary() -> str:
   if named := os.environ.get("TGC"):
     if pathlib.Path(named).is_file() and os.access(named, os.X_OK): return named
     raise TgcError([f"the environment variable TGC names '{visible(named)}', which is not an executable file; set TGC to the path of tgc, or unset it"])
-  places = [pathlib.Path(sysconfig.get_path("scripts")), PACKAGE.parents[2] / "bin",  # wheel; PREFIX/share/tgc/tgc
+  # the scripts of a wheel; the programs of a PREFIX, if this package is PREFIX/share/tgc/tgc; the build of a checkout
+  places = [pathlib.Path(sysconfig.get_path("scripts")), PACKAGE.parents[2] / "bin",
             PACKAGE.parents[1] / "build/release/bin"]
   for folder in places:
     if os.access(folder / "tgc", os.X_OK): return str(folder / "tgc")

@@ -319,7 +319,7 @@ class Recording:
   def __getitem__(self, wanted: str) -> Kernel | Schedule: ...
   def __getitem__(self, wanted: int | str) -> Kernel | Schedule:
     """Returns a kernel by its number in `kernels`, or the kernel or schedule with an id or, if only one has it, a name.
-    Raises IndexError or KeyError if there is none."""
+    Raises IndexError or KeyError if there is none, and KeyError if several have the name."""
     if isinstance(wanted, int): return self.kernels[wanted]
     records: list[Kernel | Schedule] = [*self.all_kernels, *self.schedules]
     if found := next((r for r in records if r.id == wanted), None): return found

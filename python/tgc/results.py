@@ -95,7 +95,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Spills(Result):
-  """Values that a kernel keeps in memory for want of registers. stored, loaded: how many, in `unit`s."""
+  """Values that a kernel keeps in memory for want of registers. stored, loaded: amounts in `unit`, which is "bytes" or
+  "instructions"."""
   stored: int = 0
   loaded: int = 0
   unit: str = ""
@@ -115,10 +116,10 @@ class Occupancy(Result):
 class Resources(Result):
   """The resources of the device that a kernel needs; None: the compiler does not report the resource.
 
-  estimate: whether the registers are an estimate. registers, scalar_registers: for each thread. spills: on NVIDIA GPUs
-  and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs. shared_bytes: bytes of a work group;
-  scratch_bytes: bytes of a thread; code_bytes: bytes of machine code. vector_bits: width of the widest vector, in bits.
-  threads: threads of a work group.
+  estimate: whether the registers are an estimate. registers: of a thread; scalar_registers: of a wave, on AMD GPUs.
+  spills: on NVIDIA GPUs and CPUs. spilled_vector_registers, spilled_scalar_registers: on AMD GPUs. shared_bytes: bytes
+  of a work group; scratch_bytes: bytes of a thread or, on CPUs, of the stack frame; code_bytes: bytes of machine code.
+  vector_bits: width of the widest vector on CPUs, 0 for scalar code. threads: threads of a work group.
   """
   kernel: str = ""
   estimate: bool = False
@@ -150,9 +151,10 @@ class Element(Result):
 class ArrayComparison(Result):
   """An output of a kernel, compared with the reference.
 
-  elements, different: numbers of elements, and of those that differ. max_abs, max_rel, max_ulp: the largest absolute
-  and relative difference and the largest in units in the last place. nan, nan_expected, inf, inf_expected: numbers of
-  NaNs and infinities in the output and in the reference. first, worst: the elements that differ first and most.
+  elements, different: numbers of elements, and of those that differ by more than the tolerance. max_abs, max_rel,
+  max_ulp: the largest absolute and relative difference and the largest in units in the last place. nan, nan_expected,
+  inf, inf_expected: numbers of NaNs and infinities in the output and in the reference. first, worst: the elements that
+  differ first and most.
   """
   name: str = ""
   dtype: str = ""
@@ -219,8 +221,8 @@ class Results(Sequence[S]):
 
 @dataclass(frozen=True, repr=False)
 class Run(Results[KernelRun]):
-  """The results of tgc.run(), one per kernel or schedule. `passed` is true if there is one and each passed; `failed`
-  are all others."""
+  """The results of tgc.run(), one per kernel or schedule. `passed` is true if there is a result and each
+  passed; `failed` lists the results that did not pass."""
   @property
   def passed(self) -> bool: return bool(self.results) and all(r.passed for r in self.results)
   @property
@@ -281,8 +283,8 @@ class Bisection(Result):
   "flaky" and "unresolved" name no culprit (lib/bisect/README.md). rule: the rule that is wrong, FILE:LINE of tinygrad
   or the name of a rule of tgc; None if no rule is known to be wrong. stage: the stage of the rewrite; rewrite: its
   number among the rewrites of that rule in that stage, from 1. before, after: both sides. witness: values for which the
-  sides differ. confirmed: whether a proof was found that the rewrite is the cause. runs: number of runs of the kernel.
-  seconds: time that the search took.
+  sides differ. confirmed: whether it is proven, or shown by a run without the rewrite, that the rewrite is the cause.
+  runs: number of runs of the kernel. seconds: time that the search took.
   """
   verdict: str = ""
   kernel: str = made_of(without_colors, "")
@@ -326,7 +328,7 @@ class Proof(Result):
 
   verdict: "proven", "sampled" (some rewrites are only equal at sample points), "refuted" or "unknown". floats: the
   sense in which floats are equal ("bit-exact", "but-nan", "finite", "rounding", "reals", "none"). rewrites: number of
-  different rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: processor time.
+  different rewrites, of which `proven` are proven and `sampled` equal at samples. seconds: time of the proofs.
   """
   verdict: str = "unknown"
   kernel: str = made_of(without_colors, "")
@@ -371,8 +373,9 @@ class Proofs(Results[Proof]):
 
 @dataclass(frozen=True)
 class DifferingRecord(Result):
-  """A record that differs. id, id_b: its ids in both recordings; stage: the first that differs; rule: the first that
-  differs there, if rewrites were recorded; same_source: whether the source is the same nevertheless."""
+  """A record that differs. id, id_b: its ids in both recordings; stage: the first that differs; rule: the rule that
+  caused the difference, "A -> B" if B matched in place of A, or None if it is unknown; same_source: whether the source
+  is the same nevertheless."""
   id: str = ""
   id_b: str = ""
   target: str | None = None
@@ -409,9 +412,10 @@ class Reason(Result):
 class KernelTime(Result):
   """The time of a kernel, as tgc.bench() measured it.
 
-  seconds, median: the least and the median time of a run, in seconds. runs: number of runs. flops, bytes: operations
-  and bytes that the AST asks for in a run, each element read or written once. gflops, gb_per_s: the rates at the least
-  time, in 1e9 per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the kernel.
+  seconds, median: the least and the median time of a run, in seconds. runs: number of runs. flops, bytes: operations of
+  the AST in a run, and bytes that it reads and writes, each at most the size of the buffer. gflops, gb_per_s: the rates
+  at the least time, in 1e9 per second. peak_share: share of the device's peak, 1 for all of it; bound: what bounds the
+  kernel.
   """
   kernel: str = made_of(without_colors, "")
   device: str = ""
@@ -449,8 +453,8 @@ class ProfiledKernel(Result):
 
 @dataclass(frozen=True)
 class Instruction(Result):
-  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: since the
-  previous instruction of its wave; stall: all but the cycle of the issue."""
+  """An instruction of a kernel in a hardware trace. pc: its address; hits: how often it was issued; cycles: sum of the
+  times since the previous issue of its wave; stall: `cycles` without one for each issue."""
   kernel: str = made_of(without_colors, "")
   pc: int = 0
   asm: str = ""

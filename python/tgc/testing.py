@@ -35,7 +35,7 @@ from tgc.golden_of_tests import LEVELS, GoldenRecords, digests, schedule_kernels
 from tgc.process import TgcError, visible
 from tgc.rule_changes import header_entry, matched_rules, rule_hashes
 
-FIRST_BUFFER = 1 << 20  # a process's first buffer; the scheduler numbers a schedule's temporary buffers from a small number
+FIRST_BUFFER = 1 << 20  # number of a process's first buffer; a schedule's temporary buffers have small numbers
 SECONDS = 30
 
 
@@ -229,8 +229,8 @@ class RecordingPlugin:
     return list(dict.fromkeys(problem for problem in found if problem))
 
   def wrong_kernel(self, test: str, number: int, record: JSON, recorder: TestRecorder) -> RecordProblem | None:
-    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong. The end
-    of the tests lists kernels that could not be run or compared."""
+    """Runs a kernel. If the result is wrong, keeps the kernel in a file and finds the rule that makes it wrong.
+    pytest's summary lists the kernels that could not be run or compared."""
     from tgc.recording import load
     from tgc.reports import bisect, run
     with tempfile.TemporaryDirectory(prefix="tgc.") as folder:

@@ -17,7 +17,8 @@ def time_tgc(tgc, path, sizes):
 
 
 def time_tinygrad(path, warm, sizes):
-  """As time_tgc(), with the number of kernels before that of distinct ones. Runs once before unless `warm`."""
+  """Returns the times that time_tgc() returns, and the numbers of kernels and of distinct ones. Unless `warm`, first
+  runs once untimed."""
   from tinygrad import Device, Tensor
   from tinygrad.codegen import get_program
   from tinygrad.engine import schedule

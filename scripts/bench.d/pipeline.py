@@ -30,7 +30,7 @@ def time_tgc(tgc, header, records, repeat=5):
 
 
 def time_tinygrad(records, warm, renderers):
-  """Runs each kernel once before unless `warm`."""
+  """Returns {(id, target): milliseconds}. Unless `warm`, first runs each kernel once untimed."""
   from tinygrad import codegen
   from tinygrad.codegen.opt.postrange import Scheduler
   from tinygrad.uop.ops import KernelInfo

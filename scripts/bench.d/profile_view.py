@@ -34,7 +34,7 @@ def packets_of(blob, sizes):
 
 
 def packet_table():
-  """Packets of layout 3 by their low 8 bits, from the decoder's own table."""
+  """Returns the name and the nibbles of packets of layout 3, by their low 8 bits, from the decoder's own table."""
   rows, shared = [], True
   for line in open("lib/profile/sqtt_packets.def"):
     if "TGC_SQTT_RDNA4(X)" in line: break
@@ -59,7 +59,7 @@ def repeat_packets(blob, sizes, times, draw):
   out = nibbles[:first]
   for _ in range(times):
     for at in moved: nibbles[at] ^= draw.getrandbits(2)
-    out += nibbles[first:last] + [8, 8]  # TS_DELTA_SHORT
+    out += nibbles[first:last] + [8, 8]  # the two nibbles are a packet TS_DELTA_SHORT
   out += [0] * (32 + len(out) % 2)
   return bytes(a | b << 4 for a, b in zip(out[::2], out[1::2]))
 
@@ -114,7 +114,7 @@ def main():
       limits.check("its size, in parts of the profile's", os.path.getsize(page) / os.path.getsize(profile) * 100, 400, "%")
       limits.check("opened, cold, to the first complete drawing", opened, 500, "ms")
       limits.check("opening, processor time of the page's tasks", sum(opening), 300, "ms")
-      browser.key("e")  # with all groups open
+      browser.key("e")  # opens all groups
       for part in (10, 1000, 30000):
         moves = [t for t in browser.tasks(lambda: browser.value(MOVE % part)) if t > 0.2]
         limits.check(f"panning through 1/{part} of the time, a frame (p95)", p95(moves), 33, "ms")

@@ -199,7 +199,7 @@ def with_opts(graph, targets):
 
 @functools.cache
 def renderer(target):
-  """The renderer compiles no source."""
+  """Returns tinygrad's renderer of a target, which compiles no source."""
   sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
   from tgc.export.records import make_renderer
   return make_renderer(target)
@@ -221,7 +221,7 @@ def source_of(program):
 
 
 def values(graph, program, device):
-  """Runs a program on small numbers, then on any numbers, three times each."""
+  """Returns the arrays after runs on small numbers and after runs on any numbers, three runs each."""
   import numpy as np
   from tinygrad import Device
   from tinygrad.device import Buffer
@@ -261,7 +261,8 @@ def values(graph, program, device):
 
 
 def largest_difference(a, b):
-  """Returns the largest difference of a pair, relative to its larger number; infinite for integers and infinities."""
+  """Returns the largest difference of a pair, relative to its larger number (or 0.001); infinite for integers and
+  for numbers that are not finite."""
   worst = 0.0
   for x, y in zip(a, b):
     if x == y or (x != x and y != y): continue

@@ -81,7 +81,7 @@ CASES = {
 
 
 def run(device, program, text, runs=1):
-  """Least milliseconds that tinygrad measures."""
+  """Returns the milliseconds of the fastest run, as tinygrad measures them."""
   chosen[:] = opts(text)
   to_program_cache.clear()
   runtime_cache.clear()

@@ -41,7 +41,7 @@ def add_loads(nodes):
 
 
 def reachable_nodes(nodes, root):
-  """The nodes keep their order; the root comes last."""
+  """Returns the nodes below the root and the root, in the same order, with sources by their new numbers."""
   wanted, todo = {root}, [root]
   while todo:
     for s in nodes[todo.pop()].get("src", ()):

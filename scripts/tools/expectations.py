@@ -44,7 +44,7 @@ def ints():
   for _ in range(60):
     a, n = r.randint(-9, 9), r.randint(0, 70)
     lines.append(f"pow {a} {n} {a ** n}")
-  for _ in range(60):  # to double and back, as hex digits of its bits
+  for _ in range(60):  # conversions to and from a double, which is written as the hex digits of its bits
     a = one()
     lines.append(f"double {a} 0 {struct.pack('>d', float(a)).hex()}")
     d = r.choice([1, -1]) * math.ldexp(r.random(), r.randint(-3, 200))
@@ -67,7 +67,7 @@ def sorts():
     else:             # no consistent order
       rule, kind = (lambda a, b: (a * 7919 + b * 104729 + seed) % m < limit), "none"
     items = [Item(i, rule) for i in range(n)]
-    if k % 5 == 0: items.sort(key=lambda x: x.i * 7919 % 101)       # sorted runs
+    if k % 5 == 0: items.sort(key=lambda x: x.i * 7919 % 101)       # the input has sorted runs
     start = [x.i for x in items]
     if kind == "order" and k % 5 == 0: start = list(range(n)); items = [Item(i, rule) for i in range(n)]
     items.sort()
@@ -122,7 +122,8 @@ def dtype_tables():
   lines = [f"{kind} {i} {fp8_to_float(i, kind)!r}" for kind in (dtypes.fp8e4m3, dtypes.fp8e5m2) for i in range(256)]
   write("fp8.txt", lines)
 
-# ---- tensor cores: name of the list and index in it | str() | threads | elements per thread | shape | permutations of A and B | upcast axes
+# ---- tensor cores: name of the list and index in it | str() | threads | elements per thread | shape | permutation of A
+# | permutation of B | upcast axes
 def tensor_cores():
   ptx = [core for core in tc.cuda_sm80 if core.dtype_in in (dtypes.half, dtypes.float)]  # the ones that PTXRenderer uses
   lists = {"cuda 75": tc.cuda_sm75, "cuda 89": tc.cuda_sm89, "ptx 80": ptx, "amd gfx1100": tc.amd_rdna3, "amd gfx1201": tc.amd_rdna4,

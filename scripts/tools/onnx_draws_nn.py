@@ -1,5 +1,5 @@
 """Draws nodes of the ops of layers, products, indexing, images, quantization, signals, text, control flow, sequences
-and random values, for onnx_draws.py."""
+and random values, for onnx_draws.py. Comments call onnx's ReferenceEvaluator "the evaluator"."""
 import math
 
 import numpy as np
@@ -37,7 +37,8 @@ def conv(r, op):
   x, w = [n, cin, *spatial], [cout, cin // group, *kernel]
   if op == "Conv":
     kind = r.pick(FLOATS)
-    if kind == np.float16: return Node([r.values(x, kind, 0), r.values(w, kind, 0)], attributes)  # sums without cancellation
+    # no negative values: sums then cancel nothing
+    if kind == np.float16: return Node([r.values(x, kind, 0), r.values(w, kind, 0)], attributes)
     return Node([r.values(x, kind), r.values(w, kind)] + ([r.values([cout], kind)] if r.chance() else []), attributes)
   kind, other = r.pick([np.uint8, np.int8]), r.pick([np.uint8, np.int8]) if op == "QLinearConv" else np.uint8
   if op == "ConvInteger":
@@ -115,7 +116,7 @@ def matmul(r, op):
   if op == "MatMul":
     kind = r.pick(FLOATS + [np.int32, np.int64])
     if r.chance(.2): a, b = r.pick([([k], b), (a, [k]), ([k], [k])])
-    low = 0 if kind == np.float16 else -3  # sums without cancellation
+    low = 0 if kind == np.float16 else -3  # no negative values: sums then cancel nothing
     return Node([r.values(a, kind, low), r.values(b, kind, low)], {})
   kinds = [r.pick([np.uint8, np.int8]) for _ in range(3)]
   x, y = r.values(a, kinds[0]), r.values(b, kinds[1])
@@ -130,7 +131,7 @@ def matmul(r, op):
 def gemm(r, op):
   m, k, n, ta, tb = r.int(1, 4), r.int(1, 4), r.int(1, 4), r.int(0, 1), r.int(0, 1)
   kind = r.pick(FLOATS)
-  low = 0 if kind == np.float16 else -3  # sums without cancellation
+  low = 0 if kind == np.float16 else -3  # no negative values: sums then cancel nothing
   c = [r.values(r.pick([[m, n], [n], [1], [], [m, 1]]), kind, low)] if r.chance(.7) else []
   return Node([r.values([k, m] if ta else [m, k], kind, low), r.values([n, k] if tb else [k, n], kind, low)] + c,
               {"transA": ta, "transB": tb} | r.some(alpha=r.real(.1, 2), beta=r.real(.1, 2)))
@@ -229,7 +230,7 @@ def rotary(r, op):
   return Node([x, r.values(cache), r.values(cache)] + ([r.ints(0, 8, [b, n])] if ids else []), attributes)
 
 
-ACTIVATIONS = {  # activation: whether it has an alpha, and a beta
+ACTIVATIONS = {  # activation: "a" if it has an alpha, "b" if it has a beta
   "Tanh": "", "Sigmoid": "", "Relu": "", "Softsign": "", "Softplus": "", "HardSigmoid": "ab", "ScaledTanh": "ab", "Affine": "ab",
   "LeakyRelu": "a", "ThresholdedRelu": "a", "Elu": "a"}
 

@@ -153,7 +153,7 @@ def rules_of_stage(tgc, stage, target):
 
 
 def find_rule_lines(tgc):
-  """Pairs rules by their position in a set or in a stage."""
+  """Returns {(set, rule): (file, line)}, by pairing rules of the same position in a set or a stage."""
   found = dict(KNOWN_LINES)
   def pair(patterns, rules):
     if len(patterns) != len(rules): return
@@ -231,7 +231,7 @@ def compare_hits(header, record, target, tgc, known, quiet):
 
 
 def lines_of_printing_rules():
-  """Lines of rules that print a graph; tgc prints without rules."""
+  """Returns the lines of rules that print a graph; tgc prints without rules."""
   from tinygrad.uop import ops
   return {p.location for pm in (ops.renderer, ops.renderer_infer, ops.pm_pyrender) for p, _ in pm.patterns}
 

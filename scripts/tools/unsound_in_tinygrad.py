@@ -32,7 +32,7 @@ TURNS = 100  # number of inputs that are tried
 
 
 def values(dtype, count, random):
-  """Usual numbers and, for integers, numbers near the ends of the dtype, in the order of the list or at random."""
+  """Returns usual numbers and, for integers, numbers near the ends of the dtype: in turn or, with `random`, drawn."""
   if dtype == dtypes.bool: return random.integers(2, size=count) > 0 if random else np.arange(count) % 3 != 1
   kind = _to_np_dtype(dtype)
   wide = np.array(BYTES, dtype=np.int64)

@@ -109,8 +109,8 @@ def answer_questions() -> int:
 
 
 def divided_arguments(parser: argparse.ArgumentParser, words: list[str]) -> tuple[argparse.Namespace, list[str]]:
-  """Returns the exporter's options, and the program with its arguments: it begins after --, or at the name of a .py
-  file.
+  """Returns the exporter's options, and the program with its arguments. The program begins after --, or at the name of
+  a .py file.
   """
   if "--" in words:
     split = words.index("--")

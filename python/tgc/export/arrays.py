@@ -38,7 +38,7 @@ def bound_arguments(args: list[Any]) -> dict[str, int]:
 
 
 def number_of_elements(buffer: Any) -> int:
-  """Releases differ: max_numel(), a number `size`, or numel()."""
+  """Returns the number of elements, which releases call max_numel(), numel() or, if it is a number, `size`."""
   if hasattr(buffer, "max_numel"): return int(buffer.max_numel())
   return buffer.size if isinstance(buffer.size, int) else buffer.numel()
 
@@ -48,7 +48,7 @@ def buffer_contents(buffer: Any) -> Any:
   if not getattr(buffer, "is_allocated", lambda: False)(): return None
   read = getattr(buffer, "as_memoryview", None) or buffer.as_buffer
   try: return getattr(buffer.dtype, "base", buffer.dtype), bytes(read())
-  except Exception: return None  # a view of memory that is not allocated yet
+  except Exception: return None  # such as a view of memory that is not allocated yet
 
 
 class ArraySaver:

@@ -40,8 +40,8 @@ STATIC = {"maximum", "minimum", "const"}
 
 
 def next_choices(choices: list[int], counts: list[int]) -> list[int]:
-  """Returns the choices after these; the last one varies fastest. Empty if there are none. `counts`: the number of
-  options of each choice."""
+  """Returns the sequence of choices after `choices`; the last choice varies fastest. Empty if there is none. `counts`:
+  the number of options of each choice."""
   out = choices[:len(counts)]
   while out and out[-1] + 1 == counts[len(out) - 1]: out.pop()
   return [*out[:-1], out[-1] + 1] if out else []
@@ -119,7 +119,7 @@ def functions_of(file: str) -> list[Any]:
 
 
 def syntax_of(code: Any) -> Any:
-  """Returns the syntax of a function. Raises NotGeneral if it is not found, or is ambiguous."""
+  """Returns the syntax tree of a function. Raises NotGeneral if no tree is found, or several different ones."""
   def is_same(n: Any) -> bool:
     if isinstance(n, ast.Lambda): names, lines, name = [n.args], [n.lineno], "<lambda>"
     else: names, lines, name = [n.args], [n.lineno, *[d.lineno for d in n.decorator_list]], n.name
@@ -166,7 +166,7 @@ class OperationInstrumenter(ast.NodeTransformer):
 
 
 def searched_node(call: ast.Call) -> Any:
-  """Returns the syntax of the node whose parts an any() or all() searches; None for other calls."""
+  """Returns the syntax tree of the node whose parts an any() or all() searches; None for other calls."""
   import copy
   if not isinstance(call.func, ast.Name) or call.func.id not in ("any", "all") or len(call.args) != 1: return None
   if not isinstance(found := call.args[0], ast.GeneratorExp) or len(found.generators) != 1: return None
@@ -260,7 +260,7 @@ class GeneralRule:
     if "ctx" in function.__code__.co_varnames[:function.__code__.co_argcount]: raise NotGeneral("it reads a context")
 
   def rule_runs(self, maker: GeneralInstanceMaker, before: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields both sides of the rule for each sequence of decisions of its function that changes the node."""
+    """Yields both sides of the rule for each sequence of decisions of its function with which the rule applies."""
     names = {node: name for name, node in maker.named.items()}
     choices: list[int] = []
     counts = {u.src[1]: maker.bits(u.dtype) for u in before.toposort() if u.op.name in ("SHL", "SHR")}

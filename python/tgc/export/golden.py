@@ -142,7 +142,7 @@ class GoldenWriter:
     self.is_child, self.part = True, 0
 
   def add_origin(self, ast: str, callers: list[str], metadata: Any) -> None:
-    """Notes what asked for a kernel: a process that compiles the kernel does not know it."""
+    """Notes what asked for a kernel: a child process that compiles the kernel does not know it."""
     self.origins.setdefault(hashlib.sha256(ast.encode()).digest(), {"asked_by": callers, "metadata": metadata})
 
   def with_origin(self, line: str) -> str:

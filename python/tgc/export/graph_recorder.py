@@ -348,7 +348,7 @@ class GraphRecorder(Recorder):
   def schedule(self, function: Function, sink: Node, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
     """Returns the result of `function`, and writes a record, unless there was nothing to schedule."""
     result, error = None, None
-    if self.replays and name is None:  # the replayed function calls this one, which has a record of its own
+    if self.replays and name is None:  # a function that the replayed one calls: its own record is replayed, too
       with self.new_scope(None): return function(sink, *args, **kwargs)
     with self.new_scope(sink) as scope, self.origins.running_phase("schedules"):
       assert scope is not None
@@ -437,8 +437,8 @@ class GraphRecorder(Recorder):
     return {"base": numbers.setdefault(base, len(numbers)), "offset": offset, "size": int(size), "dtype": str(dtype)}
 
   def list_of_kernels(self, linear: Node, values: dict[str, int], has_reasons: bool = False) -> list[JSON]:
-    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: says why each stores its
-    output."""
+    """Returns the kernels of a LINEAR list of calls, as kernels_of() does. `has_reasons`: each with the reason
+    why it stores its output."""
     numbers: dict[Any, int] = {}
     out: list[JSON] = []
     for call in linear.src:

@@ -96,8 +96,8 @@ def called_by_runtime() -> bool:
 
 
 def call_site() -> JSON:
-  """Returns the two innermost running lines of tinygrad outside tinygrad.uop, innermost first, and the function of the
-  first."""
+  """Returns the (up to) two innermost running lines of tinygrad outside tinygrad.uop, innermost first, and the function
+  of the first."""
   frame: types.FrameType | None = sys._getframe(1)
   lines: list[str] = []
   function = None
@@ -113,7 +113,7 @@ def call_site() -> JSON:
 
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-# The file that runs as __main__ without the package being installed: beside the package, or in scripts of a checkout.
+# Files that run as __main__ if the package is not installed: beside the package, or in scripts of a checkout.
 COMMANDS = [os.path.join(os.path.dirname(PACKAGE), "tinygrad_export.py"),
             os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "scripts", "tinygrad_export.py")]
 
@@ -127,7 +127,8 @@ def is_own_file(file: str) -> bool:
 
 
 def program_lines(limit: int = 8) -> list[str]:
-  """Returns FILE:LINE::FUNCTION of the `limit` innermost stack frames outside tinygrad, tgc and the standard library.
+  """Returns FILE:LINE::FUNCTION of the innermost stack frames outside tinygrad, tgc and the standard library, at most
+  `limit`.
   """
   frame: types.FrameType | None = sys._getframe(1)
   out: list[str] = []
@@ -144,8 +145,8 @@ def program_lines(limit: int = 8) -> list[str]:
 
 
 def program_call() -> tuple[str, str]:
-  """Returns the first of program_lines(), and the name of the outermost public function of tinygrad, outside the module
-  tinygrad.nn, that this line calls ("step", "rand"); "" if there is none."""
+  """Returns the first of program_lines(), and the name of the outermost public function of tinygrad that this line
+  calls ("step", "rand"); "" if there is none. Skips the module tinygrad.nn and sequential()."""
   line = program_line()
   frame: types.FrameType | None = sys._getframe(2)
   function = ""

@@ -59,7 +59,8 @@ class CapturedKernels:
                          "writes": [b for b in writes if b is not None], **({"place": places[0]} if places else {})})
 
   def add_runners(self, captured: Any) -> None:
-    views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}  # slot of a view: that of its input
+    # by the slot of a view: the slot of its input
+    views = {len(self.inputs) + i: view[0] for i, view in enumerate(captured.extra_view_inputs)}
     for j, item in enumerate(captured.jit_cache):
       slots = {i: slot for (k, i), slot in captured.input_replace.items() if k == j}
       buffers = [self.input(views.get(slots[i], slots[i])) if i in slots else self.number(b) for i, b in enumerate(item.bufs)]

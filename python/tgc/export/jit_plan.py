@@ -9,7 +9,8 @@ other buffers are memory between kernels. The stages are calls of later lists:
   memory plan          with the places that the memory planner chose
   calls to replay      as the jit keeps it
   replay               as a call of the jit runs it, with copies of inputs, in a record of its own (PREFIX.plan0.call3).
-                       Only calls that do more than run the list with their arguments have one.
+                       Only calls that do more than run the list with their arguments have one, and at most
+                       MOST_REPLAYS kinds of them.
 
 tinygrad 0.13 and later capture lists of calls (engine/jit.py: jit_lower); 0.12 captures runners, which are not recorded.
 """
@@ -125,7 +126,7 @@ class JitPlanRecorder:
     self.plan: JitPlan | None = None
     self.calls: list[tuple[Any, Any]] = []
     self.replayed: JitPlan | None = None
-    self.copies: dict[Any, Any] | None = None  # the replay's copies of inputs; by the new buffer
+    self.copies: dict[Any, Any] | None = None  # by a replay's copy of an input: the input; None outside of replays
 
   def watch(self) -> None: call_on_import("tinygrad.engine.jit", self.install)
 

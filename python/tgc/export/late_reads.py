@@ -1,7 +1,7 @@
 """Finds values that read what an assignment stores, although the program computed them before the assignment.
 
-An assignment to a part of a tensor changes the nodes of tensors that are not computed yet (tensor.py: assign, "Embed
-View Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer.
+An assignment to a part of a tensor changes the nodes of tensors that are not computed yet (in 0.14, tensor.py:
+assign, "Embed View Assign"): `c = b.sum(); a[0:4].assign(x)` computes c from the new content if b shares a's buffer.
 """
 from __future__ import annotations
 

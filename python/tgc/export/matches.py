@@ -34,7 +34,8 @@ class RuleTimes:
   """How often each rule was tried and matched, and how long that took. The time includes that of rewrites inside the
   rule."""
 
-  def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}  # pattern: matches, attempts, their seconds
+  # rows, by pattern: numbers of matches and of attempts, seconds of matches and of attempts
+  def __init__(self) -> None: self.rows: dict[Any, list[Any]] = {}
   def __bool__(self) -> bool: return bool(self.rows)
 
   def add(self, pattern: Any, seconds: float, is_match: bool) -> None:

@@ -34,7 +34,8 @@ RENDERER_NAMES = {"ClangRenderer": "CLANG", "ClangJITRenderer": "CLANG", "LLVMRe
            "QCOMRenderer": "CL", "IntelRenderer": "INTEL", "AMDHIPRenderer": "HIP", "AMDHIPCCRenderer": "HIP",
            "HIPRenderer": "HIP",
            "AMDLLVMRenderer": "LLVM", "WGSLRenderer": "WGSL"}
-DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}  # for other devices, the device's name
+# The renderer of a device in a target that names none; for a device without a row, the device's name.
+DEFAULTS = {"CPU": "CLANG", "AMD": "HIP", "NV": "CUDA", "QCOM": "CL", "WEBGPU": "WGSL"}
 # Renderer classes of targets; the first one that the installed tinygrad has is used.
 CLASSES = {
     "CPU:CLANG": "ClangRenderer", "CPU:LLVM": "CPULLVMRenderer LLVMRenderer", "CPU:X86": "X86Renderer",

@@ -46,7 +46,8 @@ def program_name(command: list[str]) -> str:
   if command[0] in ("-", "-c"): return "stdin" if command[0] == "-" else "code"
   is_module, words = command[0] == "-m", command[1:] if command[0] == "-m" else command
   if is_module and words[0] in ("unittest", "pytest"): words = [w for w in words[1:] if not w.startswith("-")] or words
-  words = [w for w in words if os.path.exists(w.split("::")[0])] or words  # otherwise the value of an option, such as -p PLUGIN
+  # leave out values of options, such as that of -p PLUGIN
+  words = [w for w in words if os.path.exists(w.split("::")[0])] or words
   name = words[0].split("::")[0]
   is_dotted = is_module and "/" not in name and not name.endswith(".py")
   return name.rsplit(".", 1)[-1] if is_dotted else pathlib.Path(name).stem

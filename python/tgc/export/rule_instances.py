@@ -69,7 +69,7 @@ class InstanceMaker:
     self.shared: tuple[Node, int] | None = None  # an index and a number, from which several operands are made
     self.loop: Node | None = None
     self.condition: Node | None = None
-    self.integers: tuple[int, ...] = CONSTANTS  # those of which constants are chosen
+    self.integers: tuple[int, ...] = CONSTANTS  # the integers from which constants are chosen
     self.numbers: list[Any] = []
 
   def weak_dtype(self) -> Any: return getattr(self.dtypes, "weakint", None) or self.dtypes.index
@@ -171,7 +171,8 @@ class InstanceMaker:
       raise Unmakeable("a negative constant of an unsigned dtype")
     elif self.makes_weak_constants and self.dtypes.is_int(dtype): return self.weak_constant(value, dtype)
     out = constant_of(value, None if self.is_weak(dtype) else dtype)
-    if arg is not None and out.arg != arg: raise Unmakeable("a constant that its dtype does not hold")  # -1 of bool
+    # some dtypes do not hold the constant, as bool does not hold -1
+    if arg is not None and out.arg != arg: raise Unmakeable("a constant that its dtype does not hold")
     return out
 
   def weak_constant(self, value: int, dtype: Any) -> Any:

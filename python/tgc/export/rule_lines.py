@@ -60,7 +60,7 @@ class RuleLines:
     self.stored = list({id(f): f for f in below}.values())
     self.codes = {plain.__code__: plain for f in self.stored for plain in [without_cache(f)]}
     self.unreached = {target for code in self.codes for target in targets_of(code)}
-    self.is_simple = sum(t.offset >= 0 for t in self.unreached) < 2  # there is one way to a result
+    self.is_simple = sum(t.offset >= 0 for t in self.unreached) < 2  # the functions return results in at most one place
 
   def run(self, apply: Callable[[], object]) -> set[LineTarget]:
     """Calls `apply`, and returns the lines and returns that it runs. Removes them from `unreached`."""

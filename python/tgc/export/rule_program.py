@@ -28,7 +28,7 @@ from tgc.export.versions import installed_version
 MOST_SECONDS = 40  # tgc waits for 60
 MOST_NODES = 40
 MOST_ELEMENTS = 1 << 16
-MOST_VALUES = 1 << 12  # of a variable; if it has more, a program takes only some of them
+MOST_VALUES = 1 << 12  # of a loop or variable; if it has more, a program takes only some of them
 LONGEST = 70
 PLACE = re.compile(r"[\w/.]+:\d+", re.ASCII)
 NARROW = {"__bf16", "float8_e4m3", "float8_e5m2"}  # names of dtypes whose elements Python cannot read

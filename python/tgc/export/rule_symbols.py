@@ -175,7 +175,7 @@ class RuleRun:
 
   def name_of(self, node: Node) -> str: return f"'{self.names[node]}'" if node in self.names else "a part of an operand"
 
-  # what the code of a rule calls in place of `is` and `in` (general_rules)
+  # The code of a rule calls these two functions in place of `is` and `in` (general_rules).
 
   def is_same(self, a: Any, b: Any) -> bool:
     if not is_unknown(a) and not is_unknown(b): return a is b

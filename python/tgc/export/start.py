@@ -13,7 +13,7 @@ from tgc.export.recorder import Recorder
 from tgc.export.text_recorder import TextRecorder
 from tgc.export.versions import installed_commit, installed_version
 
-active_recorder: Recorder | None = None  # of this process; None if nothing is recorded
+active_recorder: Recorder | None = None  # the recorder of this process; None if nothing is recorded
 
 
 def start_recording(options: JSON, is_child: bool = False) -> Recorder:

@@ -131,7 +131,7 @@ class ObjectBuilder:
     return self.kinds[module, name]
 
   def object_of(self, record: PickledObject, args: list[Any], state: dict[str, Any]) -> Any:
-    if (record.module, record.name) == ("builtins", "getattr"):  # so Python 3.11.2 stores members of enums
+    if (record.module, record.name) == ("builtins", "getattr"):  # Python 3.11.2 pickles enum members by getattr
       owner = record.args[0] if len(record.args) == 2 else None
       kind = self.kind(owner.module, owner.name) if isinstance(owner, type) and issubclass(owner, PickledObject) else None
       return kind[args[1]] if isinstance(kind, type) and issubclass(kind, enum.Enum) else InertObject(())

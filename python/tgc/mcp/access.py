@@ -32,8 +32,9 @@ class AllowedFolders:
   def names(self) -> str: return ", ".join(map(str, self.roots))
 
   def file(self, name: str) -> pathlib.Path:
-    """Returns an existing file. Raises AccessRefused if it is outside the folders or no regular file, or if a link that leads
-    outside is beside it, with a name that begins alike, or in RUN.inputs: tgc also reads such files."""
+    """Returns an existing file. Raises AccessRefused if it is outside the folders or no regular file. tgc also
+    reads files beside it whose names begin alike, and the files in such folders NAME.inputs: raises AccessRefused if
+    one of these is a link that leads outside."""
     path = self.resolved(name)
     if not path.is_file(): raise AccessRefused(f"there is no file '{name}' in {self.names()}")
     self.check_neighbours(path)
