@@ -35,7 +35,7 @@ std::vector<Opt> hand_coded_opts(const SearchKernel& kernel, bool by_tinygrad) {
   return hand_coded_optimizations(base).applied_opts();
 }
 
-// Returns the recorded name, else the name that the hand-coded opts give.
+// Returns the recorded name of the kernel, else the name that the kernel has with the hand-coded opts.
 std::string name_in_program(const SearchKernel& kernel) {
   if (!kernel.kernel_origin().function_name.empty()) return kernel.kernel_origin().function_name;
   std::map<std::string, int> counts;
@@ -108,9 +108,9 @@ class UntimedTimeSource : public TimeSource {
 
 struct SearchItem {
   SearchKernel kernel;
-  InputGraph compiled = {};  // empty if tgc applies the opts
+  InputGraph compiled = {};  // kernel that tinygrad compiles with the opts; empty if tgc applies the opts
   size_t num_runs = 1;
-  double seconds = 0;        // with hand-coded opts; 0: not measured
+  double seconds = 0;        // the kernel's time with hand-coded opts; 0: not measured
   bool is_of_tinygrad() const { return compiled.graph != nullptr; }
   double total_seconds() const { return seconds * double(num_runs); }
 };
@@ -171,7 +171,7 @@ class KernelCollector {
 
   Status add_kernel(SearchKernel found, InputGraph compiled) {
     SearchKernel* kernel = &found;
-    // A file of times identifies kernels by name.
+    // a file of recorded times identifies kernels by name
     std::string id =
         plan_.replay_path.empty() ? kernel->target().name() + " " + sha256_hex(kernel->graph_key()) : kernel->name();
     auto [known, is_new] = index_by_id_.emplace(std::move(id), items_.size());
@@ -187,7 +187,7 @@ class KernelCollector {
 
   const Session& session_;
   const BeamPlan& plan_;
-  std::map<std::string, size_t> index_by_id_;  // index into items_; SIZE_MAX: of another shard
+  std::map<std::string, size_t> index_by_id_;  // index into items_; SIZE_MAX: the kernel belongs to another shard
   std::vector<SearchItem> items_;
 };
 
@@ -254,7 +254,7 @@ class SearchRunner {
     auto results = catch_failures([&] { return open_results(plan_); });
     if (!results) return results.diag();
     results_ = std::move(*results);
-    begin_ = Clock::now();  // the start of the live pipeline does not count
+    begin_ = Clock::now();  // the time budget does not include the start of the live pipeline
     if (plan_.budget_seconds > 0 && items->size() > 1) {
       for (SearchItem& item : *items)
         if (auto status = time_hand_coded(item); !status) return status;

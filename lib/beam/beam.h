@@ -9,12 +9,12 @@ namespace tgc {
 
 struct BeamPlan {
   std::string input = "-", kernel = {};
-  std::string device = {};            // as choose_placement() takes it; empty: the kernel's own target
-  std::string reference_device = {};  // empty: see DeviceTimes::TimingOptions
+  std::string device = {};            // parameter of choose_placement(); empty: the kernel's own target
+  std::string reference_device = {};  // DeviceTimes::TimingOptions::reference_device
   SearchPlan search_plan = {};
   Shard shard = {};
   int num_confirm_turns = 5;
-  // for all searches, with the most expensive kernels first; 0: unlimited
+  // Time limit for all searches together, which begin with the most expensive kernels. 0: no limit.
   double budget_seconds = 0;
   std::string results_path = {};
   bool should_search_again = false;
@@ -22,11 +22,11 @@ struct BeamPlan {
   std::string replay_path = {};   // recorded times that replace measurements
 };
 
-// Calls `report` with each log. A kernel that cannot be searched causes a warning. Fails, for example, if an input,
-// file or device cannot be used.
+// Calls `report` with the log of each kernel. A kernel whose search cannot begin causes a warning. Fails, for example,
+// if an input, file or device cannot be used.
 Status run_beam(const Session& session, const BeamPlan& plan, const std::function<Status(const BeamLog&)>& report);
 
-// Returns the name of this machine's hardware for `target`; empty: unknown.
+// Returns a description of this machine's hardware for `target`, or "" if there is none that works.
 std::string device_name(const std::string& target);
 
 }  // namespace tgc

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFoundBefore = "  found before: --anew searches again, and has rounds to tell of\n";
 
-// Returns "UPCAST 0 4" or "UNROLL 0 all".
+// Returns a text such as "UPCAST 0 4" or "UNROLL 0 all".
 std::string short_opt(const std::string& opt) {
   auto part = [&](std::string_view from, std::string_view to) {
     size_t at = opt.find(from);

@@ -1,4 +1,4 @@
-// The log of the search of one kernel, and its reports.
+// The log of the search of one kernel, and the reports made from a log.
 #pragma once
 #include <span>
 #include <string>
@@ -10,16 +10,16 @@ namespace tgc {
 struct CandidateLog {
   OptTexts opts;
   CandidateOutcome outcome = CandidateOutcome::Timed;
-  double fastest_seconds = 0;  // 0 if it was not timed
+  double fastest_seconds = 0;  // 0: the candidate has no time
   std::string failure_reason;
-  double num_operations = 0;   // of a launch, without index math
+  double num_operations = 0;   // BeamCandidate::num_operations
   std::string code_digest;
 };
 
 struct RoundLog {
-  std::vector<OptTexts> beam_opts;  // the fastest first
+  std::vector<OptTexts> beam_opts;  // the opts of the kernels that the round starts from, the fastest kernel first
   std::vector<CandidateLog> candidates;
-  // `best_seconds` is of the fastest kernel so far; `wall_seconds` counts from the start of the search
+  // `best_seconds`: time of the fastest kernel so far; `wall_seconds`: time from the start of the search
   double best_seconds = 0, wall_seconds = 0;
 };
 
@@ -34,12 +34,12 @@ struct BeamLog {
   OptTexts hand_coded_opts;
   double wall_seconds = 0;
   bool was_interrupted = false;
-  // when an earlier search stored this result, in UTC; empty: this search found it
+  // The UTC time at which an earlier search stored this result; empty: this search found it.
   std::string found_time_utc;
-  size_t num_resumed = 0;        // candidates that an interrupted search had measured
-  std::string reference_device;  // device that computed the expected results, or another origin
-  std::string applying_pipeline;  // empty: tgc's own pipeline, for a kernel of its release
-  // as DEBUG=2 shows it
+  size_t num_resumed = 0;        // candidates whose log comes from an interrupted search
+  std::string reference_device;  // device that computed the expected results, or the file that the result comes from
+  std::string applying_pipeline;  // pipeline that applies the opts, if reports should name it; else empty
+  // The kernel's name as DEBUG=2 shows it.
   std::string function_name;
 
   size_t num_with_outcome(CandidateOutcome outcome) const;
@@ -49,11 +49,11 @@ struct BeamLog {
 std::string make_enumeration_json(const BeamLog& log);
 std::string result_json(const BeamLog& log);
 std::string result_line(const BeamLog& log);
-std::string rounds_table(const BeamLog& log);      // with a row for each round
-std::string explanation_text(const BeamLog& log);  // with the gain of each opt
-std::string seconds_text(double seconds);  // such as "12.34 us"
+std::string rounds_table(const BeamLog& log);      // returns a table with a row for each round
+std::string explanation_text(const BeamLog& log);  // returns a text with the gain of each opt
+std::string seconds_text(double seconds);  // returns a text such as "12.34 us"
 
-// `opts` is as opts_as_text() writes them, `function_name` as DEBUG=2 shows it.
+// The opts for one kernel of a program: `opts` as opts_as_text() writes them, `function_name` as DEBUG=2 shows it.
 struct ProgramOpts {
   std::string function_name, opts;
 };

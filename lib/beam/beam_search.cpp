@@ -8,7 +8,7 @@
 namespace tgc {
 namespace {
 
-constexpr int kTurns = 3;        // limit for timings of a candidate in its round
+constexpr int kTurns = 3;        // maximum number of timings of a candidate in its round
 constexpr double kClose = 1.25;  // candidates within this factor of keep_limit() are timed again
 
 using SchedulerList = std::vector<std::shared_ptr<const Scheduler>>;
@@ -69,7 +69,8 @@ class BeamSearcher {
     end_round(kernels, log);
   }
 
-  // Times each candidate as soon as it is compiled or, if compiling would disturb the clock, after all are compiled.
+  // Times the candidates from `begin` to `end`: each as soon as it is compiled or, if compiling would disturb the
+  // clock, after all of them are compiled.
   void time_chunk(const SchedulerList& kernels, size_t begin, size_t end, RoundLog& log) {
     std::vector<UOp> asts;
     for (size_t i = begin; i < end; i++)
@@ -97,7 +98,7 @@ class BeamSearcher {
     times_.prepare_candidates({});
   }
 
-  // A single timing is not reliable.
+  // Times the fastest candidates again, because a single timing is not reliable.
   void retime_fastest(const std::vector<std::unique_ptr<BeamCandidate>>& ready, std::span<CandidateLog> logs) {
     for (int turn = 1; turn < kTurns; turn++)
       for (size_t i = 0; i < ready.size() && !should_stop(); i++) {
@@ -138,8 +139,8 @@ class BeamSearcher {
                       std::to_string(round.candidates.size()) + " candidates, best so far " + seconds_text(best));
   }
 
-  // A candidate is kept below the best time of earlier rounds and, once the beam is full, below the time of its slowest
-  // candidate.
+  // Returns the best time of earlier rounds or, if less, the beam_width-th best time of this round. A candidate that is
+  // much slower needs no exact time.
   double keep_limit() const {
     double out = rounds_.best_entry().run_seconds;
     if (fastest_times_.size() >= plan_.beam_width)
@@ -147,8 +148,8 @@ class BeamSearcher {
     return out;
   }
 
-  // Drops wrong candidates. Ends when plan_.beam_width of the fastest are right, or when none is right and the next one
-  // is not faster than earlier rounds.
+  // Checks the results of the timed candidates, the fastest first, until plan_.beam_width candidates are right. Also
+  // ends if no candidate was right so far, and the next one is not faster than the best kernel of earlier rounds.
   void check_fastest(const SchedulerList& kernels, RoundLog& log) {
     std::vector<size_t> order;
     for (size_t i = 0; i < kernels.size(); i++)
@@ -158,7 +159,7 @@ class BeamSearcher {
     for (size_t i : order) {
       if (right == plan_.beam_width) break;
       CandidateLog& c = log.candidates[i];
-      // no candidate from here on beats earlier rounds
+      // neither this candidate nor a later one is faster than earlier rounds
       if (c.fastest_seconds >= rounds_.best_entry().run_seconds && right == 0) break;
       BeamCandidate again = make_candidate(optimized_ast(*kernels[i]), spec_);
       right += times_.check_candidate(again, c);

@@ -1,4 +1,4 @@
-// tinygrad's variables of the kernel search: from --set KEY=VALUE, else from the environment, else the default.
+// The settings of the kernel search. --set NAME=VALUE overrides an environment variable, which overrides the default.
 #pragma once
 #include <string>
 #include <vector>
@@ -25,8 +25,8 @@ struct BeamSettings {
   TGC_BEAM_SETTINGS(X)
 #undef X
 
-  // Removes the variables from `sets`, except TC_OPT, which is also a setting of the pipeline. Fails for an invalid
-  // value.
+  // Reads the settings from the environment and from `sets`, texts such as "BEAM=2". Removes these settings from
+  // `sets`, except TC_OPT, which is also a setting of the pipeline. Fails for an invalid value.
   static Result<BeamSettings> extract_settings(std::vector<std::string>& sets);
 
   ActionLimits limits(const Settings& settings) const;

@@ -196,7 +196,7 @@ TEST_CASE("beam: an interrupted search resumes without repeating its measurement
   CHECK(resumed[0].num_with_outcome(CandidateOutcome::Unknown) == 0);
   REQUIRE(resumed[0].rounds.size() > 0);
   CHECK(resumed[0].rounds[0].candidates[0].fastest_seconds == logs[0].rounds[0].candidates[0].fastest_seconds);
-  auto again = run(plan);  // without a search
+  auto again = run(plan);  // reports the stored result without a search
   CHECK(again[0].rounds.empty());
   // the results of both widths stay stored, even if one of them is slower
   plan.search_plan.beam_width = 2;
@@ -257,7 +257,7 @@ TEST_CASE("beam: put and merge keep the faster of two results of a kernel") {
   BeamResults merged(c, SqliteDatabase::Mode::Write);
   REQUIRE(merged.all_results().size() == 2);
   CHECK(merged.find_result(slow.graph_key, "CPU:LLVM", "d", 2)->kernel_seconds == 1e-3);
-  CHECK(merged.remove_results("________") == 0);  // no wildcards
+  CHECK(merged.remove_results("________") == 0);  // "_" is no wildcard
   CHECK(merged.remove_results("k") == 2);
   CHECK_FALSE(merge_results({"/nowhere.db"}, c));
   for (const std::string& path : {a, b, c}) std::filesystem::remove(path);

@@ -11,13 +11,13 @@ namespace tgc {
 enum class CandidateOutcome : uint8_t {
   Timed,
   Refused,
-  TooLarge,           // at least BEAM_UOPS_MAX UOps
+  TooLarge,           // the linear list has at least BEAM_UOPS_MAX UOps
   Duplicate,
   TooManyOperations,
   TooSlow,
   Failed,
-  Wrong,              // wrong result, or an error while checking it
-  Unknown,            // not classified, only listed, or without a recorded time
+  Wrong,              // wrong result, or an error while checking the result
+  Unknown,            // the candidate was not classified, was only listed, or has no recorded time
 };
 inline constexpr size_t kNumOutcomes = size_t(CandidateOutcome::Unknown) + 1;
 std::string_view name_of(CandidateOutcome outcome);
@@ -25,7 +25,7 @@ std::string_view name_of(CandidateOutcome outcome);
 struct BeamCandidate {
   std::shared_ptr<Graph> graph;  // the executable refers to it
   size_t num_uops = 0;
-  // of a launch, without index math (Estimates::ops)
+  // The operations of one launch, without index math (tinygrad's Estimates.ops).
   double num_operations = 0;
   std::string code_identity;
   std::optional<Executable> executable;
@@ -33,7 +33,8 @@ struct BeamCandidate {
   std::string failure_reason;
 };
 
-// How duplicates are found: by a digest of the binary or of the source. None: candidates are not even lowered.
+// The code whose digest is the same for duplicate candidates. None: candidates are not lowered, and no duplicates are
+// found.
 enum class CodeIdentity : uint8_t { Binary, Source, None };
 
 struct CandidateSpec {
@@ -47,13 +48,14 @@ struct CandidateSpec {
   CodeIdentity code_identity = CodeIdentity::Binary;
   bool runs_threads_in_turn = false;  // the threads of a CPU kernel run one after another
   Compile compile_candidate = {};          // empty: tgc's own pipeline
-  Device* device = nullptr;  // null: nothing is compiled, and CodeIdentity::Binary acts like Source
+  Device* device = nullptr;  // null: tgc's own pipeline stops at the source, whose digest finds duplicates
 };
 
-// `ast` is the result of Scheduler::make_optimized_ast(). Thread-safe: only reads the graph of `ast`.
+// Compiles `ast`, a result of Scheduler::make_optimized_ast(). An error makes the candidate Refused. Thread-safe: only
+// reads the graph of `ast`.
 BeamCandidate make_candidate(UOp ast, const CandidateSpec& spec);
 
-// `spec.compile_candidate` must be set.
+// Compiles the kernel with `opts` by `spec.compile_candidate`, which must be set.
 BeamCandidate make_candidate(const OptTexts& opts, const CandidateSpec& spec);
 
 class CandidateFilter {
@@ -61,7 +63,7 @@ class CandidateFilter {
   void begin_round() { fewest_operations_ = std::numeric_limits<double>::infinity(); }
   // Returns Timed if the candidate shall be run, otherwise the reason to skip it.
   CandidateOutcome classify_candidate(const BeamCandidate& candidate);
-  // Later candidates are compared with this candidate of an interrupted search.
+  // Records a candidate that an interrupted search classified, so that later candidates are compared with it.
   void record_candidate(CandidateOutcome outcome, double ops, const std::string& code_identity);
 
  private:

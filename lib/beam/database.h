@@ -28,7 +28,7 @@ class SqlStatement {
   int64_t int_column(int column) const;
   double real_column(int column) const;
   std::optional<double> optional_real_column(int column) const;
-  std::string text(int column) const;  // text, or the bytes of a blob
+  std::string text(int column) const;  // returns text, or the bytes of a blob
 
  private:
   friend class SqliteDatabase;

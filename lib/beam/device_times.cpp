@@ -17,7 +17,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int kRuns = 3;                      // time_candidate()'s minimum on a device with a driver
+constexpr int kRuns = 3;                      // minimum number of runs for a time on a device with a driver
 constexpr int kMostRuns = 100;                // a short kernel runs until kEnoughSeconds, at most this often
 constexpr double kEnoughSeconds = 1e-3;
 constexpr double kSlowFactor = 3;             // candidates slower than 3 * keep limit are not run again
@@ -26,7 +26,7 @@ constexpr double kDelaySeconds = 0.02;        // another process may delay a run
 constexpr double kStopFactor = 2;             // see TimingLimits::limit()
 constexpr double kNewWorker = 0.03;
 constexpr uint64_t kKernelMemory = uint64_t(1) << 30;
-constexpr double kMostForRef = 3e7;           // operations; REF is too slow for more
+constexpr double kMostForRef = 3e7;           // REF is too slow for a kernel with more operations
 
 DeviceBuffer buffer_of_array(const Array& array) {
   return {reinterpret_cast<uint64_t>(array.data()), 0, array.nbytes()};
@@ -35,12 +35,12 @@ DeviceBuffer buffer_of_array(const Array& array) {
 }  // namespace
 
 struct DeviceTimes::TimingLimits {
-  // TimeSource::time_candidate()'s keep limit, in seconds
+  // The parameter `keep_limit` of TimeSource::time_candidate(), in seconds.
   double keep_limit = INFINITY;
-  int min_runs = kRuns;        // minimum, unless the candidate is much slower than `keep_limit`
+  int min_runs = kRuns;        // a candidate that is much slower than `keep_limit` may run less often
 
   double limit() const { return kStopFactor * keep_limit * min_runs + kNewWorker; }
-  // `factor` scales the time of a part of the grid.
+  // Calls `run` repeatedly, and returns the least of the times that it returns, times `factor`.
   template <class Run>
   double fastest_seconds(double factor, Run&& run) const {
     double out = INFINITY, sum = 0;

@@ -17,7 +17,7 @@ class DeviceTimes : public TimeSource {
     // empty: REF or, for slow kernels, the timed device
     std::string reference_device = {};
   };
-  // `place` and `kernel` must outlive this object. Throws Failure.
+  // `place` and `kernel` must outlive this object. Throws Failure if inputs for the kernel cannot be made.
   DeviceTimes(Placement& place, const SearchKernel& kernel, TimingOptions options);
   ~DeviceTimes() override;
 
@@ -50,7 +50,7 @@ class DeviceTimes : public TimeSource {
   TimingOptions options_;
   VariableValues variables_;
   std::vector<BufferSpec> buffer_specs_;
-  Arrays input_arrays_;                  // in memory shared with the workers
+  Arrays input_arrays_;                  // arrays in memory that is shared with the workers
   std::optional<Arrays> expected_arrays_;
   std::string reference_label_;
   std::vector<BeamCandidate*> prepared_candidates_;
@@ -60,7 +60,8 @@ class DeviceTimes : public TimeSource {
   std::vector<DeviceBuffer> driver_buffers_;
 };
 
-// The part of a grid that is timed, and the ratio of the sizes (search.py:get_test_global_size).
+// The part of a grid that is timed, and the size of the whole grid divided by the size of this part (tinygrad
+// codegen/opt/search.py: get_test_global_size).
 struct TimingGrid {
   std::array<uint32_t, 3> global_size;
   double time_factor;

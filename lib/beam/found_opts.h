@@ -7,11 +7,12 @@
 
 namespace tgc {
 
-// Later compilations of this process take opts from the file of results `path`, from searches whose BEAM was at least
-// `width`. Fails if the file exists, but cannot be read as one of results.
+// Makes later compilations of this process use the opts in `path`, a file of BeamResults, from searches whose BEAM was
+// at least `width`. Fails if the file exists, but is not a readable file of results.
 Status use_found_opts(const std::string& path, int64_t width);
 
-// Returns how many kernels have opts that `tgc beam` found, as a text; "" if use_found_opts() has not succeeded.
+// Returns a sentence with the number of kernels for which opts were found, and for which none were. Returns "" if
+// use_found_opts() has not succeeded.
 std::string found_opts_note();
 
 }  // namespace tgc

@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Returns an empty function if tgc applies the opts. `in` is the kernel. `session`, `in` and `place` must outlive the
-// function.
+// Returns a function that compiles the kernel `in` with given opts for `place`, or an empty function if the session's
+// compiler leaves no opts to tinygrad. `session`, `in` and `place` must outlive the returned function.
 CandidateSpec::Compile make_live_compile(const Session& session, const InputGraph& in, Placement& place);
 
 }  // namespace tgc

@@ -90,7 +90,7 @@ BeamResults::BeamResults(const std::string& path, SqliteDatabase::Mode mode)
 }
 
 std::string BeamResults::select_query(const char* rest) {
-  // files of older versions lack the table
+  // files that older versions of tgc wrote lack the table
   std::string measured = database_.has_table("interrupted")
                              ? "(SELECT measured FROM interrupted i WHERE i.key = results.key AND i.target = "
                                "results.target AND i.device = results.device AND i.width = results.width)"

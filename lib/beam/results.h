@@ -11,11 +11,11 @@ struct BeamResult {
   Sha256 graph_key{};
   std::string kernel, target, device;
   int64_t beam_width = 0, estimate = 1;
-  std::string opts;           // "[Opt(...), ...]"
+  std::string opts;           // text of opts_as_text()
   double kernel_seconds = 0;  // 0: unknown
   std::optional<double> hand_coded_seconds;
-  std::string reference_device;  // device that computed the expected results, or another origin
-  // in UTC; store_result() fills in an empty time
+  std::string reference_device;  // device that computed the expected results, or the file that the result comes from
+  // In UTC. store_result() stores the current time instead of an empty text.
   std::string stored_time_utc;
   std::optional<std::string> measured_json;  // measurements_json() of an interrupted search; else nullopt
 
@@ -24,16 +24,16 @@ struct BeamResult {
 
 class BeamResults {
  public:
-  // TGC_BEAM_DB, else beam.db in the folder of the compile cache.
+  // Returns the path in TGC_BEAM_DB, else that of beam.db in the folder of the compile cache.
   static std::string default_path();
-  // Throws Failure if the file cannot be opened, or is not a file of results.
+  // Throws Failure if the file cannot be opened, or is not a file of results. Mode::Write creates a missing file.
   BeamResults(const std::string& path, SqliteDatabase::Mode mode);
 
   // Keeps a stored result of the same kernel, target, device and width that has a time, unless the new result is
   // faster. Drops the measurements of an interrupted search if the stored or the new result comes from a finished
   // search.
   void store_result(const BeamResult& result);
-  // Returns the fastest result of searches with at least `width`.
+  // Returns the fastest result of the searches whose width is at least `width`. Prefers results that have a time.
   std::optional<BeamResult> find_result(const Sha256& key, const std::string& target, const std::string& device,
                                         int64_t width);
   // Returns the result of the search with exactly this width.
@@ -49,16 +49,17 @@ class BeamResults {
   SqliteDatabase database_;
 };
 
-// Keeps the fastest result of each search. Fails if a file cannot be read or written.
+// Stores the results of the files `from` in the file `to`, and keeps the fastest result of each search. Fails if a file
+// cannot be read or written.
 Status merge_results(const std::vector<std::string>& from, const std::string& to);
 
 std::string results_text(const std::vector<BeamResult>& results);
 std::string results_json(const std::vector<BeamResult>& results);
 
-// The keys are opts_as_text().
+// Maps opts_as_text() of a candidate to the candidate's log.
 using MeasuredCandidates = std::map<std::string, CandidateLog>;
 
 std::string measurements_json(const BeamLog& log);
-MeasuredCandidates read_measurements(std::string_view text);  // reads measurements_json; throws Failure
+MeasuredCandidates read_measurements(std::string_view text);  // reads a measurements_json(); throws Failure
 
 }  // namespace tgc

@@ -14,11 +14,11 @@
 
 namespace tgc {
 
-// tinygrad's repr of each opt, "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
+// tinygrad's repr of each opt, such as "Opt(op=OptOps.UPCAST, axis=0, arg=4)".
 using OptTexts = std::vector<std::string>;
 OptTexts texts_of_opts(Graph& graph, std::span<const Opt> opts);
-std::string opts_as_text(const OptTexts& opts);  // "[Opt(...), Opt(...)]", as --opts takes it
-std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // throws Failure
+std::string opts_as_text(const OptTexts& opts);  // returns "[Opt(...), Opt(...)]", a value for --opts
+std::vector<Opt> read_opt_list(Graph& graph, const std::string& text);  // throws Failure for a malformed text
 
 // A kernel as tinygrad's search starts from it: rewritten up to the optimizer, with its loops made global where
 // possible.
@@ -32,18 +32,18 @@ class SearchKernel {
   const std::string& name() const { return compilation_.name(); }
   const Compilation& compilation() const { return compilation_; }
   const Scheduler& base_scheduler() const { return *base_scheduler_; }
-  Sha256 graph_key() const;                  // uop/ops.py:key
+  Sha256 graph_key() const;                  // tinygrad's UOp.key (uop/ops.py)
   // Facts of the program that the kernel is from.
   struct KernelOrigin {
     bool runs_threads_in_turn = false;
     std::string function_name;          // empty: not recorded
-    // as opts_as_text() writes them; empty: not recorded
+    // as opts_as_text() writes them; empty: not recorded, or unreadable
     std::string opts;
     std::string producer;
   };
   void set_origin(const InputGraph& in);
   const KernelOrigin& kernel_origin() const { return kernel_origin_; }
-  VariableValues variables() const;    // each variable at the middle of its range, as in tinygrad's search
+  VariableValues variables() const;    // returns the middle of each variable's range, as tinygrad's search uses it
 
  private:
   SearchKernel(Compilation compilation, std::unique_ptr<Scheduler> base)
@@ -57,7 +57,7 @@ class SearchKernel {
 // SearchKernel::begin() does.
 Result<SearchKernel> kernel_to_optimize(const Session& session, const InputGraph& in, const std::string& target);
 
-// The beam is the kernels that the last round kept.
+// The beam is the set of kernels that the last round kept; before the first round, the kernel without opts.
 class SearchRounds {
  public:
   struct BeamEntry {
@@ -68,7 +68,7 @@ class SearchRounds {
   SearchRounds(const SearchKernel& kernel, const BeamSettings& settings, size_t width);
 
   bool is_done() const { return is_done_; }
-  // best first
+  // Returns the beam, the fastest kernel first.
   const std::vector<BeamEntry>& beam_entries() const { return beam_entries_; }
   const BeamEntry& best_entry() const { return beam_entries_.front(); }
   std::vector<std::shared_ptr<const Scheduler>> candidates() const;
@@ -80,7 +80,7 @@ class SearchRounds {
   ActionLimits action_limits_;
   std::vector<Opt> action_opts_;
   size_t beam_width_;
-  double min_gain_seconds_;  // seconds; the search ends if a round gains less, or if its fastest kernel takes less
+  double min_gain_seconds_;  // the search ends after a round that gains less, or whose fastest kernel takes less
   std::vector<BeamEntry> beam_entries_;
   bool is_done_ = false;
 };

@@ -12,7 +12,7 @@ namespace tgc {
 
 namespace {
 
-// tinygrad's cache version is 22 (helpers.py: VERSION).
+// The number is tinygrad 0.12.0's cache version (helpers.py: VERSION).
 constexpr const char* kTable = "beam_search_22";
 
 struct CacheDevice {

@@ -14,20 +14,21 @@ struct CacheTransferResult {
   std::vector<std::string> skipped_row_texts;
 };
 
-// Copies tinygrad's results, which have no times. `target` (empty: tinygrad's default) completes tinygrad's key, which
-// has only a target's device and suffix. Skips unreadable rows, and rows whose device or suffix is another.
+// Copies tinygrad's results, which have no times, from the file `cache`. tinygrad's key has only a target's device and
+// suffix; `target` (empty: tinygrad's default) completes it. Skips unreadable rows, and rows that are not for `target`.
 Result<CacheTransferResult> import_cache(const std::string& cache, BeamResults& results, const std::string& target);
 
-// Exports the results for `target` (empty: all). If two targets share tinygrad's key, as CPU:CLANG and CPU:LLVM do, the
-// result for tinygrad's default target wins.
+// Exports the results for `target` (empty: all) to the file `cache`. If two targets share tinygrad's key, as CPU:CLANG
+// and CPU:LLVM do, the result for tinygrad's default target wins.
 Result<CacheTransferResult> export_cache(BeamResults& results, const std::string& cache, const std::string& target);
 
 // ---- lists of Opts as Python pickles
 
-// As pickle.dumps (protocol 4). Equal Opts are one object, as in tinygrad's search.
+// Returns the bytes of pickle.dumps(opts, protocol=4) for a list in which equal Opts are one object, as they are in
+// tinygrad's search. Throws Failure for an axis or arg that it cannot write.
 std::string pickle_opts(std::span<const Opt> opts);
 
-// Does not run any Python. A pickle of anything else is an error.
+// Reads a pickle without Python. Fails if `bytes` is not the pickle of a list of Opts, or is too long.
 Result<std::vector<Opt>> unpickle_opts(Graph& graph, std::string_view bytes);
 
 }  // namespace tgc

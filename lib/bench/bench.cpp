@@ -75,7 +75,7 @@ Result<TimedGraph> recorded_time(Pipeline& pipeline) {
 struct BenchInputs {
   std::vector<TimedInput> timed_inputs;
   std::vector<TimedGraph> recorded_graphs;
-  std::string producer;  // the release that recorded the times
+  std::string producer;  // the tinygrad release that recorded the times
 };
 
 Result<BenchInputs> read_inputs(const Session& session, const BenchPlan& plan) {
@@ -106,7 +106,7 @@ Result<BenchInputs> read_inputs(const Session& session, const BenchPlan& plan) {
   return out;
 }
 
-// Returns MB. The peak of getrusage() includes memory from before exec().
+// Returns the peak memory in MiB, or 0 without /proc. The peak of getrusage() would include memory from before exec().
 double peak_memory_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

@@ -14,9 +14,9 @@ namespace tgc {
 struct BenchPlan {
   std::vector<std::string> inputs;
   std::string kernel;
-  // for models and tensor graphs: include reading the file and rendering the kernels
+  // Times each input as a whole with time_tensor_graph(), so each must be a model or a tensor graph.
   bool should_include_reading = false;
-  bool should_count_rules = false;  // also make runs that count how often each rule is tried and applies
+  bool should_count_rules = false;  // adds runs that count how often each rule is tried and applies
   int repeats = 3;
 };
 
@@ -27,17 +27,17 @@ struct TimedGraph {
 
 struct BenchResult {
   std::vector<TimedGraph> graphs;
-  size_t num_recorded_graphs = 0;  // graphs at the end of `graphs` that tinygrad recorded, maybe with times
+  size_t num_recorded_graphs = 0;  // number of graphs at the end of `graphs` that tinygrad recorded
   std::string recording_release;  // such as "tinygrad 0.14.0"
   double wall_seconds = 0;
 };
-// Times the graphs that tgc compiles, session.num_jobs at a time; with plan.should_include_reading, times each input
-// with time_tensor_graph() instead. For other graphs, takes the times that tinygrad recorded. Fails if cancelled, or if
-// an input cannot be prepared; a graph that cannot be timed has an error as its graph_time.
+// Times the graphs that tgc compiles, session.num_jobs at a time. For graphs that tgc cannot compile, takes the times
+// that tinygrad recorded. With plan.should_include_reading, times each input with time_tensor_graph() instead. Fails if
+// cancelled, or if an input cannot be prepared. A graph that cannot be timed has an error as its graph_time.
 Result<BenchResult> run_bench(const Session& session, const BenchPlan& plan);
 
-// Times all work before the compilers run, in processor time, for a file with one tensor graph: the stages "read",
-// "schedule" and "render" (the distinct kernels). Their StageTime::num_nodes counts nodes, schedule items and kernels.
+// Times the stages "read", "schedule" and "render" (of the distinct kernels) for a file whose first graph is a tensor
+// graph, in processor time. Their StageTime::num_nodes counts nodes, schedule items and kernels, respectively.
 Result<GraphTime> time_tensor_graph(const Session& session, const std::string& spec, int repeats);
 
 // The times of all graphs in milliseconds, for one stage or in total.

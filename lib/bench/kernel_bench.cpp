@@ -35,7 +35,7 @@ void set_limiting_resource(BenchedKernel& k, const PeakRates& peaks) {
   else k.limiting_resource = compute > memory ? "compute" : rate > peaks.bytes_per_second ? "cache" : "memory";
 }
 
-// Peaks that are measured while other programs run are too low: replaces those that the kernel surpassed.
+// Peaks that are measured while other programs run may be too low. Replaces peaks that the kernel surpassed.
 void raise_peaks(PeakRates& peaks, const BenchedKernel& k) {
   if (k.least_seconds <= 0 || peaks.source != kMeasuredPeaksSource) return;
   const double rate = k.kernel_cost.total_bytes() / k.least_seconds;
@@ -74,7 +74,7 @@ class KernelBench {
   }
 
  private:
-  struct SlowestKernel {  // explained after all kernels are timed
+  struct SlowestKernel {  // a kernel to explain after all kernels are timed
     size_t number = 0;    // index into out_.kernels
     InputGraph in;
     double seconds = 0;
@@ -119,7 +119,8 @@ class KernelBench {
     if (slowest_kernels_.size() > plan_.num_explained_kernels) slowest_kernels_.pop_back();
   }
 
-  // Measures the peaks at the first call for a device. Null: not known.
+  // Measures the peaks at the first call for a device. Returns null if the kernel has no time, or if the peaks are not
+  // known.
   PeakRates* peaks_for(const BenchedKernel& k) {
     if (k.least_seconds <= 0) return nullptr;
     const std::string device = k.device_option();
@@ -174,13 +175,13 @@ class KernelBench {
     suggest_opts(k.reasons, *searched, applied);
     if (!plan_.should_measure_opts) return;
     measure_opts(k.reasons, *searched, applied, place, make_live_compile(session_, in, place));
-    // the gains refer to the kernel without opts: let them refer to its time with its own opts
+    // measure_opts() compared with the kernel without opts: make the speedups refer to the kernel with its own opts
     if (!k.unexplained_reason.empty())
       for (SlownessReason& r : k.reasons)
         if (r.measured_speedup) r.measured_speedup = k.least_seconds / r.fastest_seconds;
   }
 
-  // Returns the linear list in tgc's IR: the recorded list, if there is one.
+  // Returns the recorded linear list in tgc's IR or, if there is none, the list to which tgc lowers the kernel.
   std::vector<UOp> make_linear_list(Pipeline& pipeline, const InputGraph& in, const Placement& place) {
     if (pipeline.has_ability(Ability::Recording)) {
       auto rows = pipeline.rows();

@@ -11,7 +11,7 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMostLists = 24;  // lists of opts for one reason, divided among the kinds of opts
+constexpr size_t kMostLists = 24;  // lists of opts for one reason, which its OptOps share equally
 constexpr int kTurns = 5;
 constexpr double kNoise = 1.1;  // a smaller ratio of two times counts as noise
 
@@ -60,7 +60,7 @@ std::optional<Scheduler> apply_opts(const SearchKernel& kernel, std::span<const 
 // Returns the lists of opts that address the reason, the most promising first.
 std::vector<OptList> opt_lists_for_reason(SlownessKind kind, const SearchKernel& kernel, std::span<const Opt> applied) {
   std::vector<OptList> out;
-  if (kind == SlownessKind::Spills) {  // try smaller amounts of each opt, and leave it out
+  if (kind == SlownessKind::Spills) {  // try smaller amounts of each UPCAST and UNROLL, and leave it out
     for (size_t i = applied.size(); i-- > 0;) {
       if (applied[i].op != OptOps::UPCAST && applied[i].op != OptOps::UNROLL) continue;
       OptList less(applied.begin(), applied.end());
@@ -92,7 +92,7 @@ std::vector<OptList> opt_lists_for_reason(SlownessKind kind, const SearchKernel&
     auto rank = [&](const Opt& o) { return std::ranges::find(ops, o.op) - ops.begin(); };
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     if (opt_preference(a) != opt_preference(b)) return opt_preference(a) > opt_preference(b);
-    return a.axis.value_or(0) > b.axis.value_or(0);  // the last axis is mostly the contiguous one
+    return a.axis.value_or(0) > b.axis.value_or(0);  // the last axis is usually the contiguous one
   };
   std::ranges::stable_sort(wanted, is_likelier);
   auto add_lists = [&](const OptList& begin) {
@@ -104,7 +104,7 @@ std::vector<OptList> opt_lists_for_reason(SlownessKind kind, const SearchKernel&
   };
   OptList begin(applied.begin(), applied.end());
   add_lists(begin);
-  if (out.empty()) {  // no size can be split: pad an axis first
+  if (out.empty()) {  // none of the opts applies: pad an axis first
     for (const Opt& action : actions) {
       if (action.op != OptOps::PADTO) continue;
       OptList padded = begin;
@@ -192,9 +192,9 @@ class OptMeter {
   std::span<const Opt> applied_opts_;
   DeviceTimes times_;
   CandidateSpec spec_;
-  std::map<std::string, double> gains_, seconds_;  // by the text of the opts
+  std::map<std::string, double> gains_, seconds_;  // the key is the text of the opts
   std::map<std::string, std::string>
-      result_errors_;  // what is wrong with the result, or empty, by the text of the opts
+      result_errors_;  // the key is the text of the opts, the value the error in their result or ""
 };
 
 }  // namespace

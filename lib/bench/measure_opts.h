@@ -8,13 +8,15 @@
 
 namespace tgc {
 
-// Sets SlownessReason::opts to the most promising list of opts that addresses the reason: `applied` with one more opt,
-// if necessary after a PADTO; for spills, `applied` with a smaller UPCAST or UNROLL, or without it.
+// Sets SlownessReason::opts to the most promising list of opts that addresses the reason, if there is one. The list is
+// `applied` with one more opt, if necessary after a PADTO. For spills, the list is `applied` with a smaller UPCAST or
+// UNROLL, or without that opt.
 void suggest_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied);
 
 // Times `applied` and the lists of opts that address each of the first `most` reasons, in turns on `place`. Sets the
-// members of SlownessReason from `opts` on to the fastest list with a correct result, and sorts these reasons by
-// speedup. Throws Failure if `applied` does not compile. `compile`: see CandidateSpec.
+// members of SlownessReason from `opts` on for the fastest list that computes the right result. Moves reasons with
+// clearly larger measured speedups before the others. Throws Failure, for example, if `applied` does not compile.
+// `compile`: see CandidateSpec::compile_candidate.
 void measure_opts(std::vector<SlownessReason>& reasons, const SearchKernel& kernel, std::span<const Opt> applied,
                   Placement& place, CandidateSpec::Compile compile = {}, size_t most = 3);
 

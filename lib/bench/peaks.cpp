@@ -10,12 +10,12 @@
 namespace tgc {
 namespace {
 
-constexpr int kPeakRuns = 15;  // the fastest run counts: other programs may slow down the others
+constexpr int kPeakRuns = 15;  // only the fastest run counts, because other programs may slow down a run
 constexpr int kRounds = 20000;                  // iterations of the arithmetic kernel on a CPU
 constexpr int kAccumulators = 10;               // enough to hide the latency of an addition
-constexpr uint64_t kLargestSet = 128 << 20;     // in bytes; too large for a cache
-constexpr double kLeastBytes = 16 << 20;        // a memory kernel moves about so many bytes, or more
-constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of the arithmetic OpenCL kernel, and of a group
+constexpr uint64_t kLargestSet = 128 << 20;     // bytes of a working set that is too large for a cache
+constexpr double kLeastBytes = 16 << 20;        // a memory kernel moves about this number of bytes, or more
+constexpr uint32_t kItems = 8192, kGroup = 64;  // work items of the arithmetic OpenCL kernel, and work items of a group
 constexpr int kItemRounds = 256;                // iterations of the arithmetic kernel in a work item
 constexpr int kItemFloats = 8;                  // floats in a vector of the OpenCL kernels
 constexpr int kAdds = 100000;                   // additions in a chain; each needs the result of the one before
@@ -27,7 +27,8 @@ struct LineLoads {
 };
 constexpr LineLoads kNear{2048, 17 * 16, 32}, kFar{16384, 65 * 16, 4};
 
-std::string repeat_per_accumulator(const std::string& text) {  // puts the accumulator's number in place of @
+// Repeats the text for each accumulator, with the accumulator's number in place of @.
+std::string repeat_per_accumulator(const std::string& text) {
   std::string out;
   for (int i = 0; i < kAccumulators; i++)
     for (char c : text) out += c == '@' ? std::to_string(i) : std::string(1, c);
@@ -102,7 +103,7 @@ struct PeakKernelSource {
 
 class PeakMeter {
  public:
-  // `units`: threads of the CPU, which are also the compute units of an OpenCL device of the CPU.
+  // `units`: number of threads of the CPU, each of which is a compute unit of an OpenCL device of the CPU.
   PeakMeter(Placement place, PeakKernelSource kernels, double units)
       : place_(std::move(place)), kernels_(kernels), num_units_(units) {}
 

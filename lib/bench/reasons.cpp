@@ -19,14 +19,14 @@ constexpr uint32_t kWave = 32;           // threads that a GPU runs in lockstep
 constexpr uint32_t kVector = 8;          // floats in a vector register of a CPU
 constexpr double kIndependent = 8;       // independent additions that hide the latency of one
 constexpr double kUpcastReuses = 4;      // times that an UPCAST of 4 reuses a loaded element
-constexpr double kGateInstructions = 8;  // instructions of a load that depends on a comparison
+constexpr double kGateInstructions = 8;  // instructions that a comparison of indices adds to a load or value
 constexpr double kMostShare = 0.97;      // maximum share of a kernel's time that one reason explains
 constexpr double kLeastWeight = 1.05;    // minimum possible_speedup of a reported reason
 
 struct BufferAccess {
   UOp node, loop;        // the LOAD or STORE; the innermost loop around it, or empty
-  double times = 1;      // executions in a launch; on a CPU, in one thread
-  double bytes = 0;      // of one execution
+  double times = 1;      // number of executions in a launch; on a CPU, in one thread
+  double bytes = 0;      // number of bytes that one execution moves
   bool is_gated = false;
   double buffer_bytes = 0;
 };
@@ -35,7 +35,7 @@ struct BufferAccess {
 class LinearListFacts {
  public:
   explicit LinearListFacts(std::span<const UOp> list) {
-    std::vector<std::pair<UOp, double>> open;  // with the executions of the code around each loop
+    std::vector<std::pair<UOp, double>> open;  // the open loops, with the executions of the code around each
     for (UOp u : list) {
       if (u.is(Op::SPECIAL)) times_ *= extent_of(u);
       if (u.is(Op::RANGE)) {
@@ -61,11 +61,11 @@ class LinearListFacts {
   }
 
   std::vector<BufferAccess> loads, stores;
-  double longest_reduction = 0;  // iterations of the longest reduction
-  double reduction_steps = 0;              // executions of the body of the most executed reduction
-  double accumulators = 0;       // elements in the accumulators of reductions
+  double longest_reduction = 0;  // number of iterations of the longest reduction
+  double reduction_steps = 0;              // number of executions of the body of the most executed reduction
+  double accumulators = 0;       // number of elements in the accumulators of reductions
   double num_gated_values = 0;              // executed values and loads that depend on a comparison of indices
-  double num_instructions = 0;               // instructions of scalar code: operations on floats, loads and stores
+  double num_instructions = 0;               // executed operations on floats, loads and stores, as scalar code
   bool has_tensor_core = false;
 
   double loaded_bytes() const {
@@ -156,8 +156,9 @@ class ReasonFinder {
   uint64_t num_threads() const {
     return kernel_.launch_size.local_size ? product(*kernel_.launch_size.local_size) : kWave;
   }
-  bool has_measured_groups() const { return peaks_.group_seconds > 0; }  // true for an OpenCL device of the CPU
-  // The seconds of the instructions as scalar code, and how many of them vectors would save.
+  // True for an OpenCL device, which is assumed to be the CPU.
+  bool has_measured_groups() const { return peaks_.group_seconds > 0; }
+  // Return the seconds that the instructions take as scalar code, and the part of this time that vectors would save.
   double scalar_seconds() const { return facts_.num_instructions * peaks_.instruction_seconds * time_scale_; }
   double vector_saving_seconds() const { return is_scalar() ? scalar_seconds() * (1 - 1.0 / kVector) : 0; }
 
@@ -188,7 +189,7 @@ class ReasonFinder {
                          count_text(num_threads(), "thread").c_str(), kWave));
   }
 
-  // An UPCAST would avoid the losses of several other reasons, `together` seconds, at once.
+  // `together` is the time in seconds that other reasons cost, all of which an UPCAST would remove.
   void add_not_unrolled(double together) {
     if (kernel_.num_unrolling_opts || facts_.has_tensor_core || facts_.max_load_executions() < 2) return;
     const bool reuses = num_repeats() >= kUpcastReuses;
@@ -301,7 +302,7 @@ class ReasonFinder {
   double add_repeated_loads() {
     if (num_repeats() < 2 * kUpcastReuses) return 0;
     const double bytes = facts_.loaded_bytes() * launch_scale_;
-    double moving = 0;  // in seconds; repeated loads of a buffer come from a cache that holds the buffer
+    double moving = 0;  // seconds; repeated loads of a buffer come from a cache that holds the buffer
     for (const BufferAccess& a : facts_.loads)
       if (const double rate = peaks_.rate_for_bytes(std::min(kernel_.cost.total_bytes(), a.buffer_bytes)); rate > 0)
         moving += a.times * a.bytes * launch_scale_ / rate;

@@ -32,19 +32,19 @@ struct SlownessReason {
   std::string text;           // what the kernel does, and what would be better
   // estimate: how many times faster the kernel would be without this reason
   double possible_speedup = 1;
-  // Set by suggest_opts() and measure_opts(): opts in place of the kernel's.
+  // The opts to use instead of the kernel's; suggest_opts() and measure_opts() set them.
   std::string opts;
   std::optional<double> measured_speedup;  // how many times faster the kernel is with `opts`
-  double fastest_seconds = 0;              // of the fastest run with `opts`
+  double fastest_seconds = 0;              // time of the fastest run with `opts`
   std::string measurement_text;
 };
 
 struct SlowKernel {
   std::span<const UOp> linear_list;
   bool is_cpu = true;                // false: a launch consists of work groups
-  uint32_t num_units = 1;            // threads of the CPU, or compute units of the GPU
+  uint32_t num_units = 1;            // number of threads of the CPU, or of compute units of the GPU
   LaunchSize launch_size;
-  size_t num_unrolling_opts = 0;             // UPCAST and UNROLL opts that were applied
+  size_t num_unrolling_opts = 0;             // number of UPCAST and UNROLL opts that were applied
   KernelCost cost;
   double fastest_seconds = 0;
   PeakRates peaks = {};

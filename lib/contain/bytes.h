@@ -1,5 +1,5 @@
-// Serialize 64-bit numbers, texts with their length, and raw bytes. The reader does not trust its input: truncated data
-// throw Failure.
+// ByteWriter and ByteReader serialize 64-bit numbers, texts with their length, and raw bytes. ByteReader does not trust
+// its input: it throws Failure for truncated data.
 #pragma once
 #include <cstdint>
 #include <cstring>

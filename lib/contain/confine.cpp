@@ -181,7 +181,7 @@ constexpr const char* kCompile[] = {
     "readlinkat", "getcwd", "getdents64", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getrlimit",
     "statfs", "fstatfs"};
 
-// For Driver workers, besides kCompute and kCompile.
+// Calls that Driver workers may make, besides those of kCompute and kCompile.
 constexpr const char* kDriver[] = {
     "creat", "write", "readv", "writev", "pwrite64", "preadv", "pwritev", "preadv2", "pwritev2", "sendfile", "splice",
     "tee", "vmsplice", "copy_file_range", "ftruncate", "fallocate", "fadvise64", "readahead", "sync_file_range",
@@ -201,8 +201,8 @@ constexpr const char* kDriver[] = {
     "getitimer", "setitimer", "socketpair", "shutdown", "getsockopt", "setsockopt", "getsockname", "getpeername",
     "recvfrom", "recvmsg", "recvmmsg"};
 
-// Calls that reach other processes, the network or the system. They end the worker with SIGSYS, so that its report
-// names the attack.
+// Calls that reach other processes, the network or the system. In a Driver worker they raise SIGSYS, so that the error
+// names the call.
 constexpr const char* kNoDriver[] = {
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_open",
     "pidfd_getfd", "pidfd_send_signal", "kcmp", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setpriority",
@@ -360,7 +360,7 @@ BpfProgram build_seccomp_program(WorkerRights rights) {
   const bool is_driver = rights == WorkerRights::Driver;
   SeccompFilter filter(is_driver ? errno_action(ENOSYS) : kTrap);
   filter.add_rule(kAllow, kCompute);
-  filter.add_rule(kAllow, "tgkill", {int_argument_equals(0, kSelf)});  // for abort()
+  filter.add_rule(kAllow, "tgkill", {int_argument_equals(0, kSelf)});  // abort() calls it
   if (rights == WorkerRights::Compute) {
     for (const char* name : {"read", "write"}) filter.add_rule(kAllow, name, {int_argument_equals(0, kChannel)});
     filter.add_rule(kAllow, "mmap", {int_argument_equals(3, MAP_ANONYMOUS, MAP_ANONYMOUS)});
@@ -435,7 +435,7 @@ constexpr std::string_view kRightsNames[] = {"memory and messages", "reading com
 Status confine_process(const Confinement& what, int channel) {
   log_debug(LogTopic::Contain, [&] { return "confines itself to " + std::string(kRightsNames[size_t(what.rights)]); });
   return catch_failures([&] {
-    auto&& program = seccomp_program_for(what.rights);  // before the memory limit is set
+    auto&& program = seccomp_program_for(what.rights);  // build it before the memory limit is set
     if (!kIsSanitized) close_inherited_descriptors(channel).value_or_throw();
     set_limits(what);
 #if TGC_LINUX && defined(__GLIBC__)

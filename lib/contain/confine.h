@@ -19,17 +19,18 @@ enum class WorkerRights : uint8_t {
 
 struct Confinement {
   WorkerRights rights = WorkerRights::Compute;
-  uint64_t memory_bytes = 0;  // beyond the current size; 0: no limit
-  double cpu_seconds = 0;     // rounded up, plus 1; 0: no limit
-  // for WorkerRights::Driver
+  uint64_t memory_bytes = 0;  // memory that the worker may allocate beyond its current size; 0: no limit
+  double cpu_seconds = 0;     // the limit is this time, rounded up, plus 1 second; 0: no limit
+  // Paths that a worker with WorkerRights::Driver may write to.
   std::vector<std::string> writable_paths = {};
-  // for tests of older kernels; 0: no Landlock
+  // Newest Landlock ABI version to use; 0: no Landlock. Tests set it to act as on an older kernel.
   int max_landlock_abi = 1000;
 };
 
-// Other threads that already run get the seccomp filter, but no Landlock rules. `channel` is connected to the parent
-// process. Closes all other descriptors, except that 0 to 2 become /dev/null. A forbidden system call then raises
-// SIGSYS, or fails. If this function returns an error, the caller must not run untrusted code.
+// Confines this process. Other threads that already run get the seccomp filter, but no Landlock rules. `channel` is
+// connected to the parent process. Unless the build has a sanitizer, closes all other descriptors, except that 0 to 2
+// become /dev/null. A forbidden system call then raises SIGSYS, or fails. If this function returns an error, the caller
+// must not run untrusted code.
 Status confine_process(const Confinement& what, int channel);
 
 // Builds the filter for WorkerRights::Compute, so that workers inherit it through fork.

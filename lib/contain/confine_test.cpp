@@ -30,7 +30,7 @@ namespace tgc {
 namespace {
 
 constexpr uid_t kNobody = 65534;
-constexpr long kHigh = 1l << 32;  // ignored by the kernel in an int argument
+constexpr long kHigh = 1l << 32;  // a bit that the kernel ignores in an int argument
 
 // Gives up the rights of root.
 void become_unprivileged() {
@@ -96,7 +96,8 @@ std::string not_refused(const Confinement& what, const std::vector<Attempt>& att
   return answer ? *answer : answer.diag().message;
 }
 
-// With this computer's Landlock, with ABI 2 (Linux 5.19 to 6.1), and without Landlock.
+// Calls `check` for all rights, each with this computer's Landlock, with Landlock ABI 2 (Linux 5.19 to 6.1), and
+// without Landlock.
 void each_worker(const std::function<void(const Confinement&)>& check) {
   if (kIsSanitized || active_sandbox_mechanisms() == "limits") {
     MESSAGE("SKIPPED: there is no seccomp here; active: " << active_sandbox_mechanisms());
@@ -271,7 +272,7 @@ TEST_CASE("confine: a driver's worker names its threads and listens, as libcuda 
                "sanitizers are on, or the sandbox has no walls here");
   sockaddr_un server{.sun_family = AF_UNIX}, own = server;
   std::string name = "tgc-confine-test-" + std::to_string(getpid());
-  std::copy(name.begin(), name.end(), server.sun_path + 1);  // an abstract name
+  std::copy(name.begin(), name.end(), server.sun_path + 1);  // the first byte is 0: the name is abstract
   std::copy(name.begin(), name.end(), own.sun_path + 2);
   const int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
   auto address = [](const sockaddr_un& a) { return reinterpret_cast<const sockaddr*>(&a); };

@@ -71,7 +71,7 @@ std::string fault_explanation(const MessageHeader& h) {
   return strsignal(h.signal);
 }
 
-constexpr int kCheckMilliseconds = 100;  // between two checks
+constexpr int kCheckMilliseconds = 100;  // a wait checks its time limits at this interval
 
 bool write_all(int fd, const void* data, size_t bytes) {
   auto p = static_cast<const char*>(data);
@@ -144,7 +144,7 @@ void report_fault(int signal, siginfo_t* info, void* context) {
   _exit(1);
 }
 
-// On an alternate stack, because the fault may be a stack overflow.
+// Makes report_fault() handle faults, on an alternate stack because a fault may be a stack overflow.
 void catch_faults(int fd) {
   fault_fd = fd;
   static std::array<char, 65536> stack;
@@ -281,7 +281,7 @@ Diag signal_death_diag(const MessageHeader& h) {
               .kernel_fault = h.range_name[0] && h.range_side};
 }
 
-// A new worker closes the copies of the channels that it inherits.
+// The parent's ends of the channels to its workers. A new worker closes the copies of them that it inherits.
 struct WorkerChannels {
   std::mutex mutex;
   std::vector<int> open_channels;
@@ -366,7 +366,7 @@ Result<WorkerProcess> WorkerProcess::start(const std::function<Status(Worker&)>&
     if (!done) worker.send_answer(done.diag());
     _exit(0);
   }
-  setpgid(child, child);  // parent and child both call it: the group must exist
+  setpgid(child, child);  // the child calls setpgid, too: whichever is first, the group exists when either continues
   close(ends[1]);
   log_debug(LogTopic::Contain, [&] { return "worker " + std::to_string(child) + " started"; });
   return WorkerProcess(child, ends[0]);

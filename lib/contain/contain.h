@@ -15,7 +15,7 @@
 
 namespace tgc {
 
-// How a worker that sent no answer ended.
+// How a worker that did not send an expected answer ended.
 struct WorkerExit {
   int signal = 0;              // 0: the worker exited by itself
   bool has_timed_out = false;
@@ -31,7 +31,7 @@ class Worker {
  public:
   explicit Worker(int channel) : channel_(channel) {}
 
-  // Throws Failure if the system refuses.
+  // Throws Failure if tgc::confine_process() returns an error.
   void confine_process(const Confinement& what) { tgc::confine_process(what, channel_).value_or_throw(); }
 
   // Fault reports name these ranges ("4 bytes after the end of data1, 32 bytes"). `memory` must stay unchanged.
@@ -59,10 +59,10 @@ class WorkerProcess {
 
   // Returns an error if the worker is dead, or if the message cannot be sent before the current deadline.
   Status send(std::string_view message);
-  // Waits at most `timeout_seconds` (0: no limit) for the next answer. The time restarts whenever the value of
-  // `progress` changes; current_deadline() may end the wait earlier. If the worker dies or is killed, this call and all
-  // later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)" or "did not end within 5
-  // seconds".
+  // Waits for the next answer. Kills the worker if none comes within `timeout_seconds` (0: no limit), or before
+  // current_deadline(). The time restarts whenever the value of `progress` changes. If the worker dies or is killed,
+  // this call and all later ones return a Diag such as "killed by SIGFPE (integer division by zero at 0x7f...)" or "did
+  // not end within 5 seconds".
   Result<std::string> receive_answer(double timeout_seconds = 0, const std::function<uint64_t()>& progress = {});
 
   const std::optional<WorkerExit>& worker_exit() const { return worker_exit_; }
@@ -87,8 +87,8 @@ struct ContainOptions {
 // The worker sends the result of `body` as its only answer; call receive_answer() to get it.
 Result<WorkerProcess> begin_contained_worker(const std::function<Result<std::string>(Worker&)>& body);
 
-// If the worker died, returns a Diag that says how. Sets `worker_exit`, unless it is null, for a worker that started:
-// to WorkerExit{} if the worker sent an answer.
+// Runs `body` in a worker and returns its result, or a Diag that says how the worker died. If a worker started and
+// `worker_exit` is not null, sets `*worker_exit`, to WorkerExit{} if the worker sent an answer.
 Result<std::string> run_in_sandbox(const std::function<Result<std::string>(Worker&)>& body,
                                    const ContainOptions& options = {}, WorkerExit* worker_exit = nullptr);
 

@@ -73,7 +73,8 @@ namespace {
 
 constexpr size_t kMostOutput = size_t(1) << 30;
 
-// Polls at growing intervals, up to `longest`. Returns nullopt if `give_up` returns true.
+// Returns the process's wait status. Polls at growing intervals, up to `longest`. Returns nullopt if `give_up` returns
+// true.
 template <class GiveUp>
 std::optional<int> wait_for_exit(pid_t pid, std::chrono::microseconds longest, const GiveUp& give_up) {
   int status = 0;
@@ -86,7 +87,7 @@ std::optional<int> wait_for_exit(pid_t pid, std::chrono::microseconds longest, c
   return status;
 }
 
-// Appends up to 64 KiB. Returns false at the end of the file or on an error.
+// Reads and appends up to 64 KiB. Returns false at the end of the file or on an error.
 bool append_chunk(int fd, std::string& to) {
   char chunk[1 << 16];
   ssize_t n = ::read(fd, chunk, sizeof chunk);
@@ -128,7 +129,7 @@ ProcessResult run_and_collect(const std::vector<std::string>& argv, std::string_
   return result;
 }
 
-// A program may end before it has read its input.
+// Ignores SIGPIPE, because a program may end before it has read its input.
 void ignore_broken_pipes() {
   static const bool done = [] {
     struct sigaction old;
@@ -148,7 +149,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& argv, std::str
 Result<int> run_shell(const std::string& command, const ShellOptions& options) {
   return catch_failures([&]() -> int {
     if (options.should_stop && options.should_stop()) throw Failure("cancelled");
-    Pipe alive;  // when it closes, the guard kills the processes that are left
+    Pipe alive;  // when this pipe closes, the guard kills the processes that are left
     const int output = options.is_quiet ? ProcessOptions::kNullDescriptor : ProcessOptions::kInheritDescriptor;
     const pid_t pid = start_process({.argv = guarded_shell_argv(command),
                                      .in = ProcessOptions::kNullDescriptor,

@@ -1,4 +1,4 @@
-// Functions of the operating system, with substitutes.
+// Functions that not every operating system has, with substitutes.
 #pragma once
 #include <string>
 
@@ -11,16 +11,17 @@
 
 namespace tgc {
 
-// The ends are closed when the process executes another program. Returns false and sets errno if it fails. Without
-// pipe2, a program that another thread executes at the same moment may inherit the ends.
+// Makes a pipe whose ends are closed when the process executes another program. Returns false and sets errno if it
+// fails. Without pipe2, a program that another thread executes at the same moment may inherit the ends.
 bool make_pipe(int ends[2]);
 
-// The descriptor is closed when the process executes another program. Returns -1 and sets errno if it fails.
+// Accepts a connection and returns its descriptor, which is closed when the process executes another program. Returns
+// -1 and sets errno if it fails.
 int accept_connection(int socket);
 
 // Returns the processor time of this process and of the children that it waited for.
 double processor_seconds();
 
-std::string signal_name(int signal);  // "SIGSEGV"; "signal 99" if it has no name
+std::string signal_name(int signal);  // returns "SIGSEGV", for example, or "signal 99" if it knows no name
 
 }  // namespace tgc

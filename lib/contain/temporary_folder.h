@@ -6,13 +6,13 @@
 
 namespace tgc {
 
-// TMPDIR, else /tmp. Returns an error if it is not a folder.
+// Returns the value of TMPDIR, else "/tmp". Returns an error if that is not a folder.
 Result<std::string> temporary_folder();
 
 // The destructor removes the folder, whose name is tgc-PID-XXXXXX.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // throws Failure
+  TemporaryFolder();  // throws Failure if it cannot create the folder
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -23,7 +23,8 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Removes folders of processes that no longer exist, if they are of this user and have not changed for an hour.
+// Removes the folders that TemporaryFolder made in `temporary_folder` for processes that no longer exist, if they
+// belong to this user and have not changed for an hour.
 void remove_leftover_folders(const std::string& temporary_folder);
 
 }  // namespace tgc

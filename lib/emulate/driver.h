@@ -39,8 +39,8 @@ class EmulatedDriver {
 
   // Records `code` as the last error, with the details `text`. Returns `code`.
   int set_error(int code, std::string text);
-  // Returns the text of an error code, with the details of the last error if that has this code. Returns null for an
-  // unknown code.
+  // Returns the text of an error code, with the details of the last error if the last error has this code. Returns null
+  // for an unknown code.
   const char* text_of_error(int code);
   const char* name_of(int code) const;
   // Fails with kInvalidValue if [at, at + bytes) is not inside one allocation. The message names `function`.
@@ -62,8 +62,8 @@ class EmulatedDriver {
   // Reads the argument block from a launch function's `extra`: (key, pointer) pairs that end at the key `end`. Fails
   // with kInvalidValue if a key is unknown.
   int read_extra_options(void** extra, const void* end, ArgumentBlock& to);
-  // Runs a launch and returns its error code; a KernelFault becomes the last error. The setting _SPEED prints the times
-  // of a launch that succeeds, `executed` and `num_block_threads` (threads per block) to standard error.
+  // Runs a launch and returns its error code; a KernelFault becomes the last error. With the setting _SPEED, a launch
+  // that succeeds prints its times, `executed` and `num_block_threads` (threads per block) to standard error.
   int run_kernel(const std::string& kernel, uint64_t num_block_threads,
                  const std::function<std::optional<KernelFault>(uint64_t& executed)>& launch);
 

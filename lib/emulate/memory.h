@@ -20,8 +20,8 @@ class GpuMemory {
  public:
   explicit GpuMemory(uint64_t limit) : limit_bytes_(limit) {}
   ~GpuMemory();
-  // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails. A guard zone follows each
-  // allocation: an index that is wrong by a factor of two does not reach another array unless the array exceeds 16 MiB.
+  // Returns the page-aligned address of `bytes` zeroed bytes, or 0 if the allocation fails. An inaccessible guard zone
+  // follows each allocation. It is about as large as the allocation, but at least 64 KiB and at most 16 MiB.
   uint64_t allocate(uint64_t bytes);
   bool free(uint64_t address);
   bool contains(uint64_t address, uint64_t bytes) const;
@@ -54,8 +54,9 @@ enum class Access : uint8_t { Load, Store, Atomic };
 const char* access_verb(Access access);
 
 std::string hex_text(uint64_t v);  // such as "0x1f"
-// Describes an access [from, to) outside of the allocations: "4 bytes behind the 64 bytes of argument 1". `arguments`:
-// the kernel's; if one holds the address of the nearest allocation, the text names it.
+// Describes an access [from, to) that no allocation contains: "4 bytes behind the 64 bytes of argument 1". The text
+// names the argument if one of the 8-byte words of `arguments`, the kernel's argument block, holds the address of the
+// nearest allocation.
 std::string location_text(const std::vector<MemoryRange>& ranges, std::span<const std::byte> arguments, uint64_t from,
                           uint64_t to);
 

@@ -79,7 +79,8 @@ inline uint32_t encode_float(double x, const FloatLayout& f, Rounding rounding =
   return bits == 0 && f.is_fnuz ? 0 : sign | uint32_t(bits);
 }
 
-// a + b rounded to odd: an inexact sum gets its last bit set, so that rounding it again to half the bits is correct.
+// Returns a + b rounded to odd: the last bit of an inexact sum is set, so that rounding the sum again to half the bits
+// is correct.
 inline double add_round_to_odd(double a, double b) {
   double s = a + b;
   if (!std::isfinite(s)) return s;

@@ -1,4 +1,4 @@
-// Data race detector (--race): two threads of a block access one address with no barrier in between, at least one of
+// Detects data races (--race): two threads of a block access one address with no barrier in between, at least one of
 // them stores, and not both accesses are atomic. Threads of one warp or wave race only at the same moment.
 #pragma once
 #include <array>

@@ -30,8 +30,8 @@ void collect_tensors(const Value& v, Tensors& out) {
     for (auto& item : v.items()) collect_tensors(item, out);
 }
 
-// `arrays` has the outputs' numeric tensors, in the order of the calls of compare(), which returns a text
-// about a difference, or "".
+// Compares the outputs of a model with the expected values. `arrays` has the values of the outputs' numeric tensors, in
+// the order of the outputs. compare() returns a text about a difference, or "".
 class ValueComparison {
  public:
   ValueComparison(const std::vector<Array>& arrays, const ToleranceOptions& tolerance)

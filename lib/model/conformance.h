@@ -26,7 +26,8 @@ struct OnnxCaseOptions {
 // Runs the data sets of a case until one fails.
 OnnxCaseResult run_onnx_case(const std::string& folder, const OnnxCaseOptions& options);
 
-// If `type` is bfloat16, a uint16 tensor has the bits of bfloat16 numbers, as in the onnx package.
+// Return the value of a model's input. If `type` is bfloat16, a uint16 tensor has the bits of bfloat16 numbers, as in
+// the onnx package.
 Value make_input_value(Graph& graph, onnx::ValueProto value, const onnx::TypeProto& type);
 Value make_input_value(Graph& graph, const Array& array);
 

@@ -73,7 +73,7 @@ class ModelChecker {
       if (!names.contains(o.name)) add_problem("no node defines the output '" + o.name + "'");
   }
 
-  // Adds the outputs to `names`.
+  // Checks the nodes of `list`, and adds their outputs to `names`.
   void nodes(const std::vector<onnx::NodeProto>& list, ScopeNames& names,
              const std::map<std::string, int64_t>& opsets, int depth) {
     std::set<std::string_view> made_here, later;

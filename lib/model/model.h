@@ -25,7 +25,7 @@ struct ModelOutputs {
   std::vector<std::string> names;
   Values values;
   std::vector<NodeTensors> node_tensors = {};
-  std::unordered_map<UOp, std::string> buffer_names = {};  // by the base node of an input or initializer
+  std::unordered_map<UOp, std::string> buffer_names = {};  // the key is the base node of an input or initializer
 };
 
 class OnnxModel {
@@ -45,7 +45,8 @@ class OnnxModel {
   std::vector<const onnx::ValueInfo*> declared_inputs() const;
   std::vector<std::string> output_names() const;
 
-  // `inputs` has the values of the declared inputs, by name. Fails if one is missing, or if the graph cannot be built.
+  // Builds the model's tensors in `graph`. `inputs` has the values of the declared inputs, by name. Fails if one is
+  // missing, or if the graph cannot be built.
   Result<ModelOutputs> build_graph(Graph& graph, const std::map<std::string, Value>& inputs) const;
 
  private:
@@ -61,7 +62,7 @@ class ModelBuilder {
   Graph& graph() { return graph_; }
   const onnx::ModelProto& model() const { return model_; }
 
-  // Inputs are by position or by name.
+  // Build the nodes of `graph` and return its outputs. `inputs` has the inputs by position or by name.
   Values run_graph(const onnx::GraphProto& graph, const Values& inputs);
   Values run_graph(const onnx::GraphProto& graph, const std::map<std::string, Value>& inputs);
 

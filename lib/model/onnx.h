@@ -34,10 +34,11 @@ enum class Type : int32_t {
   Undefined, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64,
   Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1
 };
-std::string name_of(Type type);              // ONNX's name, such as "FLOAT16"; "type 99" for an unknown type
+std::string name_of(Type type);              // returns ONNX's name, such as "FLOAT16", or "type 99" for an unknown type
 // Returns the dtype in which elements are kept, a wider one for a narrow type; nullopt if there is none.
 std::optional<DType> dtype_of(Type type);
-Type type_of(DType dtype);                   // the type, not narrow, whose elements have this dtype; else Undefined
+// Returns the type that is not narrow and whose elements have this dtype, or Undefined.
+Type type_of(DType dtype);
 // Returns true for the 4-bit types and the 8-bit floats.
 bool is_narrow_type(Type type);
 
@@ -118,7 +119,7 @@ struct NodeProto {
   std::vector<Attribute> attributes;
 
   const Attribute* attribute(std::string_view name) const;
-  std::string label() const;  // "[DOMAIN.]OP 'NAME'"; for an unnamed node, NAME is an output
+  std::string label() const;  // returns "[DOMAIN.]OP 'NAME'"; for an unnamed node, NAME is an output
 };
 
 struct GraphProto {
@@ -149,10 +150,10 @@ Result<ModelProto> read_model_file(const std::string& path);
 Result<ModelProto> read_model_bytes(std::shared_ptr<const Bytes> bytes, const std::string& path = "");
 Result<ValueProto> read_value(const std::string& path, const TypeProto& type);
 
-// Looks only at the first bytes.
+// Guesses from the first bytes whether `bytes` begins an ONNX model.
 bool looks_like_model(std::string_view bytes);
 
-// Elements in row-major order, which may be unaligned.
+// The elements of a tensor in row-major order. `data` may be unaligned.
 struct TensorBytes {
   const uint8_t* data = nullptr;
   size_t size = 0;

@@ -152,7 +152,7 @@ std::string external_path(const TensorProto& t, const std::string& folder) {
   return at.string();
 }
 
-// Maps a file once per thread, while a tensor uses it.
+// Maps the file, or returns this thread's earlier mapping of it if that is still in use.
 std::shared_ptr<const Bytes> external_file(const std::string& path) {
   static thread_local std::map<std::string, std::weak_ptr<const Bytes>> open;
   if (auto bytes = open[path].lock()) return bytes;

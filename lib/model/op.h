@@ -78,7 +78,7 @@ class OpCall {
 // largest finite one, with `saturate` or if the type has neither infinity nor NaN; else infinity or NaN.
 Tensor to_narrow_type(const Tensor& x, onnx::Type type, bool saturate);
 
-Tensor equality_of_strings(OpCall& c);  // in ops_text.cpp
+Tensor equality_of_strings(OpCall& c);  // defined in ops_text.cpp
 
 struct OpDef {
   std::string_view name;

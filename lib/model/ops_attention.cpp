@@ -13,7 +13,8 @@ Tensor pad_mask(const Tensor& mask, int64_t keys) {
   return missing == 0 ? mask : mask.pad_axis(-1, 0, missing, Const(-HUGE_VAL));
 }
 
-// True for the keys that a query may use; None if it may use all. Ignores a `mask` of numbers.
+// Returns a mask that is true for the keys that a query may use, or None if queries may use all keys. Ignores a `mask`
+// of numbers.
 Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t keys, int64_t past) {
   Tensor out;
   if (mask && dtypes::is_bool(mask.dtype())) out = pad_mask(mask, keys);
@@ -22,7 +23,7 @@ Tensor attention_mask(OpCall& c, const Tensor& mask, int64_t queries, int64_t ke
   return out ? out & causal : causal;
 }
 
-// Computes in float32 or a wider dtype.
+// Returns the matrix product in the dtype of `a`, computed in float32 or a wider dtype.
 Tensor wide_matmul(const Tensor& a, const Tensor& b) {
   DType wide = least_upper_dtype({a.dtype(), dtypes::float32});
   return a.cast(wide).matmul(b.cast(wide)).cast(a.dtype());

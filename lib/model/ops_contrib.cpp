@@ -39,8 +39,8 @@ Values embed_layer_normalization(OpCall& c) {
   return {y, Value(), sum};
 }
 
-// True for the keys that attention may use. A vector `mask` has the number of keys of each batch element, or the ends
-// of their ranges, followed by the begins.
+// Returns a mask that is true for the keys that attention may use. A vector `mask` has the number of keys of each batch
+// element, or the end of each batch element's range of keys, followed by the begin of each.
 Tensor key_mask(OpCall& c, const Tensor& mask, int64_t batch, int64_t keys) {
   Tensor out;
   if (mask.ndim() > 1) {

@@ -4,7 +4,7 @@
 namespace tgc {
 namespace {
 
-// Negative indices count from the end of an axis of size `n`.
+// Adds `n` to negative indices, which count from the end of an axis of size `n`.
 Tensor wrap_negative_indices(const Tensor& indices, int64_t n) {
   return indices.lt(Const(0)).where(Const(n), Const(0)).cast(indices.dtype()) + indices;
 }

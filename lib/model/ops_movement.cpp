@@ -6,7 +6,7 @@
 namespace tgc {
 namespace {
 
-// The list is an attribute in old opsets, and an input in newer ones.
+// Returns a list of integers that is an attribute in old opsets, and an input in newer ones.
 std::optional<Ints> ints_from_attribute_or_input(OpCall& c, std::string_view attribute, size_t input) {
   if (c.op_attribute(attribute)) return c.attribute_ints(attribute);
   return c.ints_or_none(input);

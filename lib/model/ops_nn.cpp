@@ -67,7 +67,7 @@ struct PoolWindow {
     pads = last_axis_first(given);
   }
 
-  // A window of padding only has no average or maximum.
+  // Throws Failure if a window can lie in the padding alone, because such a window has no average or maximum.
   void refuse_empty_windows() const {
     for (size_t i = 0; i < pads.size(); i++) {
       size_t d = kernel.size() - 1 - i / 2;
@@ -220,7 +220,7 @@ Values global_lp_pool(OpCall& c) {
   return {x.abs().pow(Const(p)).sum(spatial_axes(x), true).pow(Const(1 / p))};
 }
 
-// A transposed convolution in which each element of the kernel has its own channel.
+// Computes Col2Im as a transposed convolution in which each element of the kernel has its own channel.
 Values col2im(OpCall& c) {
   Tensor x = c.tensor(0);
   Ints image = c.ints(1), block = c.ints(2);
@@ -269,7 +269,7 @@ Values einsum(OpCall& c) {
   return {Tensor::einsum(c.attribute_string("equation", ""), c.tensors())};
 }
 
-// Laplace expansion along the first row.
+// Returns the determinant of n x n matrices by Laplace expansion along the first row.
 Tensor determinant(const Tensor& x, int64_t n) {
   if (n == 1) return x.slice_axis(-1, {0, 1}).slice_axis(-2, {0, 1}).squeeze(-1).squeeze(-1);
   Tensor out;
@@ -420,7 +420,7 @@ std::span<const OpDef> nn_ops() {
 
 namespace {
 
-// tensor.py:nll_loss. A label equal to ignore_index has weight 0, and need not be a class.
+// Returns the loss as tensor.py:nll_loss does. A label equal to ignore_index has weight 0, and need not be a class.
 Tensor nll_loss(OpCall& c, const Tensor& log_probabilities, Tensor labels, const Tensor& weight) {
   if (labels.ndim() < 1 || log_probabilities.ndim() != labels.ndim() + 1)
     throw Failure("its labels do not fit its scores");

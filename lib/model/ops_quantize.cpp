@@ -100,7 +100,7 @@ Tensor subtract_zero_point(OpCall& c, size_t input, std::optional<size_t> zero) 
   return zero && c.has_input(*zero) ? x - c.tensor(*zero).cast(dtypes::int32) : x;
 }
 
-// `v` has one value, or one for each row of a matrix.
+// Shapes `v`, which has one value or one for each row of a matrix, so that it broadcasts over a matrix.
 Tensor row_param(const Tensor& v) {
   if (v.numel() == 1) return v.reshape({});
   return v.ndim() == 1 ? v.unsqueeze(-1) : v;

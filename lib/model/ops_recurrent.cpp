@@ -28,7 +28,6 @@ Tensor apply_activation(const std::string& name, std::optional<double> alpha, st
 }
 
 // The node's first inputs are X, W, R, B, sequence_lens and initial_h. W and R have a block of rows for each gate.
-// `default_activations` are the default activations.
 class RecurrentOp {
  public:
   RecurrentOp(OpCall& c, int64_t gates, std::vector<std::string> default_activations)
@@ -107,7 +106,7 @@ class RecurrentOp {
  private:
   friend struct CellStep;
 
-  // Returns the slice for the current direction.
+  // Returns the slice of an input for the current direction.
   Tensor direction_slice(size_t input) const {
     Tensor t = op_call_.tensor(input);
     if (t.size(0) != directions_)

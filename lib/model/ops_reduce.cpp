@@ -38,7 +38,7 @@ Tensor reduce_min(const Tensor& x, const Axes& axes, bool keep) { return x.min(a
 Tensor reduce_prod(const Tensor& x, const Axes& axes, bool keep) { return x.prod(axes, keep); }
 Tensor reduce_sum_square(const Tensor& x, const Axes& axes, bool keep) { return x.square().sum(axes, keep); }
 Tensor reduce_l1(const Tensor& x, const Axes& axes, bool keep) { return x.abs().sum(axes, keep); }
-// Sums of 16-bit floats may overflow or lose precision.
+// Casts 16-bit floats to float32, because sums of 16-bit floats may overflow or lose precision.
 Tensor widen_half(const Tensor& x) {
   bool narrow = x.dtype() == dtypes::float16 || x.dtype() == dtypes::bfloat16;
   return x.cast(narrow ? dtypes::float32 : x.dtype());
@@ -55,7 +55,7 @@ Tensor reduce_log_sum_exp(const Tensor& x, const Axes& axes, bool keep) {
   return (wide - greatest(true)).exp().sum(axes, keep).log() + greatest(keep);
 }
 
-// ~x for integers, because unsigned integers and the least signed integer have no negative.
+// Returns ~x for integers, because unsigned integers and the least signed integer have no negative.
 Tensor reversed_order(const Tensor& x) { return x.is_floating_point() ? -x : x.bitwise_not(); }
 
 Values arg_max(OpCall& c, Tensor x) {

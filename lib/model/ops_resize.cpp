@@ -44,7 +44,7 @@ double nearest_coordinate(double at, const std::string& how) {
   throw Failure("its nearest_mode is '" + how + "'");
 }
 
-// The caller divides the weights by their sum.
+// Returns the weight of a source element at this distance. The caller divides the weights by their sum.
 double filter_weight(const ResizeStyle& style, double distance) {
   double d = std::fabs(distance), a = style.cubic_a;
   if (style.mode == "linear") return std::max(0.0, 1 - d);
@@ -54,7 +54,7 @@ double filter_weight(const ResizeStyle& style, double distance) {
 
 struct FilterTaps {
   std::vector<Ints> index;  // index[t][i]: index of the t-th source element of the result's element i
-  std::vector<std::vector<double>> weights;  // the same shape; empty in mode nearest
+  std::vector<std::vector<double>> weights;  // the weights of the elements in `index`; empty in mode nearest
 };
 
 FilterTaps filter_taps(const ResizeAxis& a, const ResizeStyle& style) {

@@ -42,7 +42,7 @@ class ImageSampler {
     return interpolate(axes, {});
   }
 
-  // Converts from coordinates in [-1, 1].
+  // Converts coordinates in [-1, 1] along image axis `d` to coordinates that count elements.
   Tensor element_coordinates(const Tensor& at, size_t d) const {
     auto n = double(size(d));
     return align_ ? (at + 1) / 2 * (n - 1) : ((at + 1) * n - 1) / 2;
@@ -52,7 +52,7 @@ class ImageSampler {
   struct AxisTaps {
     Tensor at;
     int64_t first;
-    Tensors weights;  // of the elements from `at` + `first` on; empty if the sample is the element at `at`
+    Tensors weights;  // weights of the elements from `at` + `first` on; empty if the sample is the element at `at`
   };
 
   int64_t size(size_t d) const { return x_.size(int64_t(d) + 2); }

@@ -10,7 +10,7 @@ namespace {
 Values window_function(OpCall& c, double a, double b, double second) {
   int64_t size = c.integer(0);
   if (size < 1) throw Failure("a window of size " + std::to_string(size));
-  auto period = double(c.attribute_flag("periodic", true) ? size : size - 1);  // if it is 0, the window is NaN
+  auto period = double(c.attribute_flag("periodic", true) ? size : size - 1);  // if `period` is 0, the window is NaN
   Tensor n = Tensor::arange(c.graph(), size);
   Tensor w =
       (a - b * (n * (2 * std::numbers::pi / period)).cos()) + second * (n * (4 * std::numbers::pi / period)).cos();
@@ -31,7 +31,7 @@ Tensor wave_matrix(OpCall& c, int64_t rows, int64_t columns, int64_t length, DTy
 double cosine(double x) { return std::cos(x); }
 double sine(double x) { return std::sin(x); }
 
-// Transforms along axis -2. The last axis of x has the real part, or the real and the imaginary part.
+// Returns the Fourier transform along axis -2. The last axis of x has the real part, or the real and imaginary parts.
 Tensor fourier_transform(OpCall& c, const Tensor& x, int64_t length, int64_t bins, bool inverse) {
   int64_t n = x.size(-2);
   Tensor re = x.slice_axis(-1, {0, 1}).squeeze(-1),
@@ -45,7 +45,7 @@ Tensor fourier_transform(OpCall& c, const Tensor& x, int64_t length, int64_t bin
   return inverse ? out / double(length) : out;
 }
 
-// Along axis -2, x has the frequencies from 0 to length / 2 of a real signal.
+// Returns a real signal. Along axis -2, x has the signal's frequencies from 0 to length / 2.
 Tensor inverse_real_transform(OpCall& c, const Tensor& x, int64_t length) {
   int64_t bins = x.size(-2);
   Tensor cos = wave_matrix<cosine>(c, bins, length, length, x.dtype()),

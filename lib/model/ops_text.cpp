@@ -108,7 +108,7 @@ Values regex_full_match(OpCall& c) {
   return {Tensor::from_values(c.graph(), matches, dtypes::bool_).reshape(in.shape)};
 }
 
-// An empty delimiter means white space. `most` is the maximum number of splits; -1 means no limit.
+// Splits a text. An empty delimiter means white space. `most` is the maximum number of splits; -1 means no limit.
 std::vector<std::string> split_text(std::string_view text, std::string_view delimiter, int64_t most) {
   constexpr std::string_view kSpace = " \t\n\v\f\r";
   std::vector<std::string> out;
@@ -253,7 +253,7 @@ Value label_default(OpCall& c, const Value& values) {
   return Tensor::constant(c.graph(), c.attribute_int("default_int64", -1), dtype);
 }
 
-// Of equal keys, the last one counts.
+// Replaces each element of input 0, a key, by the value of this key. Of equal keys, the last one counts.
 Values encode_labels(OpCall& c, const Value& keys, const Value& values) {
   Value missing = label_default(c, values);
   if (num_labels(keys) != num_labels(values)) throw Failure("its numbers of keys and values differ");

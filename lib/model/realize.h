@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// The tensors must be of one graph. Throws Failure if scheduling or running fails.
+// Computes the values of tensors, which must be of one graph. Throws Failure if scheduling or running fails.
 ScheduleResult realize(std::span<const Tensor> tensors, ScheduleRunner& runner, const ScheduleOptions& options = {});
 
 // Computes the tensors in REF.

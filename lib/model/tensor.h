@@ -98,7 +98,7 @@ class Tensor {
 
   Tensor getitem(const std::vector<Index>& indices) const;
   // Returns a copy in which `value` replaces the indexed elements, or is combined with them by `reduce` (sum, prod,
-  // amax or amin). The indices must be tensors, at least one, and whole slices.
+  // amax or amin). The indices must be whole slices and at least one tensor.
   Tensor setitem(const std::vector<Index>& indices, Tensor value, std::string_view reduce = "") const;
   Tensor select(int64_t i) const { return getitem({i}); }
   Tensor slice_axis(int64_t dim, Slice slice) const;
@@ -106,7 +106,7 @@ class Tensor {
   Tensor scatter(int64_t dim, Tensor index, Tensor src) const;
   Tensor scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string_view reduce) const;
   Tensor one_hot_along_dim(int64_t num_classes, int64_t dim = -1) const;
-  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // values and indices
+  std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;  // returns values and indices
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true) const;
 
   Tensor sum(Axes axes = kAllAxes, bool keepdim = false, std::optional<DType> dtype = {}) const;
@@ -251,13 +251,13 @@ TGC_MIXED(+) TGC_MIXED(-) TGC_MIXED(*) TGC_MIXED(/) TGC_MIXED(%) TGC_MIXED(&) TG
 #undef TGC_MIXED
 
 Ints broadcast_shape(const std::vector<Ints>& shapes);  // tensor.py:_broadcast_shape
-Ints int_range(int64_t begin, int64_t end);             // the integers in [begin, end)
+Ints int_range(int64_t begin, int64_t end);             // returns the integers in [begin, end)
 Ints concat_ints(std::initializer_list<Ints> parts);
-Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // 1s, but `size` at `axis`
+Ints vector_shape(int64_t rank, int64_t axis, int64_t size);  // returns `rank` sizes: `size` at `axis`, else 1
 // Adds padding after each axis so that the last window that begins inside is complete (tensor.py:_apply_ceil_mode).
 // `pads`: before and after each axis, last axis first.
 Ints ceil_mode_pads(const Tensor& x, Ints pads, const Ints& kernel, const Ints& stride, const Ints& dilation);
-// Coefficients start with the highest power (helpers.py:polyN).
+// Returns the value of a polynomial (helpers.py:polyN). `coefficients` starts with that of the highest power.
 Tensor poly_n(Tensor x, std::initializer_list<double> coefficients);
 int64_t product(std::span<const int64_t> sizes);  // throws Failure on overflow
 int64_t ceildiv(int64_t a, int64_t b);

@@ -47,7 +47,7 @@ Tensor apply_slices(const Tensor& x, const std::vector<ResolvedSlice>& strides) 
   return out.pad(padding).reshape(split).shrink(first).reshape(kept);
 }
 
-// Replaces elements of `target` by those of `values` for which the mask is set; of several along `axes`, by the last
+// Replaces each element of `target` by the last of the `values` along `axes` for which the mask is set, if there is
 // one.
 Tensor masked_setitem(const Tensor& target, const Tensor& values, const Tensor& mask, const Ints& axes) {
   Ints sizes(size_t(mask.ndim()), 1), masked = mask.shape();
@@ -237,7 +237,7 @@ Tensor Tensor::scatter_reduce(int64_t dim, Tensor index, Tensor src, std::string
   return masked_reduce(*this, values, mask, {-1}, reduce);
 }
 
-// A bitonic network (tensor.py:sort). Equal elements keep their order in the indices.
+// Sorts with a bitonic network (tensor.py:sort). Equal elements keep their order in the indices.
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
   dim = resolve_dim(dim);
   Ints own = shape();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kPi = 3.141592653589793, kLog2 = 0.6931471805599453;
 
-// As tensor.py:_broadcasted, with the same casts around the broadcast.
+// Broadcasts x and y as tensor.py:_broadcasted does, with the same casts around the broadcast.
 std::pair<Tensor, Tensor> broadcasted(Tensor x, Tensor y, bool match_dtype = true) {
   if (match_dtype && x.dtype() != y.dtype()) {
     DType to = least_upper_dtype({x.dtype(), y.dtype()});

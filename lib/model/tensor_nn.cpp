@@ -272,7 +272,7 @@ Tensor Tensor::einsum(std::string_view text, Tensors xs) {
     out = out ? out * x : x;
   }
   Ints summed;
-  Ints rank;    // for each letter of the output, its position among the sorted letters
+  Ints rank;    // for each letter of the output, its position among the output's letters in sorted order
   int64_t at = 0;
   for (auto [c, n] : sizes) {
     if (output->find(c) == std::string::npos) summed.push_back(at);

@@ -30,7 +30,7 @@ Tensor pad_circular(const Tensor& x, const Padding& padding) {
   return x.repeat(repeats).shrink(bounds);
 }
 
-// `first` and `last` may be None.
+// Concatenates `first`, `x` and `last`. `first` and `last` may be None.
 Tensor join_edges(const Tensor& first, const Tensor& x, const Tensor& last, int64_t dim) {
   Tensors parts;
   for (const Tensor& t : {first, x, last})
@@ -52,7 +52,8 @@ std::pair<Tensor, Tensor> edge_copies(const Tensor& x, int64_t dim, int64_t befo
   return {copies(0, before), copies(n - 1, after)};
 }
 
-// If one reflection is too short, reflects the result again. Repeats the element of an axis of one element.
+// Pads an axis by reflection. If one reflection is too short, reflects the result again. Repeats the element of an axis
+// of one element.
 Tensor pad_reflected(Tensor x, int64_t dim, int64_t before, int64_t after) {
   if (x.size(dim) == 0 && before + after > 0) throw Failure("a reflection of an axis without elements");
   while (before > 0 || after > 0) {

@@ -18,7 +18,7 @@ SoftmaxParts softmax_parts(const Tensor& x, int64_t axis) {
   return {m, e, e.sum(Ints{axis}, true)};
 }
 
-// True where row + diagonal <= column.
+// Returns a mask that is true where row + diagonal <= column.
 Tensor triangle_mask(Graph& graph, int64_t rows, int64_t columns, int64_t diagonal) {
   return (Tensor::arange(graph, rows).unsqueeze(-1) + diagonal).le(Tensor::arange(graph, columns));
 }
@@ -77,7 +77,8 @@ Tensor Tensor::log_softmax(int64_t axis) const {
   return s.shifted - s.total.log();
 }
 
-// Prefix sums along an axis; with include_initial, without the element itself (tensor.py:_cumalu with ADD).
+// Returns the prefix sums along an axis (tensor.py:_cumalu with ADD). With include_initial, the sum at an element does
+// not include this element.
 Tensor Tensor::prefix_sums(int64_t axis, bool include_initial) const {
   int64_t n = size(axis);
   return transpose(axis, -1)

@@ -39,7 +39,7 @@ class Value {
   bool is_strings() const { return kind_ == Kind::Strings; }
   bool is_sequence() const { return kind_ == Kind::Sequence; }
   const Tensor& tensor() const { return require_kind(Kind::Tensor, "tensor"), tensor_; }
-  // Returns the ONNX type if it is narrow (onnx.h:is_narrow_type), else Undefined.
+  // Returns the tensor's ONNX type if this type is narrow (onnx.h:is_narrow_type), else Undefined.
   onnx::Type narrow_type() const { return narrow_type_; }
   const Strings& strings() const { return require_kind(Kind::Strings, "tensor of strings"), *strings_; }
   const Values& items() const { return require_kind(Kind::Sequence, "sequence"), *items_; }

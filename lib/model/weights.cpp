@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMaxHeader = 100'000'000;  // bytes; the limit of the safetensors library
+constexpr size_t kMaxHeader = 100'000'000;  // the safetensors library's limit, in bytes
 
 onnx::Type safetensors_type(const std::string& name) {
   static constexpr std::pair<std::string_view, onnx::Type> kTypes[] = {
@@ -55,7 +55,7 @@ std::vector<int64_t> parse_sizes(const json& j, const char* what) {
 
 struct PlacedTensor {
   onnx::TensorProto tensor;
-  size_t begin, end;  // in the data section, in bytes
+  size_t begin, end;  // byte offsets in the data section
 };
 
 PlacedTensor parse_tensor_entry(const std::string& name, const json& entry, std::string_view data,

@@ -17,7 +17,7 @@ class WireReader {
   WireReader(std::string_view bytes, const char* what, const char* start)
       : position_(bytes.data()), end_(bytes.data() + bytes.size()), message_name_(what), start_(start) {}
 
-  // Returns false at the end.
+  // Goes to the next field, and skips the value of the current one if it was not read. Returns false at the end.
   bool next_field() {
     if (!is_value_read_) skip_value();
     if (position_ == end_) return false;

@@ -58,7 +58,7 @@ class CodeBuilder {
   void emit_value(Op op, Type result, std::initializer_list<Type> sources);
   // Emits an operation with more operands: it writes the registers `outs` and reads `ins`.
   void emit_op(Op op, std::span<const uint32_t> outs, std::span<const uint32_t> ins);
-  void emit_jump(Op op, std::string_view label);           // sets op.immediate to the index of the label's op
+  void emit_jump(Op op, std::string_view label);  // emits a jump; Op::immediate becomes the index of the label's op
   // Emits a jump with op.immediate and op.num_more_operands set to the first index and the size of the table in
   // TranslatedKernel::jump_targets.
   void emit_table_jump(Op op, std::string_view table);
@@ -112,7 +112,7 @@ std::span<const OpcodeRow> control_opcode_rows();
 std::span<const OpcodeRow> warp_opcode_rows();
 std::span<const OpcodeRow> mma_opcode_rows();
 
-// Returns the operation that converts a register of `from` bits to one of `to` bits.
+// Return the function that converts a register of `from` bits to one of `to` bits.
 OpFunction narrowing_handler(unsigned from, unsigned to);
 OpFunction widening_handler(unsigned from, unsigned to, bool is_signed);
 

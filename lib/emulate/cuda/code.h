@@ -65,7 +65,7 @@ enum class SpecialRegister : uint8_t {
 // A register that has a value before a warp starts.
 struct RegisterPreset {
   enum Kind : uint8_t { Constant, Parameter, Special } kind;
-  uint8_t lane_bytes;           // 0 for a predicate
+  uint8_t lane_bytes;           // bytes of a lane's value; 0 for a predicate
   uint32_t register_offset;
   ptx::SpecialRegister special{};
   uint32_t offset = 0;     // for a parameter: its offset in the parameter block

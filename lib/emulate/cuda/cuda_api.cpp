@@ -115,7 +115,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) {
     case 7: *value = attribute == 5 ? INT32_MAX : 65535; break;      // maximum grid size per dimension
     case 8: *value = 48 << 10; break;                                               // shared memory per block
     case 10: *value = 32; break;                                                    // warp size
-    case 16: *value = 1; break;                                                     // multiprocessors
+    case 16: *value = 1; break;                                                     // number of multiprocessors
     case 75: *value = gpu().architecture() / 10; break;
     case 76: *value = gpu().architecture() % 10; break;
     case 97: *value = 227 << 10; break;  // opt-in shared memory per block

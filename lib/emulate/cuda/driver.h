@@ -33,7 +33,7 @@ struct ThreadBlock {
   Dim3 block_id{};
   bool shares_warp = false;
   std::vector<std::byte> shared_memory, local_memory;
-  std::vector<uint8_t> is_stored;        // by byte of `shared_memory`: 1 if a thread has stored it
+  std::vector<uint8_t> is_stored;        // for each byte of `shared_memory`: 1 if a thread has stored it
   std::unique_ptr<RaceDetector> race_detector;
   RecentRanges recent_ranges;
 };

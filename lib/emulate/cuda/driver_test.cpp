@@ -34,7 +34,7 @@ TEST_CASE("CUDA emulator: a program runs from cuInit to cuMemFree, and wrong cal
   CHECK(call("cuDeviceGetName", name, 64, 0) == 0);
   CHECK(std::string(name) == "tgc's CUDA emulator, sm_90");
   CHECK(call("cuDeviceGet", &major, 1) == 101);
-  int size_y = 0, size_z = 0;  // of a block
+  int size_y = 0, size_z = 0;  // maximum sizes of a block in y and z
   CHECK(call("cuDeviceGetAttribute", &size_y, 3, 0) == 0);
   CHECK(call("cuDeviceGetAttribute", &size_z, 4, 0) == 0);
   CHECK(size_y == 1024);

@@ -42,7 +42,7 @@ void translate_unary_logic(CodeBuilder& b) {
   emit_unary(b, t, unary_handler<F>(t));
 }
 
-// The count has 32 bits, and may exceed the operand's width.
+// The shift amount has 32 bits for every operand type, and may exceed the operand's width.
 template <class T, bool kLeft>
 void run_shift(Warp& w, const Op& o) {
   constexpr uint32_t kBits = 8 * sizeof(T);

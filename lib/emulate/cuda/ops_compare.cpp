@@ -35,7 +35,8 @@ struct FlushingDecoder {
 // The destination of a comparison: a predicate, or a register in which true is 1.0 or all bits set.
 enum class BoolForm : int64_t { Pred, F32, F16, B32 };
 // Writes the result of a comparison, one bit of `mask` per lane, to register d. If Op::num_more_operands is 1, 2 or 3,
-// first combines `mask` with predicate c by AND, OR or XOR. Op::immediate: bit 0 negates c; the others are a BoolForm.
+// first combines `mask` with predicate c by AND, OR or XOR. Op::immediate: bit 0 negates c; the other bits are a
+// BoolForm.
 void write_compare_result(Warp& w, const Op& o, uint32_t mask) {
   uint32_t c = *reg<uint32_t>(w, o.c);
   if (o.immediate & 1) c = ~c;

@@ -9,7 +9,7 @@ namespace tgc::hip {
 enum class Space : uint8_t { Global, Flat, Private, Lds };
 
 struct LaneAddresses {
-  alignas(64) uint64_t host[2 * kNumLanes];  // valid for active lanes
+  alignas(64) uint64_t host[2 * kNumLanes];  // only the elements of active lanes are valid
   bool is_contiguous = false;  // true only if all lanes are active and, in each half, addresses increase by 4
 };
 
@@ -30,7 +30,7 @@ void check_race(Wave& w, const Op& o, uint32_t lane, uint64_t address, uint32_t 
 
 // Throws Failure if the instruction has a modifier other than those of memory access: offset, cache policy and gds.
 void allow_memory_modifiers(const CodeBuilder& b);
-// `name` begins with "global_", "flat_", "scratch_" or "ds_".
+// Returns the space that the prefix of the instruction name stands for: "global_", "flat_", "scratch_" or "ds_".
 Space space_of_name(std::string_view name);
 // Sets the address of `op` from operands such as "v[0:1], off", "v0, s[2:3]", "off, s3", or "v0" for LDS.
 void set_address(CodeBuilder& b, Op& op, Space space, const Operand& vector, const Operand* scalar);

@@ -48,7 +48,7 @@ struct Op {
   SourceOperand a, b, c;
   uint16_t to = kDiscardRegister;
   uint16_t second_destination = kDiscardRegister;
-  bool is_vector = false;  // counts once per active lane in Wave::num_executed
+  bool is_vector = false;  // the operation counts once per active lane in Wave::num_executed
   bool clamps_result = false;
   int8_t scale_exponent = 0;  // multiplies the result by 2^scale_exponent before clamping; for DPP: index in kControls
   RegisterPart result_part = RegisterPart::Whole;  // the bits of the destination register that receive the result

@@ -54,8 +54,8 @@ class CodeObject {
   std::string image_bytes_;
 };
 
-// Returns the length of the 64-bit ELF file at `image`, in bytes, by its headers, which are trusted; at most 64 MiB; 0
-// if `image` is no such file. hipModuleLoadData has no length parameter.
+// Returns the length in bytes of the 64-bit ELF file at `image`, at most 64 MiB, or 0 if `image` is no such file.
+// Trusts the file's headers, because hipModuleLoadData has no length parameter.
 uint64_t elf_bytes(const void* image);
 
 }  // namespace tgc::hip

@@ -33,7 +33,7 @@ struct WorkGroup {
   const Launch* launch = nullptr;
   Dim3 group_id{};
   std::vector<std::byte> lds_memory;
-  std::vector<uint8_t> is_stored;        // by byte of `lds_memory`: 1 if a thread has stored it
+  std::vector<uint8_t> is_stored;        // for each byte of `lds_memory`: 1 if a thread has stored it
   std::unique_ptr<RaceDetector> race_detector;
   RecentRanges recent_ranges;
 };
@@ -56,7 +56,7 @@ std::string thread_text(const WorkGroup& group, uint32_t thread);
 class LoadedModule {
  public:
   // Disassembles a code object with LLVM, translates its kernels, and copies its image into `memory`, which must
-  // outlive the module. With `watches`, wait instructions are checked (waits.h).
+  // outlive the module. With `watches`, wait instructions become operations, so that launches can check them (waits.h).
   static Result<std::unique_ptr<LoadedModule>> load_code(std::string_view bytes, GpuMemory& memory, bool watches);
   ~LoadedModule();
 

@@ -123,7 +123,7 @@ TEST_CASE("HIP emulator: code objects of every supported processor run; those of
 }
 
 TEST_CASE("HIP emulator: loads of unstored shared memory, races and barriers that some waves miss are faults") {
-  // each of 64 threads (two waves) stores its number to shared memory and reads the element of thread 63 - i
+  // thread i of 64 threads (two waves) stores i to shared memory and reads the element of thread 63 - i
   const std::string
       head =
           "%i = call i32 @llvm.amdgcn.workitem.id.x()\n"

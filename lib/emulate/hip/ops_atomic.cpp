@@ -31,8 +31,9 @@ void run_atomic(Wave& w, const Op& o) {
 }
 
 // Builds "global_atomic_add_u32 v0, v1, v2, s[0:1]" or "ds_add_rtn_u32 v0, v1, v2". v0, which may be missing, gets the
-// old value; v1 is the address and v2 the operand. For compare-and-swap, the operand of a global instruction is the new
-// and the expected value in consecutive registers; an LDS instruction has two operands, whose order changed in gfx11.
+// old value; v1 is the address and v2 the operand. For compare-and-swap, the operand of a global or flat instruction is
+// the new and the expected value in consecutive registers. An LDS instruction has two operands, whose order changed in
+// gfx11.
 void build_atomic(CodeBuilder& b) {
   allow_memory_modifiers(b);
   Space space = space_of_name(b.name);

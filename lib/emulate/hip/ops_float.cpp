@@ -42,7 +42,7 @@ OpcodeRow accumulating_row() {
   return row;
 }
 
-// v_trig_preop_f64 has a table of the first 1201 bits of 2/pi.
+// Returns a 64-bit word of 2/pi, of which v_trig_preop_f64 has a table of the first 1201 bits.
 uint64_t two_over_pi(int word) {
   static constexpr uint64_t kBits[] = {TGC_TWO_OVER_PI};
   constexpr int kLast = 1201 / 64, kUnused = 64 - 1201 % 64;

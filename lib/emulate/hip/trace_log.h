@@ -26,7 +26,7 @@ struct TraceRecord {
 struct TraceLog {
   uint64_t capacity_bytes = 0;
   uint64_t used_bytes = 0;
-  uint64_t last_record = 0;  // offset in records()
+  uint64_t last_record = 0;  // offset of the last record in records()
   uint64_t is_full = 0;      // 1: a record or an event did not fit, and all later ones are missing
 
   std::byte* records() { return reinterpret_cast<std::byte*>(this + 1); }

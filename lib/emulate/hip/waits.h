@@ -34,7 +34,8 @@ class WaitChecker {
   uint64_t last_store_number_ = 0;                        // sequence number of the last LDS store
 };
 
-// Returns the operation of a wait. Op::bytes is the WaitCounter, Op::offset the number that may remain outstanding.
+// Returns the Op::run of a wait. Op::bytes is the WaitCounter, Op::offset the number of operations that may remain
+// outstanding.
 OpFunction wait_handler();
 
 }  // namespace tgc::hip

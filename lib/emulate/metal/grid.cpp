@@ -143,8 +143,8 @@ void GridRunner::run_group(const std::array<uint32_t, 3>& group) {
   } while (!first_fault_ && num_ended_ < num_group_threads_ && resume_ready_threads());
 }
 
-// Resumes threads whose SIMD group has fully arrived at a matrix product, else all threads if all wait at one barrier.
-// Returns false, with a fault set, if no thread can continue or if a thread fails.
+// Resumes the SIMD groups in which all threads wait at a matrix product. If there is none, resumes all threads if all
+// wait at one barrier. Returns false, with a fault set, if no thread can continue or if a thread fails.
 bool GridRunner::resume_ready_threads() {
   bool multiplied = false;
   for (uint32_t first = 0; first + kSimdWidth <= num_group_threads_ && !first_fault_; first += kSimdWidth) {

@@ -17,10 +17,11 @@ class GridRunner {
   explicit GridRunner(const KernelGrid& grid);
   std::optional<KernelFault> run();
 
-  // The runner whose kernel executes on this host thread.
+  // Returns the runner whose kernel executes on this host thread.
   static GridRunner& current_runner();
 
-  // Called on the fiber of the running thread. `at` is the return address of the caller.
+  // The functions that compiled kernels call (functions.cpp) use the next three methods, on the fiber of the running
+  // thread. `at` is the return address of the kernel's call.
   void check_access(const MemoryAccess& a, bool must_be_aligned, uint64_t at) {
     if (must_be_aligned && (a.address & (a.bytes - 1))) report_access_fault(a, at);
     if (a.address - running_stack_.begin < running_stack_.bytes) return;
