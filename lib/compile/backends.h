@@ -40,7 +40,7 @@ std::string cuda_identity(const CompileJob& job, Artifact what);
 
 std::string compile_cuda_by_clang(const CompileJob& job, OutputForm form);
 
-// read_metal_code (metal/metal.h) reads the result.
+// Returns bytes that read_metal_code() decodes (metal/metal.h). Throws Failure unless `what` is Artifact::Binary.
 std::string compile_metal_by_clang(const CompileJob& job, Artifact what);
 
 // Throws RejectedSource with the compiler's message if the compilation failed.

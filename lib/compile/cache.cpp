@@ -31,7 +31,7 @@ std::string environment_value(const char* name) {
 }
 
 Result<uint64_t> cache_limit_from_environment() {
-  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MB; kMost keeps the shift below from overflowing
+  constexpr uint64_t kUsual = 512, kMost = uint64_t(1) << 40;  // in MiB; shifting a value up to kMost cannot overflow
   std::string text = environment_value("TGC_CACHE_MB");
   uint64_t value = text.empty() ? kUsual : 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -46,7 +46,7 @@ fs::path default_folder() {
   return {};
 }
 
-// Rejects files that are not regular, belong to another user or are writable by others; never blocks.
+// Rejects files that are not regular, belong to another user or are writable by other users. Never waits for a FIFO.
 bool read_entry(const fs::path& path, std::string& out) {
   int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -81,7 +81,7 @@ bool is_leftover_file(const fs::path& path) {
   return is_staged && info.st_mtime < ::time(nullptr) - kLong;
 }
 
-// One key in 256. A count of entries would not do, because a process may store only one entry.
+// True for one key in 256. A count of stored entries would not do, because a process may store only one entry.
 bool is_shrink_due(const Sha256& key) { return key[0] == 0; }
 
 // is_held() is false if another process has the lock, or if locking fails.
@@ -150,8 +150,8 @@ void CompileCache::store_entry(const Sha256& key, std::string_view bytes) {
   if (is_shrink_due(key)) shrink_to_limit();
 }
 
-// If the cache exceeds its limit, evicts the least recently used entries until it has 3/4 of the limit. Also removes
-// temporary files of crashed writers.
+// If the cache exceeds its limit, evicts the least recently used entries until it has at most 3/4 of the limit. Also
+// removes temporary files of crashed writers.
 void CompileCache::shrink_to_limit() {
   FolderLock lock(folder_);
   if (!lock.is_held()) return;

@@ -1,5 +1,5 @@
-// The compile cache: compiled bytes on disk, by the hash of what made them (job, machine, compilers, versions). Safe
-// under concurrent processes and crashes. Ignores damaged files, and files that another user may have written. If the
+// The compile cache: compiled bytes on disk, keyed by a hash of the job, the machine and the compilers. Safe under
+// concurrent processes and crashes. Ignores damaged files, and files that another user may have written. If the
 // total size exceeds the limit, the least recently used entries are evicted; only some writes check the size.
 #pragma once
 #include <cstdint>
@@ -18,9 +18,9 @@ class CompileCache {
   // `folder` is created on the first write. `limit` is the maximum size in bytes; 0 disables the cache.
   CompileCache(std::filesystem::path folder, uint64_t limit) : folder_(std::move(folder)), limit_bytes_(limit) {}
 
-  // The cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit: TGC_CACHE_MB
-  // megabytes (default 512). TGC_CACHE=0 disables it, and so does a missing HOME if no variable names a folder. Throws
-  // Failure if TGC_CACHE_MB is invalid.
+  // Returns the cache of this process. Folder: TGC_CACHE_DIR, else XDG_CACHE_HOME/tgc, else ~/.cache/tgc. Limit:
+  // TGC_CACHE_MB MiB (default 512). TGC_CACHE=0 or TGC_CACHE_MB=0 disables the cache, and so does a missing HOME if no
+  // other variable names a folder. Throws Failure if TGC_CACHE_MB is invalid.
   static CompileCache& shared_cache();
 
   bool is_enabled() const { return limit_bytes_ > 0; }

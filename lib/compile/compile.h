@@ -17,8 +17,9 @@ std::string_view name_of(Language language);
 enum class Artifact : uint8_t {
   LlvmIr,       // the module after optimization, as text
   Assembly,     // for CUDA and PTX sources: PTX
-  Binary,       // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL:
-                // the platform's binary. Metal: see metal/metal.h
+  // CPU: relocatable ELF object. AMD: code object (shared ELF). CUDA and PTX: PTX for the driver. OpenCL: the
+  // platform's binary. Metal: see metal/metal.h
+  Binary,
   Cubin,        // NVIDIA machine code (ELF), made by ptxas; CUDA and PTX sources only
   Sass,         // disassembly of the cubin, as text; needs nvdisasm or cuobjdump
   Disassembly,  // CPU and AMD binaries as text
@@ -43,12 +44,12 @@ struct CompileJob {
   // counts them; -1: all.
   int64_t max_passes = -1;
   bool uses_other_compiler = false;  // LLVM IR by clang; C by clang to IR, then by LLVM unless llvm_fault is set
-  std::string llvm_fault;            // one of kLlvmFaults, or empty
+  std::string llvm_fault;            // a name in kLlvmFaults, or empty
 };
 
-// Faults that TGC_FAULT=llvm:NAME seeds into LLVM: optimization passes that make wrong code. "intrinsic" replaces sqrt
-// with fabs before any pass runs, and "wide-slp" brings back a bug of LLVM 19 that shows on some computers with
-// AVX-512.
+// Faults that TGC_FAULT=llvm:NAME seeds into LLVM. Most are optimization passes that make wrong code. "intrinsic"
+// replaces sqrt with fabs before any pass runs, and "wide-slp" brings back a bug of LLVM 19 that shows on some
+// computers with AVX-512.
 inline constexpr std::string_view kLlvmFaults[] = {"subtract", "compare",   "select",  "constant",
                                                    "xor",      "intrinsic", "wide-slp"};
 
@@ -65,7 +66,7 @@ struct CompilerInfo {
   std::string name;
   std::string compiled_targets;  // such as "LLVM IR for CPUs and AMD GPUs"
   bool is_available = false;
-  std::string version;   // or what is missing
+  std::string version;  // the version, or what is missing
 };
 std::vector<CompilerInfo> list_compilers();
 

@@ -10,7 +10,7 @@ namespace tgc {
 std::string compile_by_worker(const CompileJob& job, Artifact what,
                               std::string (*compiler)(const CompileJob& job, Artifact what));
 
-// Of workers and their child processes, for sources submitted by this thread.
+// Returns the processor time that workers and their child processes have used for sources of the calling thread.
 double compiler_processor_seconds();
 
 }  // namespace tgc

@@ -48,7 +48,7 @@ TEST_CASE("compile worker: reused for the next source, but not after a crash, a 
   std::thread([&] { other_thread = compiled("a"); }).join();
   CHECK(other_thread == first);
   CHECK(compiled("a") == first);
-  bool apart = false;  // two concurrent sources used two workers; tried often, as the second may start late
+  bool apart = false;  // whether concurrent sources used two workers; repeats, because one may start late
   for (int tries = 0; tries < 50 && !apart; tries++) {
     std::string one, two;
     std::thread with_one([&] { one = compiled("slow"); });

@@ -27,7 +27,7 @@ std::string find_tool(std::string_view name) {
   return find_program(name, folders);
 }
 
-// The text differs after a new installation, for the cache key.
+// Returns a text for the cache key that changes when the file is installed anew.
 std::string file_identity(const std::string& path) {
   struct stat info;
   if (path.empty() || ::stat(path.c_str(), &info) != 0) return "none";

@@ -33,7 +33,7 @@ struct EngineResult {
 };
 
 struct PassPlan {
-  int64_t max_passes = -1;             // in the order of execution; -1: all
+  int64_t max_passes = -1;             // how many of LLVM's optional passes run; -1: all
   std::string wrong_pass;              // a fault of kLlvmFaults (compile.h); empty: none
   bool lists_passes = false;           // return the list of passes, one per line, instead of the compiled code
   bool runs_only_fast_passes = false;  // for huge sources; also generates code as -O0 does

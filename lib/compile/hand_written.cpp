@@ -16,7 +16,7 @@ struct LanguageName {
 constexpr LanguageName kNames[] = {{"cuda", "CUDA"}, {"hip", "AMD:HIP"},   {"opencl", "CL"}, {"metal", "METAL"},
                                    {"llvm", "CPU:LLVM"}, {"c", "CPU:CLANG"}};
 
-// Words that HIP's headers define, and their meanings without these headers.
+// Words that HIP's headers define, and their replacements without these headers.
 const std::pair<const char*, const char*> kHipWords[] = {
     {"__global__", "__attribute__((global))"},
     {"__device__", "__attribute__((device))"},
@@ -100,7 +100,7 @@ Diag preprocessor_error(size_t number, std::string_view line) {
 }
 
 // Returns the text that replaces a preprocessor directive; adds a macro that it defines to `words`. Throws Failure
-// unless it is a known pragma, includes a known header, or defines a macro without parameters.
+// unless it is a known pragma, includes a known header, or defines a macro of one line without parameters.
 std::string convert_directive(std::string_view line, size_t number, WordReplacements& words, bool& in_comment) {
   std::string_view rest = trimmed_line(line.substr(1));
   auto argument = [&](std::string_view word) { return trimmed_line(rest.substr(word.size())); };

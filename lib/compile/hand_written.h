@@ -13,7 +13,7 @@ struct HandWrittenKernel {
     std::string name;
     std::string type;         // for a pointer, the type of its elements: "float"; empty for LLVM IR's ptr
     bool is_pointer = false, is_const = false;
-    bool is_builtin = false;  // not an argument of a launch, as Metal's [[thread_position_in_grid]]
+    bool is_builtin = false;  // true if launches pass no argument for it, as for Metal's [[thread_position_in_grid]]
   };
   std::string name;
   std::vector<KernelParameter> parameters;

@@ -36,7 +36,7 @@ bool opens_section(std::string_view line) {
 // True for ".loc", but not for PTX's ".local".
 bool is_location_directive(std::string_view line) { return starts_with_any(line, {".loc ", ".loc\t"}); }
 
-// 12 for ".loc 1 12 5 ..."; 0 for another line.
+// Returns 12 for ".loc 1 12 5 ...", and 0 for any other directive.
 size_t source_line_of_location(std::string_view line) {
   if (!is_location_directive(line)) return 0;
   std::string text(line.substr(4));

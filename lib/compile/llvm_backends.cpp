@@ -130,7 +130,7 @@ std::string compile_in_llvm_engine(const CompileJob& job, Artifact what) {
                                                        job.annotates_lines && is_ir, plan));
 }
 
-// For the cache key: computers may share a cache folder.
+// Identifies this computer's CPU in the cache key, because computers may share a cache folder.
 std::string host_cpu_text() {
   static const std::string flags = [] {
     std::ifstream in("/proc/cpuinfo");

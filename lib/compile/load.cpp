@@ -16,10 +16,10 @@ namespace {
 
 #if defined(__aarch64__)
 constexpr uint16_t kMachine = EM_AARCH64;
-constexpr uint32_t kWord64 = R_AARCH64_ABS64;  // of the supported relocations, the only one of 8 bytes
+constexpr uint32_t kWord64 = R_AARCH64_ABS64;  // the only supported relocation of 8 bytes
 #else
 constexpr uint16_t kMachine = EM_X86_64;
-constexpr uint32_t kWord64 = R_X86_64_64;  // of the supported relocations, the only one of 8 bytes
+constexpr uint32_t kWord64 = R_X86_64_64;  // the only supported relocation of 8 bytes
 #endif
 
 constexpr size_t kStub = 16;  // a stub jumps to an outside function

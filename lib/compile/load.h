@@ -35,12 +35,12 @@ class LoadedCode {
   FunctionTable symbols_;
 };
 
-// Must be called before the process gives up the right to open files.
+// Loads the libraries that loaded code may call. Must be called before the process gives up the right to open files.
 void load_libraries();
 
 // Loads `object`, an ELF64 relocatable for this computer (x86-64 or AArch64). Besides libm, libgcc and memory functions
-// such as memcpy, it may call the functions in `own`. Fails for any other file, an unsupported relocation, or an
-// unknown symbol.
+// such as memcpy, it may call the functions in `own`. Fails, for example, for any other file, an unsupported
+// relocation, or an unknown symbol.
 Result<std::shared_ptr<const LoadedCode>> load_object(std::string_view object, const FunctionTable& own = {});
 
 }  // namespace tgc

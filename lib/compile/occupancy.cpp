@@ -13,8 +13,8 @@ uint32_t divide_up(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 // A multiprocessor, from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
 struct NvidiaProcessor {
   std::string_view arch;
-  uint32_t warps, blocks;           // maximum numbers that are resident
-  // of the multiprocessor, and the part that the system reserves for each block
+  uint32_t warps, blocks;  // maximum numbers of resident warps and blocks
+  // shared memory of the multiprocessor, and the part of it that the system reserves for each block
   uint32_t shared_bytes, reserved_shared_bytes;
 };
 constexpr NvidiaProcessor kNvidia[] = {
@@ -26,7 +26,7 @@ constexpr NvidiaProcessor kNvidia[] = {
 };
 constexpr uint32_t kRegisters = 65536, kRegisterPortion = 256, kWarp = 32, kSharedPortion = 128;
 
-// The first of equal limits counts.
+// Finds the smallest of several limits; of equal ones, the first.
 class SmallestLimit {
  public:
   explicit SmallestLimit(uint32_t most) : smallest_limit_(most) {}
@@ -58,7 +58,7 @@ Occupancy nvidia_occupancy(const KernelResources& k, const NvidiaProcessor& p, u
 
 // Follows LLVM's AMDGPUSubtarget::getOccupancyWithLocalMemSize and AMDGPUBaseInfo.
 Occupancy amd_occupancy(const KernelResources& k, const AmdProcessor& p, bool is_gfx9, uint32_t threads) {
-  constexpr uint32_t kBarriers = 16;  // of a compute unit; each work group of several waves uses one
+  constexpr uint32_t kBarriers = 16;  // barriers of a compute unit; each work group of several waves uses one
   constexpr uint32_t kScalarRegisters = 100;  // more scalar registers limit a SIMD of gfx9 to 7 waves
   const uint32_t waves = divide_up(threads, p.num_wave_lanes);
   const uint32_t all = p.max_waves * p.num_simds;

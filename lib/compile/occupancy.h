@@ -26,12 +26,13 @@ std::optional<Occupancy> occupancy_of_kernel(const KernelResources& kernel, std:
 // for single compute units (cumode).
 struct AmdProcessor {
   uint32_t num_wave_lanes = 32;
-  uint32_t max_waves = 16, num_simds = 2;  // waves of a SIMD; SIMDs of a compute unit
+  uint32_t max_waves = 16, num_simds = 2;  // maximum number of waves of a SIMD; SIMDs of a compute unit
   // vector registers of each lane of a SIMD, and how many of them are allocated at a time
   uint32_t num_lane_registers = 1024, register_granule = 16;
-  uint32_t shared_bytes = 64 << 10;     // of a compute unit
+  uint32_t shared_bytes = 64 << 10;  // shared memory of a compute unit
 
-  uint32_t fitting_waves(uint32_t num_vector_registers) const;  // if each lane needs so many registers
+  // Returns how many waves a SIMD can hold, at least 1, if each lane needs `num_vector_registers` registers.
+  uint32_t fitting_waves(uint32_t num_vector_registers) const;
 };
 std::optional<AmdProcessor> find_amd_processor(std::string_view arch);
 

@@ -20,7 +20,7 @@ std::optional<uint32_t> parse_number(std::string_view text) {
   return error == std::errc() && end != text.data() ? std::optional(out) : std::nullopt;
 }
 
-// 16 for "Used 16 registers" and " registers".
+// Returns 16 for "Used 16 registers" and " registers".
 std::optional<uint32_t> number_before(std::string_view line, std::string_view word) {
   size_t end = line.find(word);
   if (end == line.npos) return std::nullopt;
@@ -51,7 +51,8 @@ std::optional<uint32_t> parse_uleb128(std::string_view line) {
   return uint32_t(out);
 }
 
-// Instructions of x86-64 that move, convert the shape of, or zero vectors, and do not compute.
+// Beginnings of x86-64 mnemonics that move, rearrange or zero vectors, after only_moves_vectors() has removed "v" and
+// most "p".
 constexpr std::string_view kMoves[] = {"mov", "broadcast", "insert", "extract", "perm", "unpck", "shuf", "xor", "blend",
                                        "pinsr", "pextr", "zero", "unpack", "gather", "align", "pack"};
 

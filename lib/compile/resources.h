@@ -16,8 +16,8 @@ struct KernelResources {
   std::string kernel;
   std::string reporter_name;        // "LLVM 19.1.7", "ptxas", or how the numbers are estimated
   bool is_estimate = false;
-  std::optional<uint32_t> num_vector_registers;     // GPU: of a thread
-  std::optional<uint32_t> num_scalar_registers;  // AMD: of a wave
+  std::optional<uint32_t> num_vector_registers;  // GPU: registers of a thread
+  std::optional<uint32_t> num_scalar_registers;  // AMD: scalar registers of a wave
   // AMD: spilled vector registers and spilled scalar registers. NVIDIA: bytes stored and loaded for spills. CPU: the
   // number of instructions that store a register to the stack and that load it again.
   std::optional<uint32_t> num_spills, num_spill_loads;
@@ -27,22 +27,23 @@ struct KernelResources {
   std::optional<uint32_t> code_bytes;
   // CPU: width of the widest vectors that the kernel computes with or, if it only moves data, moves; 0: scalar code
   std::optional<uint32_t> vector_bits;
-  uint32_t max_threads = 0;             // of a work group, as the source states; 0: not stated
+  uint32_t max_threads = 0;  // maximum threads of a work group, as the compiled code states them; 0: not stated
 };
 
 // Compiles the source, unless `uses_cache` is set and it was compiled before, and returns the resources of its kernels,
 // in the order of the compiler's report. Fails as compile() does, and for Metal.
 Result<std::vector<KernelResources>> resources_of_job(const CompileJob& job, bool uses_cache = true);
 
-std::vector<KernelResources> read_amd_metadata(std::string_view assembly);  // of an AMD GPU
-std::vector<KernelResources> read_ptxas_log(std::string_view log);          // what `ptxas -v` prints
-std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);  // with .stack_sizes and spill comments
+// Read assembly for AMD GPUs, the output of `ptxas -v`, and assembly for CPUs with .stack_sizes and spill comments.
+std::vector<KernelResources> read_amd_metadata(std::string_view assembly);
+std::vector<KernelResources> read_ptxas_log(std::string_view log);
+std::vector<KernelResources> read_cpu_assembly(std::string_view assembly);
 
 // Estimates the registers of the kernels in a PTX module: the most 32-bit registers that are live at a time, and a few
 // that PTX does not name. Returns them in the order of the text. ptxas may need more or fewer.
 std::vector<KernelResources> estimate_ptx_resources(std::string_view ptx);
 
-// Unset if the file has no function of that name. Does not trust the file.
+// Returns nullopt if the file has no function of that name. The file may be damaged.
 std::optional<uint32_t> function_size_bytes(std::string_view elf, std::string_view function);
 
 }  // namespace tgc

@@ -86,10 +86,10 @@ TEST_CASE("the log of ptxas is read, and occupancy names what limits it") {
   CHECK(k.num_spill_loads == 20u);
   CHECK(k.scratch_bytes == 24u);
   CHECK(k.shared_bytes == 49152u);
-  CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB
+  CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "12 of 64 warps, by shared memory");  // 3 blocks of 48 KiB fit
   k.shared_bytes = 0;
   CHECK(occupancy_of_kernel(k, "sm_80", 128)->text() == "16 of 64 warps, by registers");
-  k.num_vector_registers = 144;  // for 14 warps, of which each of four schedulers takes 3
+  k.num_vector_registers = 144;  // enough for 14 warps, but each of four schedulers has room for only 3
   CHECK(occupancy_of_kernel(k, "sm_80", 32)->text() == "12 of 64 warps, by registers");
   CHECK(occupancy_of_kernel(k, "sm_60", 32)->text() == "14 of 64 warps, by registers");
   k.num_vector_registers = 32;
@@ -111,5 +111,5 @@ TEST_CASE("the registers of PTX are estimated from live ranges, which a loop ext
   CHECK(k[0].is_estimate);
   CHECK(k[0].max_threads == 128);
   CHECK(k[0].shared_bytes == 1024u);
-  CHECK(k[0].num_vector_registers == 6u + 1 + 2 + 1);  // reserved; f1 and rd1 are live throughout the loop; f2 or f3
+  CHECK(k[0].num_vector_registers == 6u + 1 + 2 + 1);  // 6 reserved; f1 and rd1, live throughout the loop; f2 or f3
 }

@@ -17,10 +17,10 @@ class JsonWriter;
 
 struct CompilePlan {
   std::vector<std::string> inputs;
-  std::string language;      // of hand-written kernels (hand_written.h); empty: each input is an INPUT
+  std::string language;  // language of hand-written kernels (hand_written.h); empty: the inputs hold graphs
   bool uses_cache = true;
-  size_t sampling_interval = 1;    // compile only every n-th kernel of graphs
-  double timeout_seconds = 600;    // for one source
+  size_t sampling_interval = 1;  // compile only every n-th kernel; hand-written kernels are all compiled
+  double timeout_seconds = 600;  // time limit of each source
   bool should_report_resources = false;
   // threads of a work group, for the occupancy of sources that do not state them; 0: unknown
   uint32_t num_group_threads = 0;
@@ -32,9 +32,9 @@ struct CompiledSource {
   std::string failure;
   double milliseconds = 0, cpu_milliseconds = 0;  // wall time; processor time of this thread and the compile worker
   size_t output_bytes = 0;
-  uint32_t num_group_threads = 0;  // of a work group; 0: unknown
-  std::string file;            // of a hand-written kernel
-  // of each kernel in the source, if CompilePlan::should_report_resources
+  uint32_t num_group_threads = 0;  // threads of a work group; 0: unknown
+  std::string file;                // file of a hand-written kernel; else empty
+  // resources of each kernel in the source; empty unless CompilePlan::should_report_resources
   std::vector<KernelResources> resources;
 };
 
@@ -46,13 +46,13 @@ class BatchCompiler {
  public:
   BatchCompiler(const Session& session, const CompilePlan& plan) : session_(session), plan_(plan) {}
 
-  // Lowers the kernels, then compiles the sources, session.jobs at a time. Fails if an input cannot be used, if there
-  // are no kernels, or if the session is cancelled. A kernel that a stage or renderer refuses is only listed in the
-  // report.
+  // Lowers the kernels, then compiles the sources, Session::num_jobs at a time. Fails if an input cannot be used, if
+  // there are no kernels, or if the session is cancelled. A kernel that a stage or renderer refuses is only listed in
+  // the report.
   Status run();
 
   bool has_failures() const;
-  Status require_any_source() const;   // an error if kernels were refused and no source is left
+  Status require_any_source() const;  // returns an error if kernels were refused and no source is left
   // Returns a table with a row for each target or, with CompilePlan::should_report_resources, for each kernel; then
   // failures and refused kernels.
   std::string text() const;
@@ -73,7 +73,7 @@ class BatchCompiler {
   Status add_hand_written_kernel(const std::string& file);
   Status add_graph(InputGraph graph);
   Status add_recorded_kernel(const InputGraph& graph);
-  // Adds `source` unless the target has it already. `threads`: of a work group; 0: unknown.
+  // Adds `source` unless the target has it already. `threads`: number of threads of a work group; 0: unknown.
   void add_source(const std::string& target, const std::string& kernel, const std::string& source, uint32_t threads,
                   const std::function<Result<CompileJob>()>& make_job);
   void add_refused_kernel(const std::string& target, const std::string& kernel, const Diag& diag);

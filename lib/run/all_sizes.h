@@ -19,7 +19,9 @@ struct ScheduledKernel {
 
 enum class Magnitudes : uint8_t {
   Usual,     // values as fill_random() draws them, for example because an address, a loop or a divisor depends on them
-  Rounded,   // the same, because an operation rounds them; x and y in where(a < b, x*y, 0), but not a and b
+  // values as fill_random() draws them, because an operation on them rounds: where(a < b, x*y, 0) limits x and y, but
+  // not a and b
+  Rounded,
   Moderate,  // integers of at most three quarters of the bits, for example because sums of them are computed
   All,       // values that no kernel limits
 };

@@ -9,8 +9,8 @@
 namespace tgc {
 namespace {
 
-// Returns the sizes of data1 in the kernel data0[i] = `value`, where a = data1[i]. `dtype` and `to` are the dtypes of
-// data1 and data0, and `stored` is the Magnitudes of data0.
+// Returns the Magnitudes of data1 in the kernel data0[i] = `value`, where a = data1[i]. `dtype` and `to` are the dtypes
+// of data1 and data0, and `stored` is the Magnitudes of data0.
 Magnitudes sizes_of_data1(const std::string& dtype, const std::string& to, const std::string& value,
                           Magnitudes stored = Magnitudes::All) {
   const std::string text =

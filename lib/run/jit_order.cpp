@@ -199,7 +199,7 @@ std::optional<ScheduleFault> find_wrong_variable(const GoldenRecord& record) {
 }
 
 // Returns the fault of the first stage whose calls leave other contents in the memory of PARAMs than the captured
-// calls, or whose memory plan gives two arguments of a kernel one place (find_shared_memory); else that of a variable.
+// calls, or whose memory plan makes two arguments of a kernel overlap (find_shared_memory); else that of a variable.
 std::optional<ScheduleFault> find_fault(const Session& session, const GoldenRecord& record, Release release,
                                         const TensorParameters& parameters) {
   Graph graph;

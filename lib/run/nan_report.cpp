@@ -72,8 +72,8 @@ class NanExplainer {
   }
 
  private:
-  // Sets `nan_find_` to the find of the kernel that `#ID` names or, without one, to the first find that is not masked,
-  // else the first. Returns the other finds.
+  // Sets `nan_find_` to the find of the kernel that `#ID` names or, without one, to the first find whose NaNs later
+  // kernels passed on or never read, else to the first find. Returns the other finds.
   std::vector<NanReport::OtherNan> choose_nan_find(const Json& document) {
     std::vector<Json> finds{document["found"]};
     if (auto later = document.find("later"); later != document.end())

@@ -16,14 +16,13 @@ struct NanReport {
   };
   struct OtherNan {
     std::string kernel;           // id of the kernel that made the NaN
-    bool is_earlier = false;      // true if it was made before the one that the report explains
+    bool is_earlier = false;      // true if this NaN was made before the one that the report explains
     std::string spread;
     std::string explain_command;
   };
   std::string kernel, name;       // id of the kernel's record, name of its function
-  std::string
-      kernel_call;  // such as "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step;
-                    // train.py:35)"
+  // such as "kernel call 275 of the program (run 4 of this kernel; call 4 of TinyJit step; train.py:35)"
+  std::string kernel_call;
   std::string output_element;                    // first element that is a NaN or an infinity: "data0[76]"
   int64_t num_non_finite = 0, num_elements = 0;
   std::vector<OtherNan> other_nans = {};

@@ -15,8 +15,9 @@ class RecordedSides {
  public:
   explicit RecordedSides(RecordedTensorGraph& graph) : graph_(graph) {}
 
-  // Chooses the device that the options name. If they name none, chooses REF, or the CPU if `runs` runs would take too
-  // long in REF; the reference graph runs there, too.
+  // Chooses the device that --device names or, with --native, that of the session's default target. Otherwise chooses
+  // REF, or the CPU if `runs` runs would take too long in REF. In this last case, the reference graph runs on the CPU,
+  // too.
   void choose_place(size_t runs);
   Placement& placement() { return *placement_; }
   std::string name_of_reference() const;
@@ -25,8 +26,8 @@ class RecordedSides {
   SlotArrays run_recorded_kernels();
   // `perturbation`: how to perturb rounding (perturb_rounding.h)
   SlotArrays run_reference(std::optional<int> perturbation = {});
-  // Runs the graph with other numbers for Invalid elements, or after a stage. Runs it in REF unless both sides run
-  // compiled and `may_be_compiled` is true.
+  // Runs `reference`: the graph with other numbers for Invalid elements, or the graph after a stage. It runs in REF
+  // unless is_compiled() and `may_be_compiled` are true.
   Result<SlotArrays> run_graph_variant(const TensorReference& reference, bool may_be_compiled);
   bool is_compiled() const { return is_compiled_; }
 
@@ -76,7 +77,7 @@ class RecordedComparison {
   DType coarsest_dtype_ = dtypes::float64;  // least exact dtype that the kernels round to
   bool has_sums_ = false;
   bool is_rechecked_ = false, was_recheck_cut_ = false;
-  // for each element, by slot: does it depend on rounding, is it Invalid
+  // flags of the elements, by slot: whether an element depends on rounding, and whether it is Invalid
   std::map<int64_t, std::vector<bool>> sensitive_elements_, invalid_elements_;
   std::set<int64_t> not_decided_slots_;
 };

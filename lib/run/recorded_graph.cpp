@@ -122,7 +122,7 @@ void RecordedTensorGraph::draw_buffers(std::optional<FloatKind> others) {
 }
 
 void RecordedTensorGraph::find_read_slots() {
-  std::set<size_t> memories, numbers;  // arrays that kernels read, of the graph and of the schedule
+  std::set<size_t> memories, numbers;  // numbers of the arrays that kernels read, in the graph and in the schedule
   for (const TensorKernel& k : reference.program.kernels)
     for (const BufferSpec& b : buffers_of_nodes(toposort(k.ast)))
       if (size_t i = size_t(b.argument_number); b.is_read && i < k.memories.size()) memories.insert(k.memories[i]);

@@ -38,8 +38,9 @@ class RecordedTensorGraph {
   // that have no content. `others` replaces the distribution of floats that suits the graph.
   void draw_buffers(std::optional<FloatKind> others = {});
   void draw_missing_buffers(const TensorReference& reference);
-  // Fill buffers without an array of --inputs: draw_all_magnitudes() those that may have values of all sizes
-  // (all_sizes.h; returns whether there are any), draw_whole_numbers() those of floats, with small whole numbers.
+  // draw_all_magnitudes() refills the buffers that may have values of all sizes (all_sizes.h), and returns whether
+  // there are any. draw_whole_numbers() refills buffers of floats with small whole numbers. Neither changes the arrays
+  // of --inputs.
   bool draw_all_magnitudes(uint64_t turn);
   void draw_whole_numbers();
 
@@ -59,7 +60,7 @@ class RecordedTensorGraph {
   std::set<int64_t> read_slots_;
   void read_variables();
   void find_read_slots();
-  InputDistribution distribution() const;              // has no seed
+  InputDistribution distribution() const;  // returns a distribution without a seed
   std::map<int64_t, BufferSize> buffer_sizes() const;
   // `copies`: number of parts of the array, which have the same content.
   void draw_buffer(int64_t slot, DType dtype, int64_t size, int64_t copies = 1);

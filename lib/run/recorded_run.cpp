@@ -12,10 +12,11 @@
 namespace tgc {
 namespace {
 
-constexpr double kMostWork = 3e8;        // UOps that REF evaluates for a kernel; no search for hazards in larger ones
-constexpr double kSmall = 4e6;           // UOps that REF evaluates for a schedule; no inputs of all sizes for larger
-                                         // ones
-constexpr double kMoreSeconds = 1;       // least time limit of runs of all sizes or both signs
+// UOps that REF evaluates for a kernel; larger kernels are not searched for hazards
+constexpr double kMostWork = 3e8;
+// UOps that REF evaluates for a schedule; larger schedules do not run with inputs of all sizes
+constexpr double kSmall = 4e6;
+constexpr double kMoreSeconds = 1;       // minimum time limit, in seconds, of runs with other inputs
 constexpr int64_t kEnoughElements = 64;  // a schedule whose arrays are smaller may run several times
 constexpr int64_t kMostTurns = 8;
 

@@ -29,10 +29,10 @@ struct RecordedSchedule {
 
 // The arguments of the call that makes the schedule, by the slot of the PARAM that replaces each in later stages.
 struct TensorParameters {
-  std::map<int64_t, int64_t> buffer_slots;  // the PARAM's slot to the BUFFER's
+  std::map<int64_t, int64_t> buffer_slots;  // maps the PARAM's slot to the BUFFER's
   TensorVariables variables;
   std::shared_ptr<Graph> graph;  // owns `arguments`
-  std::vector<UOp> arguments;    // by the PARAM's slot
+  std::vector<UOp> arguments;    // the PARAM's slot is the index
   // a variable's value and where it comes from: "3, recorded" or "3, given"
   std::map<std::string, std::string> value_sources;
   std::map<std::string, std::pair<int64_t, int64_t>> variable_bounds;
@@ -60,14 +60,14 @@ struct BufferSize {
   int64_t bytes = 0;
 };
 
-// Reads and imports the kernels of `record`. `buffers` has those of the graph, by slot. Fails, for example, if the
-// record has no kernels, or if a kernel cannot be imported.
+// Reads and imports the kernels of `record`. `buffers` has the sizes of the graph's buffers, by slot. Fails, for
+// example, if the record has no kernels, or if a kernel cannot be imported.
 Result<RecordedSchedule> read_recorded_schedule(const Session& session, const GoldenRecord& record, Release release,
                                                 const TensorParameters& parameters,
                                                 const std::map<int64_t, BufferSize>& buffers);
 
 // Returns the message for a record whose compilation ended with an error in tinygrad.
 std::string refusal_text(const GoldenRecord& record);
-int64_t slot_of_buffer(UOp buffer);  // -1 if there is no slot, or for another op
+int64_t slot_of_buffer(UOp buffer);  // returns -1 if the BUFFER or PARAM has no slot, and for other ops
 
 }  // namespace tgc

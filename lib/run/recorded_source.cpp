@@ -42,7 +42,8 @@ std::array<Sint, 3> parse_launch_sizes(Graph& graph, const std::vector<std::stri
   return out;
 }
 
-// Throws Failure if a C or LLVM IR source has no such function.
+// Returns the texts of the parameters of a function in a C or LLVM IR source. Throws Failure if there is no such
+// function.
 std::vector<std::string> function_parameters_of(const std::string& source, const std::string& function) {
   auto is_word = [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; };
   const std::string call = function + "(";

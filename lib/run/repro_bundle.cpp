@@ -119,8 +119,8 @@ std::string bundle_text(const Session& session, const RunOptions& options, const
   if (!llvm_version().empty()) repro.made_by["llvm"] = llvm_version();
   if (std::string cpu = processor_name(); !cpu.empty()) repro.made_by["cpu"] = cpu;
   auto buffers = buffers_of_nodes(nodes);
-  std::erase_if(repro.inputs, [&](const ReproArray& a) {  // drops arrays that the kernel only stores to and that begin
-                                                          // as 0
+  // drops arrays of zeros that the kernel does not read
+  std::erase_if(repro.inputs, [&](const ReproArray& a) {
     auto b = std::ranges::find(buffers, a.name, &BufferSpec::name);
     return b != buffers.end() && !b->is_read && a.bytes.find_first_not_of('\0') == a.bytes.npos;
   });

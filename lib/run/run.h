@@ -24,7 +24,7 @@ struct ModelReport {
   bool is_schedule = false;        // true if `model` is the id of a recorded schedule
   std::string kernel_ids;          // ids of a recorded schedule's first kernels: "k.5, k.6"
   std::string device_option;
-  std::string graph_device;        // of a tensor graph of 0.12.0: see recorded_device()
+  std::string graph_device;        // recorded device of a tensor graph of 0.12.0, as recorded_device() returns it
   std::optional<uint64_t> seed;    // unset if no input is random
   std::string arrays_file = {};    // file of --inputs, if it has arrays of the graph
   // buffers of a recorded schedule that have an array of --inputs; random buffers that it reads
@@ -39,7 +39,7 @@ struct ModelReport {
   int timed_runs = 0;
   // names of `schedule_result.values`: those of the model, or names such as data0 and value0
   std::vector<std::string> result_names;
-  // compared with the arrays of --expect or, for a recorded schedule, the results of its tensor graph
+  // comparisons with the arrays of --expect or, for a recorded schedule, with the results of its tensor graph
   std::vector<Comparison> comparisons;
   // number of elements of each result that was not compared, because rounding decides many of them
   std::map<std::string, int64_t> not_decided_elements = {};
@@ -48,16 +48,16 @@ struct ModelReport {
   size_t num_without_findings = 0;
   std::optional<StageDifference> stage_difference = {};
   bool has_no_stores = false;
-  std::map<std::string, std::string> variables = {};  // values of a recorded graph's variables: "3, recorded" or "3,
-                                                      // given"
+  // values of a recorded graph's variables, by name: "3, recorded" or "3, given"
+  std::map<std::string, std::string> variables = {};
   // numbers of the recorded kernels that store to a buffer with a wrong result, or that have the hazard
   std::set<size_t> wrong_kernels = {};
-  // two iterations of a recorded kernel access the same element; empty if no hazard was found
+  // describes two iterations of a recorded kernel that access the same element; empty if no hazard was found
   std::string hazard_text = {};
   OrderReport order_report = {};
   std::vector<std::string> notes = {};
   bool is_computed_in_ref = false;  // true if REF computed the graph without a schedule (ModelOptions::is_unscheduled)
-  std::vector<std::string> other_tried_values = {};  // values of variables with which a second run passed: "pos=31"
+  std::vector<std::string> other_tried_values = {};  // values of variables with which more runs passed: "pos=31"
   std::vector<std::string> written_files = {};
   std::string repeat_command = {};
   std::string not_kept_reason;             // why the results of a failed run could not be saved
@@ -70,12 +70,12 @@ struct ModelReport {
   std::string first_difference() const;
   RunReport::Result result() const;
   int exit_code() const;
-  std::string text() const;  // for a run without an error
+  std::string text() const;  // does not contain `error`
   std::string json() const;
 };
 
-// With --reference=REF, compares the results of each kernel with REF's, up to the first that differs. Without a time
-// limit, leaves out kernels that are too large for REF.
+// With --reference=REF, compares the results of each kernel with REF's, up to the first that differs. Without
+// --timeout, leaves out kernels that are too large for REF.
 ModelReport run_model(const Session& session, const std::string& path, const RunOptions& options);
 
 // Runs a copy of a tensor graph, because scheduling caches facts that change later rewrites. For a graph of another
@@ -83,7 +83,7 @@ ModelReport run_model(const Session& session, const std::string& path, const Run
 ModelReport run_tensor_graph(const Session& session, const InputGraph& in, const RunOptions& options);
 
 // Runs the recorded schedule of another tinygrad release, and compares what its kernels compute with the tensor graph.
-// `finds_stage`: if they differ, find the first wrong stage.
+// With `finds_stage`, also finds the first wrong stage if they differ or a kernel fails.
 ModelReport run_recorded_schedule(const Session& session, const InputGraph& in, const RunOptions& options,
                                   bool finds_stage = false);
 

@@ -179,7 +179,7 @@ class KernelRun {
   ExecuteOptions options_for(const Placement& place) const {
     ExecuteOptions out = options_.device.make_execute_options(place);
     out.num_repeats = options_.device.timed_runs;
-    if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // as tinygrad does
+    if (!out.num_repeats) out.num_repeats = settings().DEBUG >= 2;  // tinygrad, too, times kernels if DEBUG >= 2
     return out;
   }
 
@@ -351,7 +351,8 @@ class KernelRun {
     *trial_ = std::move(wide), expected_ = std::move(expected->outputs);
     return std::move(done->outputs);
   }
-  // Leaves values out if no time is left, or if the AST has no meaning for them (a kernel fault).
+  // Reports a run that was left out because no time was left. Ignores a kernel fault, because then the AST has no
+  // meaning for these values. Throws any other error.
   void report_left_out_run(const Diag& error, const std::string& values) {
     if (is_out_of_time(error)) report_.left_out_runs.push_back("the run with " + values);
     else if (!error.kernel_fault) throw Failure(error);

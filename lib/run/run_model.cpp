@@ -458,8 +458,9 @@ ModelReport run_and_report(const Session& session, const std::string& name, cons
 
 }  // namespace
 
-// In a recorded graph, get_rangeify_map of tinygrad 0.12.0 has numbered BUFFERs anew (LUNIQUE). With UNIQUE, they are
-// buffers of the program again, not memory between kernels.
+// In a recorded graph, the BUFFERs have LUNIQUE in place of UNIQUE, because tinygrad 0.12.0 renumbers them for its
+// schedule cache before it calls get_rangeify_map. With UNIQUE, they are buffers of the program again, not memory
+// between kernels.
 static UOp with_unique_buffers(UOp root) {
   std::unordered_map<UOp, UOp> made;
   for (UOp u : toposort(root)) {

@@ -41,7 +41,7 @@ struct DeviceOptions {
   bool should_use_sanitizer = false;  // --sanitize: kernels on the CPU run under AddressSanitizer
   int timed_runs = 0;            // --bench: timed runs after the first run
 
-  // 0: no limit
+  // Returns the time limit of a trial in seconds; 0: no limit.
   double trial_seconds() const { return timeout_seconds.value_or(0); }
   // Returns the time limit in seconds for one run of a kernel. Without --timeout, it is 0 for REF, which
   // Limit::RefSeconds limits.
@@ -53,7 +53,7 @@ struct DeviceOptions {
 struct OutputOptions {
   std::string save_path = {};        // --save: npz file for the results
   std::string repro_path = {};       // --repro: repro bundle, written instead of npz files if a run fails
-  std::string failures_folder = {};  // --save-failures: for the arrays of failing runs as npz files; empty: none
+  std::string failures_folder = {};  // --save-failures: folder for the arrays of failing runs; empty: none
   // paths of earlier runs, which this run must not overwrite
   UsedPaths* used_paths = nullptr;
 };

@@ -184,8 +184,8 @@ std::string RunReport::json() const {
 }
 
 void RunCounts::add_result(RunReport::Result result) {
-  size_t* counts[] = {&num_passed, &num_failed, &num_not_compared, &num_in_trouble};  // in the order of
-                                                                                      // RunReport::Result
+  // in the order of RunReport::Result
+  size_t* counts[] = {&num_passed, &num_failed, &num_not_compared, &num_in_trouble};
   ++*counts[size_t(result)];
 }
 

@@ -37,7 +37,8 @@ struct StageDifference {
   size_t num_stages_run = 0;
   // stages whose graph could not be compared, each with the reason
   std::vector<std::string> refused_stages;
-  // after `stage`; if that is empty, after a stage for which elements were left out (Comparison::num_left_out)
+  // comparisons after `stage`; if `stage` is empty, after a stage for which elements were left out
+  // (Comparison::num_left_out)
   std::vector<Comparison> comparisons;
 
   std::string text() const;
@@ -55,7 +56,7 @@ struct RunReport {
   std::string device;                // such as "CPU:LLVM" or "REF, lowered for CUDA:CUDA:sm_80"
   std::string reference;
   std::vector<Comparison> comparisons;
-  std::vector<std::string> left_out_runs;  // because no time was left
+  std::vector<std::string> left_out_runs;  // texts on runs and steps for which no time was left
   std::string notes;                       // undefined operations that ran, and known reasons for a difference
   std::optional<StageDifference> stage_difference;
   std::optional<TimedRuns> timed_runs;
@@ -75,7 +76,7 @@ struct RunReport {
   Result result() const;
   bool is_passed() const { return result() == Result::Passed; }
   int exit_code() const;
-  // `number` is the number of the kernel in the command, from 1. For a run without an error.
+  // `number` is the number of the kernel in the command, from 1. The text does not contain `error`.
   std::string text(size_t number, bool color) const;
   std::string json() const;
 };

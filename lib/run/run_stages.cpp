@@ -102,7 +102,7 @@ class StageRuns {
   Arrays first_outputs_;  // results of the input graph
 };
 
-// A copy, because facts that REF caches in a graph may change rewrites.
+// Copies the graph of `in`, because facts that REF caches in a graph may change rewrites.
 std::unique_ptr<Pipeline> pipeline_of_copy(Session session, const InputGraph& in, const Target& target, bool recorded) {
   InputGraph copy = in;
   copy.graph = std::make_shared<Graph>(in.graph->settings()), copy.root = copy_into(*copy.graph, in.root);

@@ -18,8 +18,8 @@ struct ScheduleFault {
   std::string buffer;            // "data1", "memory 2" for memory between kernels, or the name of a variable
   // such as "write after read: kernel 1 must run before kernel 0"; empty for a fault of a single kernel
   std::string dependency_kind;
-  std::string function;     // tinygrad's function that should ensure the dependency: "create_schedule
-                            // (schedule/__init__.py)"
+  // tinygrad's function that should ensure the dependency: "create_schedule (schedule/__init__.py)"
+  std::string function;
   std::string explanation;
   // true: `function` chose wrong memory, arguments or values; false: it missed the dependency
   bool is_plan_fault = false;

@@ -37,7 +37,8 @@ const TypeName kTypes[] = {
     {"uint64_t", dtypes::uint64},      {"bool", dtypes::bool_},           {"i1", dtypes::bool_},
 };
 
-// For a vector type such as float4, returns the dtype of its components.
+// Returns the dtype of a type's name, or nullopt if it is unknown. For a vector type such as float4, returns the dtype
+// of its components.
 std::optional<DType> parse_element_dtype(std::string_view type) {
   auto find = [](std::string_view name) {
     auto found = std::ranges::find(kTypes, name, &TypeName::name);

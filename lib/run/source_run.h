@@ -10,7 +10,7 @@
 namespace tgc {
 
 struct SourceRunOptions {
-  std::string language;            // a language of default_language_target()
+  std::string language;            // one of language_names()
   std::string target;              // empty: the default target of the language
   std::string kernel;              // empty: the only kernel of the file
   std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1};

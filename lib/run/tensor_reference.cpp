@@ -87,7 +87,7 @@ bool has_parameters(UOp root) {
   return std::ranges::any_of(buffers_outside_calls(root), [](UOp u) { return u.is(Op::PARAM); });
 }
 
-// A call returns the content of buffers within a function as a value.
+// Removes the outputs that are buffers within a called function, because the call returns their content as a value.
 void remove_inner_buffer_outputs(TensorProgram& program, UOp root) {
   const std::unordered_set<UOp> buffers = buffers_outside_calls(root);
   std::erase_if(program.outputs, [&](const TensorOutput& o) {

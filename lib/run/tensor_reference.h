@@ -36,7 +36,7 @@ Result<std::vector<Array>> run_tensor_program(const TensorProgram& program,
                                               const ScheduleOptions& options, std::optional<int> perturbation = {},
                                               Placement* place = nullptr);
 
-// By slot. The array of a buffer on several devices has the devices' parts one after another.
+// Arrays by slot. The array of a buffer on several devices has the devices' parts one after another.
 using TensorArrays = std::map<int64_t, std::shared_ptr<Array>>;
 
 // As run_tensor_program(), with arrays by slot.

@@ -1,5 +1,5 @@
-// Array: a dense row-major array in host memory. Its dtype is a scalar with a size; fp8, bfloat16 and half elements are
-// stored as their bits.
+// Array: a dense row-major array in host memory. Its dtype is a scalar that memory can hold, which excludes void and
+// index. fp8, bfloat16 and half elements are stored as their bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace tgc {
 
-// Zeroed memory, aligned to 64 bytes. Throws Failure if memory or time runs out.
+// Zeroed memory, aligned to at least 64 bytes. Allocation throws Failure if memory runs out, or if the deadline passes
+// while a large block is zeroed.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -37,8 +38,8 @@ class HostMemory {
 class Array {
  public:
   Array() = default;
-  // Creates an array of zeros. Throws Failure for a negative dimension, a dtype that is not a scalar with a size, too
-  // little memory or a passed deadline.
+  // Creates an array of zeros. Throws Failure if the dtype or shape is invalid, if the array is too large, or if the
+  // deadline passes.
   Array(DType dtype, std::vector<int64_t> shape) : Array(dtype, std::move(shape), false) {}
   // The array is in memory that is shared with forked child processes.
   static Array allocate_shared(DType dtype, std::vector<int64_t> shape) { return {dtype, std::move(shape), true}; }
@@ -85,8 +86,8 @@ std::string index_text(std::span<const int64_t> shape, int64_t flat);
 
 // Returns how many bytes this process can still allocate without swapping; the maximum of uint64_t if unknown.
 uint64_t available_memory_bytes();
-// Returns available_memory_bytes(); for up to 1 MiB, the maximum of uint64_t without reading the system's files, which
-// would take longer than most kernels.
+// Returns available_memory_bytes() if `bytes` is more than 1 MiB, else the maximum of uint64_t: to read the system's
+// files would take longer than most kernels.
 uint64_t available_memory_for(double bytes);
 std::string bytes_text(uint64_t bytes);  // returns text such as "1.5 GB"
 

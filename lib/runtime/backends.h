@@ -6,8 +6,8 @@
 
 namespace tgc {
 
-// Each group of the first launch dimension is a call of the kernel, with the group's number as an argument: tinygrad's
-// THREAD axis (runtime/ops_cpu.py). `renderer` is "LLVM" or "CLANG".
+// The CPU calls the kernel once for each group of the first launch dimension, with the group's number as an argument
+// (tinygrad runtime/ops_cpu.py). `renderer` is "LLVM" or "CLANG".
 std::unique_ptr<Device> make_cpu_device(const std::string& renderer);
 
 // OpenCL devices, through the ICD loader or the library that TGC_OPENCL_LIBRARY names (tinygrad runtime/ops_cl.py).

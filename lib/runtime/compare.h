@@ -28,7 +28,7 @@ struct ToleranceOptions {
 
 // Returns the tolerance for an array that two devices computed. `computed_in`: the kernel's least exact dtype
 // (lib/runtime/ref/rounding.h). With `sums` (the kernel adds up terms), atol grows with the root mean square of the
-// finite elements.
+// finite elements of `expected`.
 ToleranceOptions tolerance_between_devices(const Array& expected, DType computed_in, bool sums);
 
 struct ElementDifference {
@@ -43,19 +43,18 @@ struct Comparison {
   DType dtype;
   std::vector<int64_t> shape;
   Tolerance tolerance;
-  int64_t num_elements = 0, num_different = 0;  // number of all elements; of those beyond the tolerance
+  // number of all elements; number of elements beyond the tolerance, without those of num_left_out and num_rounded
+  int64_t num_elements = 0, num_different = 0;
   // Maxima over the elements that are finite in both arrays; max_rel_error ignores expected zeros.
   double max_abs_error = 0, max_rel_error = 0;
   uint64_t max_ulp_error = 0;
   int64_t num_nan_actual = 0, num_nan_expected = 0, num_inf_actual = 0, num_inf_expected = 0;
-  int64_t num_non_finite = 0;  // number of elements of `num_different` that are infinite or NaN on either side
+  int64_t num_non_finite = 0;  // number of elements beyond the tolerance that are infinite or NaN in either array
   std::optional<ElementDifference> first_difference, worst_difference;
-  // number of differing elements that are not in `num_different`: rounding or C's undefined behavior decides their
-  // values
+  // number of elements beyond the tolerance whose values depend on rounding or on behavior that C leaves undefined
   int64_t num_left_out = 0;
-  int64_t num_rounded = 0;  // number of elements beyond the tolerance that are not in `num_different`: rounding
-                            // explains them
-  // true if no time was left for the recheck, which finds out which of `num_different` depend only on rounding
+  int64_t num_rounded = 0;  // number of elements beyond the tolerance whose differences rounding explains
+  // true if time ran out in the recheck, which finds the elements that depend on rounding
   bool was_recheck_cut = false;
 
   bool has_passed() const { return num_different == 0; }
@@ -67,7 +66,7 @@ struct Comparison {
 Result<Comparison> compare_arrays(const std::string& name, const Array& actual, const Array& expected,
                                   const ToleranceOptions& options);
 
-// Returns for each element whether it differs, with the errors of compare_arrays().
+// Returns for each element whether it differs by more than the tolerance, with the errors of compare_arrays().
 Result<std::vector<bool>> differing_elements(const Array& actual, const Array& expected,
                                              const ToleranceOptions& options);
 

@@ -8,7 +8,7 @@ namespace tgc {
 
 Result<CompileJob> compile_job_for(const KernelSource& source);
 
-// `lines`: the result maps instructions to source lines.
+// With `lines`, the result maps instructions to source lines.
 Result<std::string> compile_source(const KernelSource& source, bool lines = false);
 
 // Returns the source text, for a device whose driver compiles it. Returns an error if the source includes files

@@ -19,7 +19,8 @@ enum class ContainedDevice::Call : uint64_t {
 };
 
 struct ContainedDevice::SharedState {
-  volatile uint64_t running = 0;   // number of the running kernel, from 1; 0: none
+  // number of the kernel launched last, from 1; 0: no launch since the last synchronization
+  volatile uint64_t running = 0;
   volatile uint64_t num_launches = 0;
 };
 
@@ -257,11 +258,11 @@ std::unique_ptr<Kernel> ContainedDevice::adopt_kernel(std::unique_ptr<Kernel> ke
 Status ContainedDevice::send_call(std::string message) {
   auto sent = worker_->send(message);
   if (sent) return sent;
-  return ask_worker("").diag();  // the send failed because the worker died: returns why it died
+  return ask_worker("").diag();  // a send fails if the worker died or time ran out; this call returns the cause
 }
 
 Result<std::string> ContainedDevice::ask_worker(std::string message) {
-  // a failed send is ignored: receive_answer() returns why the worker died
+  // a failed send is ignored, because receive_answer() returns the cause
   if (!message.empty()) (void)worker_->send(message);
   auto answer = worker_->receive_answer(timeout_seconds_, [this] { return uint64_t(shared_state_->num_launches); });
   uint64_t running = shared_state_->running;

@@ -19,7 +19,8 @@ class ContainedDevice : public Device {
   ~ContainedDevice() override;
 
   // Declares memory of this process that the worker can access directly. Call before open(). The memory must be shared
-  // (Array::allocate_shared) if the worker writes to it, and otherwise stay unchanged until the worker has read it.
+  // (Array::allocate_shared) if the worker writes to it. Otherwise it must not change between open() and the worker's
+  // reads.
   void allow_access(const void* begin, size_t bytes);
   // Moves a kernel that has no code to send (REF's) into the worker, and returns a proxy. Call before open(), which
   // forks.
@@ -65,7 +66,8 @@ class ContainedDevice : public Device {
   std::unique_ptr<SharedState, void (*)(SharedState*)> shared_state_;
 };
 
-// Returns whether a buffer of the device may be an address of this process that existed before open().
+// Returns whether a DeviceBuffer of the device may have the address of memory that this process allocated before
+// open().
 bool can_take_host_addresses(const Device& device);
 Status copy_device_buffer(Device& device, const DeviceBuffer& to, const DeviceBuffer& from);
 // Returns an error if a kernel wrote just before or after a buffer of a device in host memory.

@@ -92,11 +92,11 @@ class Device {
   // Opening an open device has no effect. An error says what is missing.
   virtual Status open() = 0;
 
-  // Returns whether launches use a driver (its files, threads, system calls). If not, the worker can do little but
-  // compute after start_threads().
+  // Returns whether launches use a driver (its files, threads, system calls). If not, the worker process of a
+  // ContainedDevice may only compute after start_threads().
   virtual bool has_driver() const { return true; }
-  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels: a process
-  // without a driver then loses the right to do this.
+  // Starts threads and loads everything that launches of up to `threads` groups need, except the kernels. Afterwards, a
+  // worker process without a driver loses the right to do so.
   virtual void start_threads(size_t /*threads*/) {}
 
   // For an open device: the default target of kernels ("CUDA:CUDA:sm_90"), and a description of the hardware.

@@ -100,7 +100,7 @@ Result<std::unique_ptr<Device>> make_device(std::string_view text) {
   for (const DeviceBackend& b : kBackends)
     if (b.device == device && (renderer.empty() || b.renderer.empty() || b.renderer == renderer))
       return b.make_backend_device();
-  // tgc needs the vendor's driver; tgc's name for the device HIP is AMD
+  // the device CUDA runs NV's kernels, and AMD runs HIP's; no device of tgc runs QCOM's
   if (device == "NV" || device == "HIP" || device == "QCOM") {
     std::string same = device == "NV"    ? "CUDA, which runs the same kernels by NVIDIA's driver, or "
                        : device == "HIP" ? "AMD, which runs the same kernels by ROCm, or "

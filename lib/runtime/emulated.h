@@ -13,8 +13,8 @@ namespace tgc {
 
 struct EmulatorInfo {
   std::string_view device;
-  // names of environment variables: the path of the library (METAL: 1 turns the emulator on); 1 turns on the check for
-  // races; the architecture of the emulated GPU
+  // Names of environment variables. `library_variable` holds the path of the library, or 1 to turn on METAL's emulator.
+  // `race_variable` is 1 to check for races. `arch_variable` holds the emulated GPU's architecture (METAL has none).
   const char *library_variable, *race_variable, *arch_variable;
   std::string_view library_file;  // file name; empty for METAL
 };
@@ -43,11 +43,11 @@ std::string_view emulation_note(std::string_view device);
 // Returns an error if `device` cannot be emulated as requested.
 Status check_emulated_device(std::string_view device);
 
-// Returns the error of a failed launch. `code` is a CUDA or HIP error code, which have the same numbers. Some codes,
-// such as an illegal address, mark the Diag as the kernel's fault. The context has the source lines that an emulator's
-// message names.
+// Returns the error of a failed launch. `code` is an error code of CUDA or HIP. Some codes, such as that of an illegal
+// address, mark the Diag as the kernel's fault. The context has the source lines that an emulator's message names.
 Diag make_launch_error(int code, std::string message, const KernelSource& source);
-// Returns the lines of `text` with these numbers (from 1), as "  line 4: x = y;".
+// Returns the lines of `text` with these numbers (from 1), such as "  line 4: x = y;". Skips numbers that repeat, and
+// numbers that no line has.
 std::string source_lines_text(std::string_view text, const std::vector<size_t>& numbers);
 
 }  // namespace tgc

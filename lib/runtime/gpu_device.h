@@ -15,7 +15,7 @@ class DynamicLibrary {
   // Loads the first of `names` that can be loaded; the error lists the reasons. The library stays loaded until the
   // process ends, because drivers start threads and register exit handlers.
   static Result<DynamicLibrary> open(std::span<const std::string> names);
-  // Loads the file that the environment variable `variable` names, or open(names) if it is unset or empty.
+  // Loads the file that the environment variable `variable` names. If it is unset or empty, returns open(names).
   static Result<DynamicLibrary> open(const char* variable, std::initializer_list<std::string> names);
 
   // Returns null if the library does not have the function.
@@ -70,7 +70,7 @@ class GpuDevice : public Device {
   const GpuFunctions& functions() const { return driver_functions_; }
   virtual std::string error_text(int code) const = 0;
   virtual Status create_event(void** event) const = 0;
-  // Returns the driver's error code.
+  // Returns 0 or the driver's error code.
   virtual int launch(void* function, const LaunchArguments& arguments) = 0;
 
   // An error consists of the function's name and the driver's text: "cuInit: ...".
@@ -83,7 +83,7 @@ class GpuDevice : public Device {
  protected:
   explicit GpuDevice(const GpuFunctions& functions) : driver_functions_(functions) {}
 
-  // `own`: the functions that only this driver has.
+  // `own`: the functions of this driver that GpuFunctions does not have.
   template <class... Own>
   Status bind_function(const DynamicLibrary& library, Own&... own) {
     auto bind_each = [&](auto&... functions) {

@@ -47,7 +47,7 @@ Status HostDevice::copy_out(void* to, const DeviceBuffer& from) {
 namespace {
 
 constexpr size_t kAlignment = 64;
-constexpr size_t kGuard = 1 << 16;  // bytes on each side; a multiple of the usual page sizes
+constexpr size_t kGuard = 1 << 16;  // bytes of a guard; a multiple of the usual page sizes
 constexpr uint8_t kPattern = 0xC5;
 
 size_t page_size() {
@@ -72,7 +72,8 @@ uint8_t* map_between_guards(size_t bytes) {
   return nullptr;
 }
 
-// One-page mappings that the thread reuses: mapping and unmapping a page takes longer than most REF kernels.
+// Mappings with one page between the guards, which the thread reuses: mapping and unmapping a page takes longer than
+// most REF kernels.
 struct SpareMappings {
   static constexpr size_t kMaxMappings =
       kIsSanitized ? 0 : 16;  // no reuse under a sanitizer, so that it finds use after free

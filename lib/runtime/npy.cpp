@@ -102,7 +102,8 @@ class NpyHeaderReader {
   size_t position_ = 0;
 };
 
-// Sets `swap` if the byte order of a descr such as "<f4" is not this computer's.
+// Sets `swap` to whether the byte order of a descr such as "<f4" differs from this computer's. Throws Failure for an
+// unsupported dtype.
 DType dtype_of_descr(const std::string& descr, bool& swap) {
   static constexpr std::pair<std::string_view, Scalar> kKinds[] = {
       {"b1", Scalar::Bool},   {"i1", Scalar::Int8},    {"u1", Scalar::UInt8},   {"i2", Scalar::Int16},

@@ -85,7 +85,7 @@ ZipDirectory find_directory(ByteSpan zip) {
   throw Failure("the archive has no directory; it is truncated or no zip file");
 }
 
-// Reads the 64-bit values of sizes and an offset that are 0xFFFFFFFF in the header.
+// Reads the 64-bit values of the sizes and the offset that are 0xFFFFFFFF in the central header.
 void read_zip64_sizes(ByteSpan extra, ZipEntry& e) {
   for (uint64_t at = 0; at + 4 <= extra.size();) {
     uint64_t id = read_number(extra, at, 2), size = read_number(extra, at + 2, 2);

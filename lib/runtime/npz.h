@@ -9,8 +9,8 @@ namespace tgc {
 
 // ---- npz: numpy's archive of arrays, a zip file with one npy file per array
 
-// Reads the arrays of an npz file in file order, or the array of an npy file, named after the file. The content
-// determines the format.
+// Reads the arrays of an npz file in the order of its directory, or the array of an npy file, named after the file. The
+// content determines the format.
 Result<Arrays> read_arrays(const std::string& path);
 
 // Writes an npz file completely or not at all (lib/support/write_file.h).

@@ -113,9 +113,9 @@ TEST_CASE("npz: the sum of all sizes is limited, also if entries share their byt
   REQUIRE(write_npz(scratch("a.npz"), arrays).ok());
   std::string good = scratch.read("a.npz"), bad = good;
   for (size_t first = good.find("PK\1\2"), i = 1; i < 3; i++) {
-    size_t entry = first + i * 79;                           // size of an entry of the directory
-    bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a,
-    bad.replace(entry + 55, 24, good, first + 55, 24);       // and the two sizes and the offset of a
+    size_t entry = first + i * 79;                           // an entry of the directory has 79 bytes
+    bad.replace(entry + 16, 4, good, first + 16, 4);         // b and c get the checksum of a
+    bad.replace(entry + 55, 24, good, first + 55, 24);       // b and c get both sizes and the offset of a
   }
   scratch.write("bad.npz", bad);
   CHECK(read_arrays(scratch("bad.npz")).ok());

@@ -18,11 +18,12 @@ enum class FloatKind : uint8_t { Normal, Unit };
 // Integers are in -50..50 (unsigned 1..50) without 0, so that dividing by an input is defined.
 void fill_random(Array& array, uint64_t seed, std::string_view name, FloatKind floats = FloatKind::Normal);
 
-// Fills `array` with values of all sizes, which depend only on the arguments. A third of the floats are as
-// fill_random() draws them; the others are zeros and denormals of both signs, ones, and normal numbers scaled by powers
-// from 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has a short exponent). With FloatKind::Unit, no float is negative.
-// Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the greatest signed
-// integer, two integers of any bits, and two as fill_random() draws them. Bools are as fill_random() draws them.
+// Fills `array` with values of all sizes, which depend only on the arguments. About a third of the floats are as
+// fill_random() draws them. The others are zeros, ones and denormals of both signs, and normally distributed numbers
+// scaled by 2**-14 to 2**16 (2**-4 to 2**12 if the dtype has at most 5 bits of exponent). With FloatKind::Unit, no
+// float is negative. Each row of eight integers has, in random order, 0 or 1, the bits of -1, of the least and of the
+// greatest signed integer, two integers of any bits, and two as fill_random() draws them. Bools are as fill_random()
+// draws them.
 void fill_wide_range(Array& array, uint64_t seed, std::string_view name, FloatKind floats = FloatKind::Normal);
 
 // Fills `array` with the numbers of `pool`, which is not empty, in an order that depends on `name`. Starts where the
@@ -30,13 +31,13 @@ void fill_wide_range(Array& array, uint64_t seed, std::string_view name, FloatKi
 // magnitude is at least 2**(min(n, 53) - 1). Bools are random.
 void fill_from_pool(Array& array, std::string_view name, std::span<const double> pool, uint64_t turn);
 
-// Gives each number the sign 1 or -1, and replaces zeros, denormals and the least integer by another number. Does not
-// change unsigned integers and bools.
+// Gives each number the sign `sign`, which is 1 or -1, and replaces zeros, denormals and the least integer by another
+// number. Does not change unsigned integers and bools.
 void set_signs(Array& array, int sign);
 
 struct InputDistribution {
   uint64_t seed = 0;
-  FloatKind floats = FloatKind::Normal;               // for the arrays that `unit_inputs` does not name
+  FloatKind floats = FloatKind::Normal;  // kind of the floats in arrays that `unit_inputs` does not name
   std::set<std::string, std::less<>> unit_inputs = {};
 
   FloatKind float_kind_of(std::string_view array) const {

@@ -39,7 +39,7 @@ struct TestBuffer {
   Device& test_device_;
 };
 
-// Discards the standard error, to which a driver's compiler writes.
+// Until its destruction, discards text to standard error, for example from a driver's compiler.
 class StandardErrorSilencer {
  public:
   StandardErrorSilencer() : saved_stderr_(::dup(STDERR_FILENO)) {

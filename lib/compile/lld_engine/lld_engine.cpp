@@ -38,7 +38,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Its name has the same form as TemporaryFolder's names, so that remove_leftover_folders() removes it after a crash.
+// A temporary folder whose name has the same form as TemporaryFolder's, so that remove_leftover_folders() removes the
+// folder after a crash.
 struct LinkFolder {
   std::string path;
   LinkFolder() {

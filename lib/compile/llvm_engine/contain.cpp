@@ -13,10 +13,10 @@ thread_local std::string fatal_message;
 
 void keep_fatal_message(void*, const char* message, bool) { fatal_message = message; }
 
-// Otherwise LLVM would abort. Installed before LLVM's first allocation.
+// Without this handler, LLVM aborts if memory runs out. It is installed before LLVM's first allocation.
 [[noreturn]] void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
 __attribute__((constructor(101))) void install_bad_alloc_handler() {
-  llvm::remove_bad_alloc_error_handler();  // of another engine that shares this LLVM
+  llvm::remove_bad_alloc_error_handler();  // another engine that shares this LLVM may have installed one
   llvm::install_bad_alloc_error_handler(throw_bad_alloc);
 }
 

@@ -23,7 +23,7 @@ class PassGate : public llvm::OptPassGate {
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef unit) {
     return std::as_const(*this).shouldRunPass(pass, unit);
   }
-  // Called before each optimization pass. `pass` is its short name; if empty, `of_class` is used.
+  // Called before each optional optimization pass. `pass` is its short name, and `of_class` replaces an empty `pass`.
   bool should_run_pass(llvm::StringRef pass, llvm::StringRef of_class, const llvm::Any& unit);
 
   // a line per optional pass: "instcombine\tfunction (E_4)\n"

@@ -17,7 +17,7 @@ struct MetalCode {
 Result<std::string> compile_metal(const std::string& name, const std::string& source);
 Result<MetalCode> read_metal_code(std::string_view made);
 
-// 0 if the instruction has no line.
+// Returns the source line of the instruction at offset `at`, or 0 if it has none.
 uint32_t line_at_address(const std::vector<CodeLine>& lines, uint64_t at);
 
 }  // namespace tgc

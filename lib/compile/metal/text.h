@@ -9,9 +9,9 @@ namespace tgc {
 
 struct MetalParameter {
   std::string name;
-  // as "constant int& n", whose argument is the address of the value
+  // true for a parameter such as "constant int& n", whose argument is the address of the value
   bool is_reference = false;
-  // library function that gives the parameter its position, such as "thread_in_group"; else empty
+  // function of the library (library.h) that computes a position parameter, such as "thread_in_group"; else empty
   std::string position;
 };
 

@@ -21,7 +21,7 @@ class ThreadPool {
   void run_task(size_t count, const std::function<void(size_t)>& task);
 
  private:
-  // A single atomic word, so that a thread that wakes late reads the number and the count of the same launch.
+  // Stored as a single atomic word, so that a thread that wakes late reads the number and the count of the same round.
   struct LaunchRound {
     uint32_t number = 0, count = 0;
   };

@@ -123,7 +123,7 @@ class MetalDevice : public Device {
 
   static ObjcHandle buffer_object(const DeviceBuffer& b) { return reinterpret_cast<ObjcHandle>(b.handle); }
   ObjcHandle queue() const { return queue_; }
-  // `buffer` must be retained.
+  // `buffer` must be retained; this object releases it.
   void set_last_command_buffer(ObjcHandle buffer) {
     objc.release(last_command_buffer_);
     last_command_buffer_ = buffer;

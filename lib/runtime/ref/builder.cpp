@@ -136,7 +136,7 @@ Reg RefBuilder::evaluate_constant(VirtualOp v, RefType result) {
 
 Reg RefBuilder::emit_splat(Reg r) {
   if (is_varying_register(r)) return r;
-  // the Splat (copy to all lanes) runs once, in the scope that defines the register, but inside Lanes
+  // the Splat (copy to all lanes) is in the scope that defines the register, or in that of Lanes if it is inner
   size_t depth = std::max<size_t>(virtual_registers_[size_t(r)].scope_depth, lanes_depth_);
   CodeScope& scope = code_scopes_[depth];
   auto [it, added] = scope.splat_registers.emplace(r, kNoRegister);

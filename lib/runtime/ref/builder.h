@@ -1,4 +1,4 @@
-// Builder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
+// RefBuilder: generates REF's instructions. It allocates virtual registers, keeps a stack of open scopes (root, loops,
 // lanes), broadcasts uniform values to lanes where an instruction needs it, and folds constants. Internal to ref/.
 #pragma once
 #include <map>
@@ -37,7 +37,7 @@ class RefBuilder {
   Reg emit_where(Reg condition, Reg yes, Reg no);
   Reg emit_mulacc(Reg a, Reg b, Reg c);
   Reg emit_logical_and(Reg a, Reg b);  // a kNoRegister operand counts as true
-  Reg emit_copy(Reg a);           // stays unchanged when `a` is overwritten
+  Reg emit_copy(Reg a);  // the result keeps its value when `a` is overwritten
   void emit_wmma(const WmmaLayout* layout, Scalar out, const std::vector<Reg>& a, const std::vector<Reg>& b,
                  const std::vector<Reg>& c, std::vector<Reg>& d);
 
@@ -68,7 +68,7 @@ class RefBuilder {
   size_t scope_depth() const { return code_scopes_.size(); }
   Reg max_over_lanes(Reg a);
   Reg lane_mask() const { return lane_masks_.empty() ? kNoRegister : lane_masks_.back(); }
-  // Until pop_mask, loads and stores happen only in the lanes where `condition` and all enclosing masks are true.
+  // Until pop_mask(), loads and stores happen only in the lanes where `condition` and all enclosing masks are true.
   void push_mask(Reg condition);
   void pop_mask() {
     if (lane_masks_.empty()) throw UnsupportedOperation("it ends an IF that has not begun");
@@ -153,7 +153,7 @@ class RefBuilder {
   RefCode ref_code_;
   std::vector<VirtualRegister> virtual_registers_;
   std::vector<CodeScope> code_scopes_;
-  std::vector<VirtualOp> instructions_;  // the instructions of all scopes in execution order
+  std::vector<VirtualOp> instructions_;  // the instructions of all scopes in program order
   std::vector<Reg> lane_masks_;
   std::unordered_map<uint64_t, Reg> constants_[kNumRefTypes];
   std::map<std::string, Reg> variables_;

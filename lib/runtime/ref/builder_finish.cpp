@@ -165,7 +165,7 @@ void RefBuilder::assign_slots() {
   for (size_t at = 0; at < instructions_.size(); at++)
     for_each_register(instructions_[at], [&](Reg reg) {
       VirtualRegister& r = virtual_registers_[size_t(reg)];
-      // WmmaOperands and Loop write results before they have read all operands, so the two need different slots
+      // WmmaOperands and Loop write results before they have read all operands, so results need slots of their own
       if (r.slot < 0)
         take(r, int32_t(at), instructions_[at].op == Opcode::WmmaOperands || instructions_[at].op == Opcode::Loop);
     });

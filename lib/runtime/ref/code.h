@@ -29,7 +29,8 @@ inline bool is_float(RefType type) { return type >= RefType::F32; }
 // Returns I64 for index. Throws Failure for a dtype without values, such as void.
 RefType ref_type_of(DType dtype);
 
-// FunctionSelector::type is the type of dst and of the operands, unless a comment says otherwise.
+// In the comments, dst and imm are RefInstruction's `destination` and `immediate`, and [type] and [type2] are
+// FunctionSelector's. The type is that of dst and of the operands, unless a comment says otherwise.
 enum class Opcode : uint8_t {
   // dst = a op b
   Add, Sub, Mul, IDiv, Mod, Shl, Shr, And, Or, Xor, Max, FDiv, Pow, Threefry,
@@ -125,7 +126,7 @@ struct RefCode {
 
 struct RefFrame {
   uint8_t* registers;
-  int64_t num_lanes = 1;   // lanes in the current chunk; 1 outside lanes
+  int64_t num_lanes = 1;   // number of lanes in the current chunk; 1 outside of Lanes sections
   int64_t first_lane = 0;
   int64_t num_total_lanes = 0;
   int64_t num_chunk_lanes = 1;

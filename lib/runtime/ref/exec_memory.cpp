@@ -49,7 +49,7 @@ const RefMemory& memory_of(const RefFrame& f, const RefInstruction* i) { return 
 template <class Off>
 bool in_bounds(Off offset, int64_t size) { return uint64_t(int64_t(offset)) < uint64_t(size); }
 
-// Lanes with a false gate are in bounds. Returns n if all are.
+// Returns the first lane whose offset is out of bounds, or n. Lanes with a false gate count as in bounds.
 template <class Off, bool Gated>
 int64_t first_bad_lane(const Off* off, const uint8_t* gate, int64_t n, int64_t size) {
   uint64_t bad = 0;
@@ -123,8 +123,8 @@ void store_element(const RefMemory& m, MemoryType* mem, int64_t at, MemoryType v
   mem[at] = value;
 }
 
-// Marks the n elements as stored, unless one of them already is; then returns false. Returns true if stores are not
-// tracked.
+// Marks the n elements as stored and returns true. If one of them is already marked, marks none and returns false.
+// Returns true if stores are not tracked.
 bool mark_stored(const RefMemory& m, int64_t at, int64_t n) {
   if (!m.stored_flags) return true;
   uint8_t any = 0;

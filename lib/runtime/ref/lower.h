@@ -9,7 +9,7 @@
 
 namespace tgc::ref {
 
-// Throw Failure, which names the node, if REF cannot run a node.
+// Throw Failure if REF cannot run a node. Most messages name the node.
 RefCode lower_graph(UOp sink, bool count_evaluations);
 RefCode lower_list(std::span<const UOp> list, bool count_evaluations);
 
@@ -53,9 +53,10 @@ class LanePlan {
   // lanes. A range whose size depends on another of `ranges` stays a loop. Without thread ranges, there are no lanes if
   // there would be only one, or few and a reduction inside has more iterations. An atomic add in `body` prevents lanes.
   std::vector<LoopLevel> levels(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
-  // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if they are
-  // not few, no size depends on another of the ranges, those within the outermost range have fewer than kEnoughLanes
-  // iterations, and `body` has neither WMMA nor STORE. Their elements are still combined one after the other.
+  // Plans the loop nest of a reduction that reads one element per iteration. The iterations become lanes if there are
+  // at least 8, no range's size depends on another range, the ranges inside the outermost one have fewer than
+  // kEnoughLanes iterations, and `body` has neither WMMA nor STORE. The elements are still combined one after the
+  // other.
   std::vector<LoopLevel> levels_of_reduce(const std::vector<UOp>& ranges, const std::vector<UOp>& body) const;
   // Returns the DEFINE_REGs that `body` uses and that are used outside, too, if `ranges` contains thread ranges: each
   // thread needs its own copy, which starts with the value from outside.

@@ -70,7 +70,8 @@ class RefRun {
     return info.scalar == Scalar::Index ? 8 : dtypes::of(info.scalar).itemsize();
   }
 
-  // Returns a padded copy if the kernel accesses the buffer as words of 32 bits and the last word is not whole.
+  // Returns a padded copy if the kernel accesses the buffer as words of 32 bits and the last word is not whole; else
+  // returns `b`.
   RefBuffer pad_to_whole_words(RefBuffer b) {
     size_t bytes = b.bytes;
     for (const MemoryInfo& m : code_.memories)

@@ -26,7 +26,7 @@
 
 namespace tgc {
 
-// Numbers of operations in which devices may differ although each is correct.
+// Numbers of operations in which devices may differ although each device is correct.
 struct RefNotes {
   uint64_t num_zero_divisions = 0, num_wide_shifts = 0, num_unfit_casts = 0;
   uint64_t num_domain_errors = 0;   // square roots and logarithms of negative numbers
@@ -44,7 +44,8 @@ struct RefBuffer {
 
 struct RefResult {
   RefNotes notes;
-  uint64_t num_evaluations = 0;  // of UOps, counted per lane; 0 unless RefOptions::should_count_evaluations
+  // number of evaluations of UOps, counted per lane; 0 unless RefOptions::should_count_evaluations
+  uint64_t num_evaluations = 0;
 };
 
 struct RefOptions {
@@ -53,7 +54,7 @@ struct RefOptions {
 
 class RefProgram {
  public:
-  // Translates the graph under `sink`, or a linear list. The error names the node that cannot be run.
+  // Translates the graph under `sink`, or a linear list. Returns an error if REF cannot run it.
   static Result<RefProgram> make_from_graph(UOp sink, const RefOptions& options = {});
   static Result<RefProgram> make_from_list(std::span<const UOp> list, const RefOptions& options = {});
   RefProgram(RefProgram&&) noexcept;

@@ -134,8 +134,8 @@ class LoweredValues {
 UOp base_define(UOp u);
 
 [[noreturn]] void throw_cannot_run(UOp u, const std::string& why);
-// Returns element i of an operand of u, or its only element. Throws Failure if there are fewer elements, which a wrong
-// stage can cause.
+// Returns element i of an operand of u, or its only element. Throws Failure if there are fewer elements, which a bug in
+// a pass can cause.
 const LoweredElement& element_of(UOp u, const LoweredValue& operand, size_t i);
 // Turns UnsupportedOperation into an error that names `u`.
 template <class Body>

@@ -133,7 +133,7 @@ LoweredElement LoweredValues::lower_pointer_alu(UOp u, size_t i) {
   return p;
 }
 
-// Adds a view of the memory if its elements have another type.
+// Adds a view of a buffer whose elements are not of the type `scalar`, and returns the pointer into the view.
 LoweredElement LoweredValues::view_pointer_as(LoweredElement p, DType scalar) {
   if (!p.is_pointer()) throw Failure("REF can load from and store to pointers only");
   if (p.register_file >= 0 || p.is_pixel_pointer) return p;

@@ -11,8 +11,8 @@ namespace tgc::ref {
 namespace {
 
 using ElementLocation = WmmaLayout::ElementLocation;
-using OperandLocator = ElementLocation (*)(const WmmaKey& key, int row_or_column,
-                                           int k);  // returns the place of A[row][k] or B[k][column]
+// Returns the location of A[row][k] or B[k][column].
+using OperandLocator = ElementLocation (*)(const WmmaKey& key, int row_or_column, int k);
 using ResultLocator = ElementLocation (*)(const WmmaKey& key, int row, int column);
 
 ElementLocation element_location(int element, int lane) { return {int16_t(element), int16_t(lane)}; }

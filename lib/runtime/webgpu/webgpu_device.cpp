@@ -47,7 +47,7 @@ class WebGpuDevice : public Device {
     if (buffer) api.QueueWriteBuffer(queue_, *buffer, 0, value, 4);
     return buffer;
   }
-  // Returns the error that WebGPU reported since the last call, and clears it.
+  // Returns the first error that WebGPU reported since the last call, and clears it.
   Status take_error(const std::string& what) {
     std::string error = std::move(error_);
     error_.clear();
@@ -131,7 +131,7 @@ class WebGpuKernel : public Kernel {
   size_t num_bindings_;
 };
 
-// Stores a requested object (null on failure) in `userdata1` and the message in `userdata2`.
+// Stores a requested object (null on failure) where `userdata1` points, and the message where `userdata2` points.
 void store_request_result(uint32_t status, ObjectHandle object, StringView message, void* userdata1, void* userdata2) {
   *static_cast<ObjectHandle*>(userdata1) = status == 1 ? object : nullptr;
   *static_cast<std::string*>(userdata2) = message.string();
