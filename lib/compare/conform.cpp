@@ -78,8 +78,8 @@ class PortClient {
   // the next question.
   void note_invalid_answer(const Diag& diag) { program_.restart_process(), count_failure(diag); }
 
-  // Returns why the run must end: too many failures in a row, fewer before the first valid answer; "" if it need not
-  // end. `at_end`: this was the last question.
+  // Returns why the run must end: too many failures in a row. Before the first valid answer, fewer are too many.
+  // Returns "" if it need not end. `at_end`: this was the last question.
   std::string stop_reason(bool at_end = false) const {
     if (failures_in_a_row_ < (has_answered_ ? kFailuresInARow : at_end ? 1 : kFailuresAtFirst)) return {};
     if (!has_answered_) return "the command answers nothing: " + last_failure_;

@@ -31,7 +31,7 @@ struct ConformPlan {
   DiffStyle diff_style = {};
   size_t max_differences = 3;           // differences to report in detail
   std::set<std::string> baseline = {};  // if not empty: report details only for these answers (AnswerRecord::key())
-  double limit_seconds = 60;            // for one answer
+  double limit_seconds = 60;            // time limit for one answer
   bool keeps_differences = false;
 };
 
@@ -51,16 +51,16 @@ struct ConformReport {
   struct AnswerRecord {
     std::string id, target, stage;
     AnswerVerdict verdict;
-    std::string file;             // of the recording
-    uint32_t line = 0;            // of the record in `file`
-    std::string difference = {};  // or error; empty unless ConformPlan::keeps_differences
+    std::string file;             // the recording
+    uint32_t line = 0;            // line of the record in `file`
+    std::string difference = {};  // the difference or the error; empty unless ConformPlan::keeps_differences
     std::string key() const { return id + "\t" + target + "\t" + stage; }  // identifies the question in a baseline
   };
 
   std::vector<std::pair<std::string, ConformCounts>> stage_counts;  // in the order of the questions
   std::vector<AnswerRecord> answers;                                // in the order of the questions
   std::vector<std::string> shown_differences;
-  std::string comparison_name = "text";                             // as --as names it
+  std::string comparison_name = "text";                             // the value of --as
   std::string end_reason;                                           // why the run ended early; empty if it did not
   struct BaselineDiff {
     // such as "add.0 (CPU:CLANG): expander is different now"
@@ -101,7 +101,7 @@ struct StageQuestion {
   std::string expected_json = {};  // the expected graph with facts that pyrender omits; empty if unknown
 };
 
-// Returns the questions about `r`, which must outlive them. Recorded texts lack facts such as the dtype of a LOAD, so
+// Returns the questions about `r`, which must outlive them. Pyrender texts lack facts such as the dtype of a LOAD, so
 // tgc compiles records of 0.12.0 again, and uses its own graphs as long as these print like the recorded ones. A source
 // is only asked for if `with_source` is set.
 std::vector<StageQuestion> questions_of_record(const GoldenRecord& r, const GoldenHeader& header, bool with_source);

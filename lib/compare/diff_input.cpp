@@ -30,7 +30,7 @@ struct DiffInput {
 
 struct CommonStage {
   std::string name;
-  std::string target;  // that the header of a graph names
+  std::string target;  // the target that the header of a graph names; may be empty
   bool is_text = false;  // the result is compared line by line, and not as a graph
 };
 
@@ -272,8 +272,8 @@ class DiffRun {
     return finish_report(diff.is_same());
   }
 
-  // If ASTs of kernels differ, or only one recording has a kernel, the difference began in the schedules, so names the
-  // command that compares their recordings.
+  // If ASTs of kernels differ, or only one recording has a kernel, the difference began in the schedules. Then names
+  // the command that compares the recordings of schedules, if both exist.
   void suggest_schedule_diff(const ReplayDiff& diff) const {
     const std::string a = InputName::parse(spec_a_).schedules_file(), b = InputName::parse(spec_b_).schedules_file();
     auto has_other_ast = [](const ReplayPair& pair) { return pair.stage == "ast"; };

@@ -27,7 +27,7 @@ struct DiffReport {
 };
 
 // Compares two inputs: graphs in any format, golden records (FILE or FILE#ID), or folders that `tgc dump -o` wrote. If
-// `b` is empty, compares the records of `a` with tgc's own compilation of their ASTs. Fails if an input or option is
+// `b` is empty, compares the runs of `a` with tgc's own compilation of their ASTs. Fails if an input or option is
 // invalid, or if nothing can be compared.
 Result<DiffReport> diff_inputs(const Session& session, const std::string& a, const std::string& b,
                                const DiffPlan& plan);

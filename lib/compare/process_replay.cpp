@@ -29,7 +29,7 @@ struct RecordDigest {
   std::string asked_by;  // the lines of the program for which the kernel was made
   std::string nodes;  // number of nodes of the AST, as text
   size_t source = 0;  // hash of the source without the kernel's name; 0 if there is no source
-  size_t ast = 0;  // hash of the text
+  size_t ast = 0;  // hash of the AST's text
   size_t all_texts = 0;  // hash of all texts that are compared
 };
 
@@ -102,7 +102,7 @@ std::set<std::string> targets_of(const RecordingIndex& index) {
 }
 
 // Returns for each record of A the index of its partner in B, or kNone. Pairs records with matching targets and equal
-// keys, in order. Tries one key after another, from id and AST to, for schedules, the position.
+// keys, in order. Tries one kind of key after another: id and AST first, and the position last, for schedules only.
 std::vector<size_t> pair_records(const RecordingIndex& a, const RecordingIndex& b) {
   std::vector<size_t> of_a(a.digests.size(), kNone);
   std::vector<bool> taken(b.digests.size());
@@ -212,7 +212,7 @@ class PairDiff {
     return Unit{};
   }
 
-  // "MUL" for "%4 = MUL dtypes.int (%2, 16)".
+  // Returns "MUL" for "%4 = MUL dtypes.int (%2, 16)".
   static std::string op_of_node_line(std::string_view line) {
     size_t at = line.find("= ");
     line.remove_prefix(at == line.npos ? 0 : at + 2);
@@ -373,7 +373,7 @@ struct StageRewrites {
   std::vector<Rewrite> matches;
   std::set<std::string> rule_locations;
   UOpMap<uint8_t> rewritten_nodes;
-  UOpMap<uint8_t> survivors;          // the nodes that are survivors in the stage's result
+  UOpMap<uint8_t> survivors;          // the nodes of the stage's result
 
   StageRewrites(std::vector<Rewrite> all, const std::string& stage, UOp result)
       : rewritten_nodes(result.graph()), survivors(result.graph()) {
@@ -393,8 +393,8 @@ struct StageRewrites {
   }
 
   // Returns the match that made the difference, by a rule that matched only in this recording; null if there is none.
-  // Prefers a match that does not depend on other matches which `other` lacks, then a match of a node that `other` has
-  // in the stage, then a match of the stage itself over a nested one.
+  // Prefers, first, a match that does not depend on matches that `other` lacks; second, a match of a node that `other`
+  // has in the stage; third, a match of the stage itself over a nested one.
   const Rewrite* first_missing_in(const StageRewrites& other) const {
     if (matches.empty()) return nullptr;
     Graph& graph = matches[0].before.graph();

@@ -33,9 +33,9 @@ struct ReplayPair {
   // B matched in place of rule A. Empty if unknown.
   std::string rule;
   std::string first_match_rule;          // if `rule` is empty: the rule of the first match that differs; may be empty
-  std::map<std::string, size_t> op_counts;     // nodes that differ
+  std::map<std::string, size_t> op_counts;     // nodes that differ, by op
   std::map<std::string, size_t> cause_counts;  // such as "EXPAND removed", "STACK: dtype A -> B"
-  // text or, with ReplayDiffPlan::as_json, a JSON member: "diff":{...}; of sources "lines":"..."
+  // text or, with ReplayDiffPlan::as_json, a JSON member: "diff":{...}; for sources "lines":"..."
   std::string difference_text;
 };
 
@@ -50,17 +50,17 @@ struct ReplayDiff {
   std::string text(size_t show) const;
   std::string as_json() const;
   // Returns a report with a case for each kernel or schedule. The file and line of a failure are those of the rule in
-  // the source tree of tinygrad or, if the rule's place is unknown, `file`.
+  // tinygrad's source tree. If the rule's location is unknown, the file is `file`, without a line.
   CiReport ci(const std::string& file) const;
 };
 
 // Returns true if process replay should compare these inputs. Both must be recordings in files, not on standard input.
-// For FILE#ID, at least one must be of another release than 0.12.0, because run_diff.h compares two single records of
-// 0.12.0 in more detail.
+// If either is FILE#ID, at least one must be of another release than 0.12.0, because run_diff.h compares single records
+// of 0.12.0 in more detail.
 bool are_recordings(const std::string& a, const std::string& b);
 
 // Compares two recordings, each given as FILE or FILE#ID. Fails if a file cannot be read, if one recording is of
-// kernels and the other of schedules, or if they have no record in common.
+// kernels and the other of schedules, if they have no record in common, or if the session is cancelled.
 Result<ReplayDiff> diff_recordings(const Session& session, const std::string& a, const std::string& b,
                                    const ReplayDiffPlan& plan);
 
@@ -70,7 +70,7 @@ struct ReplayCulprit {
 };
 // Finds the culprit in the recorded rule matches of both records. `stage` is the first stage whose results differ;
 // `result_a` and `result_b` are its results, in one Graph. The culprit is a rule that matched in one recording only or,
-// if there is none, a rule that rewrote the same node differently. Skips matches whose place is in uop/ops.py, such
+// if there is none, a rule that rewrote the same node differently. Skips matches whose location is in uop/ops.py, such
 // as substitutions for other rules.
 ReplayCulprit find_culprit(const GoldenRecord& a, const GoldenRecord& b, const std::string& producer,
                            const std::string& stage, UOp result_a, UOp result_b);

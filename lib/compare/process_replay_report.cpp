@@ -54,7 +54,8 @@ std::string counts_table(std::string_view title, const CountsByName& counts) {
   return out;
 }
 
-// "PERMUTE in place of EXPAND, RESHAPE": a PERMUTE was added, and an EXPAND and a RESHAPE were removed.
+// Returns a text such as "PERMUTE in place of EXPAND, RESHAPE" if a PERMUTE was added, and an EXPAND and a RESHAPE were
+// removed.
 std::string causes_text(const std::vector<std::string>& causes) {
   constexpr size_t kMost = 8;
   std::string added, removed, others;

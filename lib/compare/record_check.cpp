@@ -54,8 +54,8 @@ std::vector<uint64_t> graph_line_keys(std::string_view text) {
   return keys;
 }
 
-// kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The others are further names in
-// CheckPlan::wanted_stages.
+// kRecordOutputs: the outputs of a kernel, besides graphs, that a record may have. The constants below it are further
+// names in CheckPlan::wanted_stages.
 constexpr std::string_view kRecordOutputs[] = {"linear", "source", "program"};
 constexpr std::string_view kKernels = "kernels", kText = "text", kForms = "forms", kSpec = "spec", kGraphs = "graphs",
                            kResume = "resume";

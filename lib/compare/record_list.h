@@ -12,11 +12,11 @@ struct ListedRecord {
   std::string id;
   std::string target;       // such as "CUDA:CUDA:sm_80"; device of a schedule, if recorded
   int64_t num_nodes = 0;    // of the AST; 0 if not recorded
-  std::string kernel_ids;   // of a schedule, such as "k.5, k.6"
+  std::string kernel_ids;   // ids of a schedule's kernels, such as "k.5, k.6"
   std::string description;  // name of the kernel's function; "3 kernels" for a schedule; "refused" if tinygrad failed
   std::string error = {};   // first line of tinygrad's error
-  std::string user_operation;  // the user's operation, such as "relu at model.py:12"; "tinygrad's runtime" if
-                            // `is_of_runtime`
+  // such as "relu at model.py:12"; "tinygrad's runtime" if `is_of_runtime`
+  std::string user_operation;
   bool is_of_runtime = false;
 };
 

@@ -60,8 +60,8 @@ Result<std::optional<RecordReport>> check_line(const RecordChecker& checker, con
 class LiveRecordChecker : public RecordChecker {
  public:
   explicit LiveRecordChecker(const Session& session) : session_(session) {}
-  // Accepts names of stages of any release, the outputs, `graphs`, `kernels` and `all`. An empty list means `all`.
-  // Fails for the pseudo-stages, which need no tinygrad.
+  // Accepts any name, because only a recording names its stages, except the pseudo-stages, which need no tinygrad. An
+  // empty list means `all`.
   Result<CheckPlan> make_plan(std::string_view stages) const override;
   // Compiles the AST of `record` in the session's live pipeline, for the record's target and with its settings, and
   // compares the results that `plan` selects. Reads graphs before comparing them, so that their format does not matter.

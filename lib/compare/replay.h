@@ -25,7 +25,8 @@ struct ReplayPlan {
 using ReportCallback = std::function<void(const std::string& file, const RecordReport& report)>;
 
 // Calls `on_report` with the report of each record of `spec` (FILE or FILE#ID) that the plan selects, in file order and
-// one at a time. Fails for a file or record that cannot be read or checked, an unknown id, or if cancelled.
+// one at a time. Fails if the file or a record cannot be read or checked, or if the session is cancelled. Without
+// ReplayPlan::record_filter, also fails if no record has the id.
 Status replay(const Session& session, const std::string& spec, const ReplayPlan& plan, const ReportCallback& on_report);
 
 // Returns tinygrad's default settings with the recorded values, without the environment. Fails for an invalid value.

@@ -20,7 +20,7 @@ Status add_pipeline_stages(RecordedStageList& list, StageByName& listed, Pipelin
   using Kind = StageRow::Kind;
   auto stages = pipeline.stages();
   if (!stages) return stages.diag();
-  std::list<ListedStage> own;  // each once
+  std::list<ListedStage> own;  // the pipeline's stages, each once
   StageByName own_by_name;
   for (const Pipeline::Stage& s : *stages) {
     if (s.row->kind == Kind::Ast) continue;

@@ -27,8 +27,8 @@ Spec find_fitting_spec(bool is_list, bool is_tensor_graph, std::string_view stag
 std::optional<InvalidNode> first_invalid_node(std::span<const UOp> nodes, Spec spec, bool is_list);
 
 // The result of `tgc verify --structure`, which checks what holds in all releases: arithmetic ops have the right number
-// of sources, each RANGE has a size, and a linear list is in order (first_out_of_order()).
-// Also counts names that the graph's release does not have.
+// of sources, each RANGE has a size, and a linear list is in order (first_unordered_node()). Also counts names that the
+// graph's release does not have.
 struct StructureReport {
   size_t num_nodes = 0;
   std::vector<std::string> node_errors;         // such as "node 4: Ops.ADD stands before one of its sources"

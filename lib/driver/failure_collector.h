@@ -44,7 +44,7 @@ Result<Compilation> compile_copy(const Session& session, const InputGraph& in, c
 struct Shard {
   uint64_t shard_number = 1, num_shards = 1;
 
-  // Parses "2/4", the second of four shards. Fails for another text.
+  // Parses "2/4", the second of four shards. Fails for a text of another form, or unless 1 <= K <= N <= 65536 in "K/N".
   static Result<Shard> parse(const std::string& text);
   // `n` is the number or hash of an item.
   bool has_record(uint64_t n) const { return n % num_shards == shard_number - 1; }

@@ -55,8 +55,8 @@ std::string_view leading_record_id(std::string_view line) {
   return line.substr(0, std::min(line.find_first_of("\"\\"), line.size()));
 }
 
-// Reads the records of a golden file, or one of them; with FILE#ID and --kernel=N, kernel N of the schedule in the
-// record.
+// Reads the records of a golden file, or those that FILE#ID or --kernel names. With both, reads kernel N of the
+// schedule in the record.
 class RecordReader : public GraphReader {
  public:
   RecordReader(const Session& session, const InputName& name, const std::string& kernel, GoldenReader records)
@@ -343,8 +343,8 @@ class ModelReader : public GraphReader {
   }
 
   const OnnxModel model_;
-  std::optional<std::vector<GoldenRecord>> kernels_;  // that a live pipeline made; nullopt if tgc's own frontend reads
-                                                      // the model
+  // the kernels that a live pipeline made; nullopt if tgc's own frontend reads the model
+  std::optional<std::vector<GoldenRecord>> kernels_;
   size_t next_number_ = 0;  // kernels that were returned or skipped, or graphs that were built, so far
   bool has_found_kernel_ = false;
 };

@@ -40,8 +40,8 @@ namespace {
 bool is_volatile(UOp u) { return u.is(Op::PARAM) && u.arg().repr().find("volatile=True") != std::string::npos; }
 bool is_unbounded_loop(UOp u) { return u.is(Op::RANGE) && u.dtype() == dtypes::void_; }
 
-// Returns true for tinygrad 0.14's signal_prog, which stores an int for another thread. Only the name and the tag of
-// this kernel differ from those of other kernels.
+// Returns true for tinygrad 0.14's signal_prog, which stores an int for another thread. Only its name and its tag
+// distinguish this kernel from others.
 bool is_signal(UOp sink) {
   return sink.is(Op::SINK) && !sink.tag().is_none() && sink.arg().repr().find("'signal_prog'") != std::string::npos;
 }

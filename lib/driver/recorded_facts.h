@@ -21,8 +21,8 @@ std::string recorded_device(const InputGraph& in);
 // Returns the first line of `message`; if it is long, its beginning and "...".
 std::string first_line(std::string_view message);
 
-// Fails if the record of `in` has nothing to run or compare: because tinygrad raised an error while it compiled, or
-// because the record of a kernel has neither a linear list nor a source. Succeeds if `in` has no record.
+// Fails if the record of `in` has nothing to run or compare. Either tinygrad raised an error while it compiled, or the
+// record of a kernel has neither a linear list nor a source. Succeeds if `in` has no record.
 Status check_is_runnable(const InputGraph& in);
 
 // ---- the kernels that tinygrad's runtime compiles for itself
@@ -33,9 +33,10 @@ Status check_is_runnable(const InputGraph& in);
 // none. A CALL of a schedule has a callee without a value: a kernel, a program or a function.
 UOp find_call_of_value(UOp root);
 
-// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For kernels without the mark,
-// returns true if the AST calls an address in data, has an unbounded loop and reads volatile memory, or has the name
-// and a tag of the runtime's kernel signal_prog. `producer` is that of the file's header.
+// Returns true if the exporter marked the record as a kernel of tinygrad's runtime. For a kernel without the mark,
+// returns true if the AST calls an address in data, or if it has both an unbounded loop and volatile memory. Also
+// returns true if the AST has the name and a tag of the runtime's kernel signal_prog. `producer` is that of the file's
+// header.
 bool is_runtime_kernel(const GoldenRecord& record, std::string_view producer);
 // Returns is_runtime_kernel() of the record of `in`; false if `in` has no record.
 bool is_runtime_kernel(const InputGraph& in);

@@ -103,7 +103,7 @@ Status check_fault_of_environment();
 // See extract_fault_warnings().
 std::vector<std::string> fault_warnings();
 
-// If TRACK_MATCH_STATS is set, the command prints the rules' match statistics when it ends.
+// Returns true if TRACK_MATCH_STATS is set and not 0. Then the command prints the rules' match statistics when it ends.
 bool should_track_match_stats();
 
 }  // namespace tgc

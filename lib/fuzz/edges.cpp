@@ -126,7 +126,7 @@ class EdgeKernelMaker {
   int64_t num_buffers_ = 0;
 };
 
-// At least one size exceeds its limit. Returns an empty list if no attempt gave such sizes.
+// Returns sizes of which at least one exceeds its limit; an empty list if no attempt gave them.
 std::vector<int64_t> sizes_beyond_limits(const std::array<int64_t, 3>& limits, RandomSource& c) {
   for (int tries = 0; tries < 256; tries++) {
     static constexpr size_t kDimensions[] = {1, 2, 2, 2, 3, 3};

@@ -57,8 +57,7 @@ class PatternKernelMaker {
     return graph_.constant(d, dtypes::is_unsigned(d) ? std::abs(v) : v);
   }
 
-  // Returns a dtype that the pattern allows: `wanted` or, if that is not set, any. Returns nullopt if none was
-  // found.
+  // Returns a dtype that the pattern allows: `wanted` or, if that is not set, any. Returns nullopt if none was found.
   std::optional<DType> choose_dtype(const PatNode* p, std::optional<DType> wanted) {
     if (!p->dtypes.empty()) {
       if (wanted) return p->dtypes.contains(*wanted) ? wanted : std::nullopt;

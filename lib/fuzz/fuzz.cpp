@@ -36,7 +36,8 @@ constexpr const char* kFixedSetting = "ALLOW_HALF8";  // a setting that tinygrad
 
 std::string rule_key(const Rule& rule) { return std::string(rule.name) + " " + std::string(short_file_name(rule)); }
 
-// Returns true if the graph has an integer constant that its dtype cannot hold. tinygrad's bounds do not truncate it.
+// Returns true if the graph has an integer constant that its dtype cannot hold. tinygrad computes bounds from it
+// without truncation.
 bool has_out_of_range_constant(UOp root) {
   return std::ranges::any_of(toposort(root), [](UOp u) {
     if (!u.is(Op::CONST) || u.is_invalid() || !dtypes::is_int(u.dtype()) || u.dtype().is(Scalar::Index)) return false;
@@ -45,15 +46,15 @@ bool has_out_of_range_constant(UOp root) {
   });
 }
 
-// Returns the graph as JSON that commands read as INPUT. Throws Failure.
+// Returns the graph as JSON that commands read as INPUT. Throws Failure if `kernel` cannot be read.
 std::string kernel_json(const KernelText& kernel, const std::string& name) {
   InputGraph in =
       std::move(load_recorded_graph(kernel.settings, InputKind::Pyrender, kernel.ast, name).value_or_throw());
   return graph_to_json(in.root, {.name = name, .target = kernel.target, .settings = kernel.settings});
 }
 
-// Returns true if bisect confirms the rewrite, and one of its sides is NaN or infinite. Bisect prefers a witness at
-// which finite values differ.
+// Returns true if bisect confirms the rewrite, and the value before or after it is NaN or infinite at the witness.
+// Bisect prefers a witness at which finite values differ.
 bool has_nonfinite_witness(const Verdict& verdict) {
   auto is_end = [&w = verdict.witness](const char* side) {
     return w.contains(side) && (w.at(side).ends_with("inf") || w.at(side) == "nan");
@@ -66,7 +67,7 @@ InputGraph read_bundled_graph(const std::string& text, const std::string& name) 
   return std::move(load_recorded_graph(in.info.settings, InputKind::Repro, text, name).value_or_throw());
 }
 
-// The functions of this class throw Failure.
+// Errors that end the campaign are thrown as Failure.
 class Campaign {
  public:
   Campaign(const Session& session, const FuzzSpec& spec, FuzzReport& report)
@@ -137,7 +138,7 @@ class Campaign {
     graph_numbers_in_work_.insert(number);
     return number;
   }
-  // If cancelled, a continued campaign makes the graph again.
+  // If the session is cancelled, the graph stays unfinished, so that a continued campaign makes it again.
   void finish_graph(uint64_t number) {
     if (session_.is_cancelled()) return;
     std::unique_lock lock(mutex_);

@@ -18,8 +18,8 @@ struct FuzzSpec {
   std::vector<std::string> golden_files;
   // a table of known unsound rules (known.h); if empty, fuzz() uses none, fuzz_live() the built-in tables
   std::string known_rules_file;
-  // A Python that has tinygrad 0.12.0, or an export command. If set, tinygrad compiles the compared
-  // kernels, too, and its texts must be the same.
+  // A Python that has tinygrad 0.12.0, or an export command. If set, tinygrad compiles the compared kernels and the
+  // tensor graphs, too, and its texts must be the same.
   std::string tinygrad_command;
   std::string folder;  // for the files of findings; if empty, none are written
   // The file that saves the campaign (state.h); empty to save nothing. An existing file is continued: `num_graphs`
@@ -34,7 +34,7 @@ struct FuzzFinding {
   uint64_t graph_number = 0;
   std::string name;
   std::string repro_command;
-  size_t num_graphs = 0, num_nodes = 0;  // `num_nodes` of the reduced kernel
+  size_t num_graphs = 0, num_nodes = 0;  // graphs with this finding; nodes of the reduced kernel
   std::string file;  // the repro bundle, or the graph if it was not reduced
   std::string known_entry;
 
@@ -56,7 +56,7 @@ struct FuzzReport {
   size_t num_rounding_runs = 0;
   size_t num_ref_runs = 0, num_device_runs = 0;
   double seconds = 0;
-  size_t num_equal_kernels = 0;                  // texts equal tinygrad's
+  size_t num_equal_kernels = 0;                  // kernels whose texts equal tinygrad's
   size_t num_equal_schedules = 0;
   size_t num_rules = 0, num_rules_hit = 0;
   std::vector<std::string> never_applied_rules;  // each as "NAME FILE"

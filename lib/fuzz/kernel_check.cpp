@@ -155,7 +155,7 @@ class KernelCheck {
     return out;
   }
 
-  // An endless rewrite or internal error is a failure; otherwise, the stage refused the kernel. Returns false.
+  // Records an endless rewrite or an internal error as a failure, and any other error as a refusal. Returns false.
   bool record_refusal(const Diag& diag) {
     if (is_endless(diag)) record_failure("REF", "endless", diag.message);
     else if (diag.message.find("internal error") != std::string::npos) record_failure("REF", "refused", diag.message);

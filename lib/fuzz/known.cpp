@@ -33,8 +33,8 @@ bool is_condition_met(const std::string& condition, const FindingTraits& finding
   return it != finding.settings.end() && it->second == condition.substr(equals + 1);
 }
 
-// Matches rule and node, or symptom and message ("compile: invalid cast opcode"). The entry may begin with a condition
-// ("non-finite, mul-fdiv").
+// Returns true if the entry matches the finding's rule and node, or its symptom and message ("compile: invalid cast
+// opcode"). The entry may begin with a condition ("non-finite, mul-fdiv").
 bool matches_entry(std::string entry, const FindingTraits& finding) {
   if (size_t comma = entry.find(", "); comma != entry.npos && comma < entry.find(": ")) {
     if (!is_condition_met(entry.substr(0, comma), finding)) return false;

@@ -15,8 +15,8 @@ struct FindingTraits {
   std::string symptom;  // as in `tgc reduce --while`
   std::string message;
   std::string node = {};  // the rewritten node, as bisect prints it
-  bool is_non_finite = false;      // the sides differ only where one is NaN, infinite or the largest fp8 number
-  bool has_out_of_range_constant = false;  // outside the range of its dtype
+  bool is_non_finite = false;      // the results differ only where one is NaN, infinite or the largest fp8 number
+  bool has_out_of_range_constant = false;  // the kernel has a constant outside the range of its dtype
   std::map<std::string, std::string> settings;  // those that differ from their defaults
 };
 

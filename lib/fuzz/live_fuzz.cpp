@@ -142,7 +142,7 @@ class LiveCampaign {
           .message = "after '" + stage + "': " + first_difference_text(report.stage_difference->comparisons)};
     }
     if (!report.error.empty() && report.error.find("the reference, REF") != std::string::npos)
-      return std::nullopt;  // REF cannot run the AST, e.g. as it reads out of bounds
+      return std::nullopt;  // REF cannot run the AST, for example because it reads out of bounds
     if (!report.error.empty()) {
       symptom = report.error.starts_with("killed by ") ? "crash" : "refused";
       cause = report.error.substr(0, report.error.find_first_of("\n0123456789"));
@@ -194,8 +194,8 @@ class LiveCampaign {
     if (is_new) session_.report_note(name + ": tinygrad refuses it: " + error);
   }
 
-  // Called in the order of the kernels' numbers. The first finding of each cause is noted and, if
-  // FuzzSpec::folder is set, written there.
+  // Called in the order of the kernels' numbers. The first finding with each key is reported, and written to
+  // FuzzSpec::folder if that is set.
   void count_outcome(uint64_t number, RunOutcome outcome) {
     report_.num_graphs_made++;
     (outcome.kind == RunOutcome::Kind::Refused   ? report_.num_refused_kernels

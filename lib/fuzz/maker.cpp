@@ -29,7 +29,8 @@ constexpr std::pair<const char*, const char*> kSettings[] = {
     {"IMAGE", "2"},    {"TC", "2"},          {"ALLOW_HALF8", "1"}};
 constexpr std::pair<const char*, const char*> kTensorSettings[] = {
     {"RING", "2"}, {"ALL2ALL", "2"}, {"PCONTIG", "2"}, {"PCONTIG", "3"}, {"IMAGE", "2"}, {"SPLIT_REDUCEOP", "0"}};
-// Limit for kernels of golden files and schedules. Golden tensor graphs may have ten times as many nodes.
+// Kernels of golden files and schedules must have fewer nodes than this, and golden tensor graphs fewer than ten times
+// as many.
 constexpr int64_t kMaxNodes = 220;
 
 Settings settings_of(const GoldenSettings& recorded) {

@@ -83,7 +83,7 @@ class GraphMaker {
   GeneratedGraph remake_graph(const GraphRecipe& recipe) const;
   // Makes kernel number `kernel` of tensor graph `number`, whose compilation is `whole`; the result may have no kernel.
   GeneratedGraph kernel_of_schedule(Compilation& whole, uint64_t number, size_t kernel) const;
-  // Returns the generator for the checks of this graph.
+  // Returns the source of random numbers for the checks of the recipe's graph.
   RandomSource random_source_for_recipe(const GraphRecipe& recipe) const;
 
   std::string golden_digest() const;

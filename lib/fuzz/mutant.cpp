@@ -54,7 +54,7 @@ DType choose_dtype(size_t i) {
   return out.ptr(kSizes[i % std::size(kSizes)], AddrSpace(i / std::size(kSizes) % 3));
 }
 
-// An image becomes a scalar.
+// Returns `d` with the scalar type `s`. An image becomes a scalar.
 DType with_scalar(DType d, Scalar s) {
   DType value = dtypes::of(s);
   if (d.is_image()) return value;

@@ -42,7 +42,7 @@ class RandomKernel {
   }
   UOp index_const(int64_t value) { return graph_.constant(dtypes::index, value); }
 
-  // The row-major index over `ranges`, the innermost last. Sets `size` to the number of iterations.
+  // Returns the row-major index over `ranges`, the innermost last. Sets `size` to the number of iterations.
   UOp row_major_position(const std::vector<UOp>& ranges, int64_t& size) {
     UOp out;
     size = 1;

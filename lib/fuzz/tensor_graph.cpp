@@ -269,7 +269,7 @@ class TensorGraphMaker {
     return shrink(u, pairs);
   }
 
-  // If the tensor can be an image as of IMAGE=2, adds its square to the outputs. Returns the empty UOp.
+  // If the tensor can be an image as with IMAGE=2, adds its square to the outputs. Returns the empty UOp.
   UOp add_image_output(UOp u) {
     Sint size = prod(shape_of(u));
     if (!u.dtype().is(Scalar::Float32) || !size.is_int()) return {};

@@ -27,7 +27,7 @@ ExecutedCode code_of_run(const Profile& p, size_t kernel, const ProgramListings:
   return out;
 }
 
-// Pairs code that is too long for align_code() by position.
+// Pairs the instructions by align_code(), or by position if the code is too long for it.
 std::vector<ComparedInstruction> align_instructions(const ExecutedCode& a, const ExecutedCode& b) {
   auto texts = [](const ExecutedCode& code) {
     std::vector<std::string> out;

@@ -1,4 +1,4 @@
-// Compares two profiles: the times of kernels, and instruction by instruction the chosen runs.
+// Compares the times of kernels in two profiles, and the instructions of the chosen runs.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@ struct ComparedInstruction {
     uint64_t address = 0;
     InstructionTimes instruction_times;
     std::string assembly;
-    double cycles_per_wave = 0;   // mean cycles of a followed wave
+    double cycles_per_wave = 0;   // mean over the run's followed waves
   };
   std::optional<InstructionSide> old_side, new_side;  // at least one is set
   double change_per_wave() const {
@@ -25,15 +25,15 @@ struct ComparedInstruction {
   const InstructionSide& newest_side() const { return new_side ? *new_side : *old_side; }
 };
 
-// Cycles are means over the run's followed waves.
+// The cycles are means over the followed waves of each run (KernelFigures).
 struct ComparedRun {
   size_t old_run = 0, new_run = 0;
-  std::vector<ComparedInstruction> instructions;  // executed ones; empty if one of the runs has none
+  std::vector<ComparedInstruction> instructions;  // executed instructions; empty if one of the runs has none
   std::array<double, kNumStallReasons> old_reason_cycles{}, new_reason_cycles{};
   double old_cycles = 0, new_cycles = 0;
 };
-// Compares the chosen runs of the same name, the n-th with the n-th; if each profile has only one chosen run, those
-// two.
+// Compares each chosen run of one profile with those of the same name ("E_3 n2") in the other. If each profile has
+// exactly one chosen run, compares these two.
 std::vector<ComparedRun> compare_runs(const Profile& old_profile, const Profile& new_profile);
 
 struct ComparedTime {

@@ -9,7 +9,7 @@ namespace tgc::profile {
 namespace {
 
 constexpr size_t kMostCells = size_t(1) << 24;
-constexpr uint32_t kSame = 4, kSimilar = 3;     // the same text; the same up to registers
+constexpr uint32_t kSame = 4, kSimilar = 3;     // scores of texts that are equal; equal up to registers
 
 // Returns "v" for "v12", "s" for "vcc_lo", and "" for words that are no general registers, such as "exec_lo".
 std::string_view register_class(std::string_view word) {

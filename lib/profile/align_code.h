@@ -20,8 +20,8 @@ struct AlignedPair {
 // "v_add_f32 v, s, v[2]" for "v_add_f32_e32 v0, s1, v[2:3]".
 std::string mask_registers(std::string_view assembly);
 
-// Returns the instructions of both versions in order, with the pairs of the largest sum: the same text counts 4, other
-// pairs 3. Returns nullopt if the parts that differ are too long.
+// Returns the instructions of both versions in order, paired so that the sum of scores is largest. A pair with the same
+// text scores 4, another pair 3. Returns nullopt if the parts that differ are too long.
 std::optional<std::vector<AlignedPair>> align_code(std::span<const std::string> a, std::span<const std::string> b);
 
 }  // namespace tgc::profile

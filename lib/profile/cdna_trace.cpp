@@ -1,6 +1,6 @@
 // Follows waves by the packets of CDNA. An ISSUE packet says which waves of a SIMD issue an instruction, and for which
-// an instruction without a unit ends. An INST packet has the kind of a wave's oldest issued instruction without a known
-// kind.
+// an instruction without a unit ends. An INST packet has the kind of a wave's oldest issued instruction whose kind is
+// still unknown.
 #include <algorithm>
 #include <deque>
 
@@ -11,12 +11,12 @@ namespace tgc::profile {
 namespace {
 
 constexpr uint32_t kIssued = 2, kImmediate = 3;      // states of a wave in an ISSUE packet
-constexpr uint32_t kWaves = 10, kStateLow = 8;       // waves of a SIMD; first bit of their states in an ISSUE
-// kReplay to kLastReplay are repeated accesses to memory.
+constexpr uint32_t kWaves = 10, kStateLow = 8;       // waves of a SIMD; lowest bit of their states in an ISSUE
+// Kinds of instructions. kReplay to kLastReplay are repeated accesses to memory.
 constexpr uint32_t kPc = 7, kJumpOp = 12, kNext = 13, kMessage = 15, kReplay = 19, kLastReplay = 24;
-// Instructions that end without a unit, and those whose INST packet has not come.
+// Kinds of instructions that end without a unit, and of those whose INST packet has not come.
 constexpr uint32_t kImmediateKind = 32, kUnknownKind = 33;
-constexpr uint32_t kTrapCount = 64;                  // larger counts are those of trap handlers
+constexpr uint32_t kTrapCount = 64;                  // a WAVESTART with a larger count is that of a trap handler
 
 struct IssuedInstruction {
   int64_t time = 0;
@@ -26,7 +26,7 @@ struct Wave {
   bool is_open = false;
   int64_t begin = 0;
   std::vector<IssuedInstruction> issued;
-  std::deque<size_t> unknown_kinds;  // indices in `issued`, by age
+  std::deque<size_t> unknown_kinds;  // indices in `issued`, the oldest first
 };
 struct WaveEvent {
   int64_t time = 0;

@@ -192,7 +192,8 @@ class SourceFinder {
     match_code(wanted, name, std::move(c.make_compile_job().value_or_throw()), made);
   }
 
-  // Takes a source for wanted kernels with the same code; for others, keeps the source with the most similar code.
+  // Takes the source for the wanted kernels of this name (base_name()) that have the same code and no better source.
+  // For the others of this name, keeps it if its code is similar enough, and more similar than that of earlier sources.
   void match_code(std::vector<WantedProgram>& wanted, std::string_view name, CompileJob job, const CodeSource& source) {
     job.annotates_lines = true;
     std::string binary;

@@ -29,7 +29,7 @@ struct MemoryAccess {
   LinearNode node;
   std::optional<LaneAccess> lane_access;  // nullopt: not to global memory
   std::optional<BankAccess> bank_access;  // nullopt: not to local memory
-  // bytes between the addresses of the first two iterations of loop_of_access(); nullopt: unknown, or without a loop
+  // loop_stride() of loop_of_access(); nullopt: unknown, without a loop, or not to global memory
   std::optional<int64_t> loop_step_bytes;
   bool is_reduction = false;
 };
@@ -39,14 +39,14 @@ struct CodeSource {
   std::string target;
   std::string missing_reason;
   std::vector<std::string> lines;
-  // by line, first the nodes with has_own_line; empty: unknown
+  // the nodes of each line, those with has_own_line first; empty: unknown
   std::vector<std::vector<LinearNode>> line_nodes;
   std::vector<MemoryAccess> accesses;
-  std::optional<std::string> opts;        // as tinygrad prints them; nullopt: unknown
-  std::optional<KernelWork> kernel_work;  // also set if no source was found
+  std::optional<std::string> opts;        // the applied Opts, as tinygrad prints them; nullopt: unknown
+  std::optional<KernelWork> kernel_work;  // may be set even if no source was found
   struct SourceLine {
     uint32_t line = 0;      // lines count from 1; 0: unknown
-    bool is_exact = true;   // false: the compiled code has no instruction with this text here
+    bool is_exact = true;   // false: the compiled code has no counterpart with the same text
   };
   std::map<uint64_t, SourceLine> line_by_address;  // by address in the profile's code
   std::string difference_text;
@@ -61,7 +61,7 @@ using CodeSources = std::map<const GpuProgram*, CodeSource>;
 std::string nodes_text(const std::vector<LinearNode>& nodes);
 
 // Finds the sources of the chosen kernels in the INPUT `input`; if it is empty, compiles the ASTs in the profile. Fails
-// if `input` cannot be read, or the session's target is unknown or not for AMD's GPUs.
+// if `input` or the session's settings cannot be read, or if the session's target is unknown or not for AMD's GPUs.
 Result<CodeSources> find_sources(const Session& session, const std::string& input, const Profile& profile);
 
 struct AlignedLines {
@@ -69,9 +69,10 @@ struct AlignedLines {
   size_t num_matched = 0;                       // instructions with a counterpart
   std::string difference_text;                  // "; 2 of 63 instructions are only in the profile's: ..."
 };
-// Gives each instruction of `code` the line of its counterpart in `with_lines`. An instruction without a counterpart
-// has the line that its nearest neighbours with counterparts share; a wait or another instruction without an operation,
-// the line of the next instruction with a counterpart.
+// Gives each instruction of `code` the line of its counterpart in `with_lines`. Without one, a wait or another
+// instruction for scheduling has the line of the next instruction with a counterpart. Any other one has the line that
+// its nearest neighbours with counterparts share, or 0 if they have different lines. If the code is too long to be
+// aligned, all lines are 0.
 AlignedLines align_lines(std::span<const ListedInstruction> code, std::span<const ListedInstruction> with_lines);
 
 }  // namespace tgc::profile

@@ -93,7 +93,7 @@ PacketKind packet_kind(uint32_t word) {
     default: return PacketKind::Vector;
   }
 }
-// RDNA3 and RDNA4 have the same numbers of these operations.
+// RDNA3 and RDNA4 have the same numbers for these operations.
 uint32_t packet_op(PacketKind unit) {
   switch (unit) {
     case PacketKind::ScalarMemory: return 0x1;
@@ -147,7 +147,7 @@ class SqttTraceMaker {
     at = jumped ? i.jump_target : i.next_instruction;
   }
 
-  // Throws Failure if the trace does not fit the code, or its hits are not those of the log.
+  // Throws Failure if the trace does not fit the code, or if it has other numbers of executions than the log.
   std::string finish() {
     std::string blob = packets_.finish();
     SqttSummary s = summarize_sqtt({reinterpret_cast<const uint8_t*>(blob.data()), blob.size()}, &code_);
@@ -161,7 +161,7 @@ class SqttTraceMaker {
     return blob;
   }
 
-  // By instruction, summed over its executions, as 8 bytes, the lowest first.
+  // Returns for each instruction the active lanes, summed over its executions, as 8 bytes in little-endian order.
   std::string active_lanes() const {
     std::string out;
     for (uint64_t sum : lane_sums_)

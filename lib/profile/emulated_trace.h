@@ -8,9 +8,9 @@
 
 namespace tgc::profile {
 
-// Runs `body` and writes the profile of what emulated AMD GPUs execute meanwhile to `path`, or only runs it if `path`
-// is empty. Returns the result of `body`. Fails if there is no memory for the log or `path` cannot be written, and as
-// profile_of_log() unless `body` returns 2 (it failed).
+// Runs `body`, and writes to `path` the profile of what emulated AMD GPUs execute while it runs. If `path` is empty,
+// only runs `body`. Returns the result of `body`. Fails if there is no memory for the log, or if `path` cannot be
+// written. Also fails if profile_of_log() fails, unless `body` returns 2, the code of a failure.
 Result<int> run_and_profile(const std::string& path, const std::function<int()>& body);
 
 // Returns the profile.pkl for a log. Fails if no profile can be made of the log.

@@ -33,7 +33,7 @@ struct HintCandidate {
   SpeedHint hint;
   std::string aim;  // what all changes have in common; may be empty
   std::vector<ProposedChange> changes;
-  uint32_t line = 0;  // of the hint's access; 0: none
+  uint32_t line = 0;  // source line of the instruction that the hint is about; 0: none
 };
 void sort_by_gain(std::vector<HintCandidate>& list) {
   std::ranges::stable_sort(list, std::greater(), [](const HintCandidate& c) { return c.hint.max_time_share; });
@@ -80,8 +80,8 @@ class HintFinder {
     out_.push_back({{std::move(id), std::min(gain, 1.0), std::move(measured), ""}, std::move(aim), std::move(changes)});
   }
 
-  // Returns the hints by descending gain. Leaves out those with little gain, the changes that contradict a hint with a
-  // larger gain, the hints without a change, and "wait" if an earlier hint is about the same source line.
+  // Returns the hints by descending gain. Leaves out hints with little gain, changes that contradict an earlier hint,
+  // hints without a change, and "wait" if an earlier hint is about the same source line.
   std::vector<SpeedHint> ranked_hints() {
     std::erase_if(out_, [](const HintCandidate& c) { return c.hint.max_time_share < kLeastGain; });
     sort_by_gain(out_);
@@ -218,9 +218,9 @@ class HintFinder {
   }
 
   struct LineTime {
-    double share = 0;  // of the waves' time, with waits for results
+    double share = 0;  // of the waves' time, including the waits for the results
     uint64_t hits = 0;
-    uint32_t bytes = 0, num_addresses = 1;  // of the widest access; `bytes` at each of `num_addresses` addresses
+    uint32_t bytes = 0, num_addresses = 1;  // the widest access has `bytes` at each of `num_addresses` addresses
     std::set<std::string> mnemonics;
   };
   LineTime line_time(uint32_t line, InstructionUnit unit, bool is_store) const {
@@ -455,7 +455,7 @@ class HintFinder {
   double total_cycles_ = 1, num_executions_ = 0;
   bool has_upcast_ = true, has_unroll_ = true;  // false: the opts are known, and have no such opt
   bool has_reduction_ = true;                   // tinygrad names a kernel without a reduction "E_.."
-  std::vector<ProposedChange> changes_for_less_code_;                  // shorter code also needs fewer registers
+  std::vector<ProposedChange> changes_for_less_code_;                  // these changes reduce registers, too
   std::vector<HintCandidate> out_;
 };
 

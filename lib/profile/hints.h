@@ -10,13 +10,14 @@ namespace tgc::profile {
 
 struct SpeedHint {
   std::string id;
-  double max_time_share = 0;  // of the waves' time that could be saved, 0 to 1
+  double max_time_share = 0;  // largest share of the waves' time that a change can save, 0 to 1
   std::string measured_text;  // figures, and why they cost time
   std::string advice_text;
   std::string text() const;  // "up to 38% of the time: MEASURED: CHANGE"
 };
 
-// Returns the hints for the run `kernel`, the largest gain first. `stalls` is stalls_of_kernel() of it.
+// Returns the hints for the run `kernel`, the largest gain first. `stalls` is the result of stalls_of_kernel() for this
+// run.
 std::vector<SpeedHint> speed_hints(const Profile& profile, size_t kernel, const ProgramListings::Listing& listing,
                                    const StallReport& stalls);
 

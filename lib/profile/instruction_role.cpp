@@ -86,7 +86,8 @@ constexpr WaitCounterName kNew[] = {{"loadcnt", WaitCounter::Load},     {"storec
                                     {"samplecnt", WaitCounter::Sample}, {"bvhcnt", WaitCounter::Bvh},
                                     {"expcnt", WaitCounter::Export}};
 
-// "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_wait_kmcnt 0x0", "s_waitcnt_vscnt null, 0x0", "s_wait_loadcnt_dscnt 0x102"
+// Parses waits such as "s_waitcnt vmcnt(1) lgkmcnt(0)", "s_waitcnt_vscnt null, 0x0", "s_wait_kmcnt 0x0" and
+// "s_wait_loadcnt_dscnt 0x102".
 void add_waits(std::string_view text, InstructionRole& out) {
   if (text.starts_with("s_waitcnt ")) {
     for (auto& [name, counter] : kOld)
@@ -113,7 +114,7 @@ void add_waits(std::string_view text, InstructionRole& out) {
     if (name.starts_with("s_wait_") && name.substr(7) == counter_name) out.waits.push_back({counter, value});
 }
 
-// By the name: 12 for "global_load_dwordx3"; 4 if no type is known.
+// Returns the bytes of a lane's access: 12 for "global_load_dwordx3"; 4 if the name has no known type.
 uint32_t bytes_of_access(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
       {"b128", 16}, {"b96", 12}, {"b64", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4},

@@ -1,4 +1,4 @@
-// Reads what decides the stalls of an AMD GPU's instruction from the text that LLVM prints.
+// Parses the text that LLVM prints for an AMD GPU's instruction into the properties that its stalls depend on.
 #pragma once
 #include <cstdint>
 #include <string_view>

@@ -37,7 +37,7 @@ uint8_t vector_instruction_size(uint32_t word, bool has_literal) {
   return has_literal || extends ? 8 : 4;
 }
 
-// VOP1, VOP2 and VOPC.
+// Returns the size of a VOP1, VOP2 or VOPC instruction.
 uint8_t vop12c_size(uint32_t word) {
   uint32_t op = word >> 25 & 63;
   bool is_vop2 = op != 62 && op != 63;  // 62: VOPC, 63: VOP1
@@ -56,7 +56,7 @@ uint8_t scalar_instruction_size(uint32_t word) {
   return has_literal || op == 69 || op == 70 ? 8 : 4;               // SOP2; 69, 70: s_fmaak_f32, s_fmamk_f32
 }
 
-// VOP3 and VOP3P, whose second word has three sources.
+// Returns the size of a VOP3 or VOP3P instruction, whose second word has three sources.
 uint8_t vop3_size(uint32_t second) {
   uint32_t a = second & 0x1ff, b = second >> 9 & 0x1ff, c = second >> 18 & 0x1ff;
   bool extends = a == kLiteral || b == kLiteral || c == kLiteral || a == kDpp8 || a == kDpp8Fetch || a == kDpp16;
@@ -200,7 +200,7 @@ Result<KernelCode> KernelCode::read(const ElfSection& text, Isa isa) {
     KernelCode out;
     out.code_address_ = text.address, out.isa_ = isa;
     std::string_view bytes = text.bytes;
-    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNoInstruction);  // by word
+    std::vector<uint32_t> at(bytes.size() / 4 + 1, kNoInstruction);  // by word: the instruction that begins there
     std::vector<uint32_t> words;
     for (size_t offset = 0; offset < bytes.size();) {
       uint32_t word = read_value_at<uint32_t>(bytes, offset);

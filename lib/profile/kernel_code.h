@@ -32,14 +32,14 @@ std::string make_elf(const ElfSection& text);
 struct CodeInstruction {
   uint32_t offset = 0;
   uint8_t size_bytes = 4;
-  bool has_no_packet = false;  // s_delay_alu, s_wait_alu, s_barrier_wait
+  bool has_no_packet = false;  // true for s_delay_alu and, on RDNA4, s_wait_alu and s_barrier_wait
   bool is_branch = false;
   bool is_program_end_op = false;                 // s_endpgm; set only for CDNA
   InstructionUnit unit = InstructionUnit::Other;  // set only for CDNA
   // Numbers of instructions; kNoInstruction: outside the code.
   uint32_t packet_instruction = 0;  // this or the next instruction that has a packet
   uint32_t next_instruction = 0;
-  // for an instruction that is no branch, its low 16 bits read as a branch offset, as tinygrad does
+  // If the instruction is no branch, its low 16 bits are still read as a branch offset, as in tinygrad.
   uint32_t jump_target = 0;
 };
 
@@ -63,7 +63,7 @@ class KernelCode {
 // code.
 uint8_t instruction_size(Isa isa, uint32_t word, uint32_t second);
 
-// A line of a disassembly (Artifact::Disassembly), and its source line; 0: unknown.
+// A line of a disassembly (Artifact::Disassembly). `line` is its source line; 0: unknown.
 struct ListedInstruction {
   uint64_t address = 0;
   std::string text;

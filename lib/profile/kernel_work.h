@@ -18,7 +18,7 @@ struct KernelWork {
   double num_operations = 0, num_bytes = 0;
   double bytes_read = 0;            // 0: unknown
   bool is_upper_bound = false;       // the figures are those for the largest values of the kernel's variables
-  std::string ast_source;  // "kernels.jsonl.gz#matmul.0"
+  std::string ast_source;  // where the AST comes from: "kernels.jsonl.gz#matmul.0"
 };
 using KernelWorks = std::map<std::string, KernelWork, std::less<>>;
 
@@ -29,12 +29,13 @@ KernelWork work_of_kernel(Compilation& kernel, std::string from);
 // Returns a session that compiles graphs of all releases, each for the target that it names.
 Session make_native_session(const Session& session);
 
-// Reads the AST of the kernel `name` from the profile. `session` is a make_native_session(). Throws Failure if the
-// profile has no such AST, or if tgc cannot read it.
+// Reads the AST of the kernel `name` from the profile, to be compiled for `target`. `session` is a result of
+// make_native_session(). Throws Failure if the profile has no such AST, or if tgc cannot read or import it.
 InputGraph load_profile_ast(const Session& session, const ProfileTrace& trace, const std::string& name,
                             const std::string& target);
 
-// Returns the work of the kernels whose AST the profile has and tgc can read. A cancelled session leaves out the rest.
+// Returns the work of the kernels whose AST the profile has and tgc can process. Stops early if the session is
+// cancelled.
 KernelWorks find_kernel_works(const Session& session, const ProfileTrace& trace);
 
 // Reads a kernel's resources from its binary (LLVM's AMDGPUUsage); nullopt without a descriptor. `max_threads` is 0 if
@@ -45,14 +46,14 @@ std::optional<Occupancy> fitting_waves(const KernelRun& run);
 
 struct KernelFigures {
   std::optional<KernelWork> kernel_work;  // nullopt: unknown
-  // of all waves, scaled from those of the followed waves
+  // floating-point operations of all waves, scaled from those of the followed waves; nullopt: unknown
   std::optional<double> executed_flops;
-  // `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
+  // true: `executed_flops` counts `max_active_lanes` lanes, because the active ones are unknown
   bool is_executed_upper_bound = false;
-  uint32_t max_active_lanes = 0, num_wave_lanes = 0;  // lanes of a wave that can be active at most; lanes of a wave
+  uint32_t max_active_lanes = 0, num_wave_lanes = 0;  // most lanes of a wave that can be active; lanes of a wave
   std::optional<double> active_lanes;             // mean over instructions that run in lanes; nullopt: unknown
   size_t num_waves = 0, num_followed_waves = 0;   // followed: the traces have their instructions
-  std::optional<double> buffer_bytes;             // each buffer counted once
+  std::optional<double> buffer_bytes;             // sizes of its buffers, each counted once; nullopt: unknown
 
   std::optional<double> num_needed_operations() const {
     return kernel_work ? std::optional(kernel_work->num_operations) : executed_flops;
@@ -60,7 +61,7 @@ struct KernelFigures {
   bool is_operations_upper_bound() const { return kernel_work ? kernel_work->is_upper_bound : is_executed_upper_bound; }
 };
 KernelFigures figures_of_kernel(const Profile& profile, size_t kernel, const std::map<uint64_t, std::string>& listing);
-// Returns lines of text; "" if nothing is known.
+// Returns the figures as lines of text; "" if nothing is known.
 std::string figures_text(const Profile& profile, size_t kernel, const KernelFigures& figures);
 
 // Returns the floating-point operations of one lane for an RDNA instruction, as LLVM prints it; for a matrix

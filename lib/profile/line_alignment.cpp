@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMostNamed = 3;
 
-// Waits, and what the compiler adds for scheduling.
+// Returns true for waits, and for other instructions that the compiler adds for scheduling.
 bool is_filler(std::string_view text) {
   for (std::string_view name : {"s_wait", "s_nop", "s_clause", "s_delay_alu", "s_set_inst_prefetch", "s_sethalt"})
     if (text.starts_with(name)) return true;

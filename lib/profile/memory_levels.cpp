@@ -23,7 +23,7 @@ constexpr CacheCounters kCaches[] = {
 constexpr std::pair<const char*, const char*> kLocal[] = {{"SQC_LDS_IDX_ACTIVE", "SQC_LDS_BANK_CONFLICT"},
                                                           {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}};
 
-// Returns one unit's loads and stores of all waves, scaled from the followed waves; nullopt if there are none.
+// Returns one unit's loads and stores of all waves, scaled from the followed waves; nullopt if these have none.
 std::optional<MemoryLevel> executed_accesses(const Profile& p, size_t kernel, const StallReport& stalls,
                                              const KernelFigures& f, InstructionUnit unit, const char* name) {
   MemoryLevel out{.name = name,

@@ -17,7 +17,7 @@ struct MemoryLevel {
   std::optional<double> hit_rate;
   std::optional<double> num_bytes;
   bool is_upper_bound = false;
-  std::string figure_source;    // counters, or "the trace"
+  std::string figure_source;    // names of counters, or "the trace"
 };
 
 // Returns the levels in order, from the waves to the device's memory, without those of which nothing is known.

@@ -1,4 +1,5 @@
-// Finds the buffers of a profile: when they were allocated and freed, and which kernels used them; and devices' peaks.
+// Finds when the buffers of a profile were allocated and freed, which kernels used them, and the peak of each device's
+// memory use.
 #pragma once
 #include <map>
 #include <string>
@@ -19,7 +20,7 @@ struct BufferLifetime {
   double num_bytes = 0;
   std::string dtype;
   double allocation_time_us = 0;
-  std::optional<double> free_time_us;  // nullopt: never
+  std::optional<double> free_time_us;  // nullopt: the profile has no free
   std::vector<BufferUse> uses;
 };
 struct DeviceMemory {
@@ -35,7 +36,7 @@ struct MemoryUse {
 MemoryUse memory_use(const ProfileTrace& trace);
 
 using KernelOfDevice = std::pair<std::string, std::string>;
-// Returns for each execution of a kernel the bytes of its buffers, each counted once.
+// Returns for each execution of a kernel the bytes of its buffers whose size is known, each counted once.
 std::map<KernelOfDevice, std::vector<double>> buffer_bytes(const ProfileTrace& trace, const MemoryUse& memory);
 
 }  // namespace tgc::profile

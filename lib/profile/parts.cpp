@@ -23,8 +23,8 @@ std::string packet_fields_text(const PacketType& type, SqttLayout layout, uint64
   return out;
 }
 
-// Calls f(packet, number of its instruction or InstructionMap::kNone); for a mask of waves, once for each wave if
-// `code` is known.
+// Calls f(packet, number of its instruction or InstructionMap::kNone). For a mask of waves, calls f once for each wave,
+// if packets can be mapped to `code`.
 template <class F>
 void for_each_packet(std::span<const uint8_t> blob, const KernelCode* code, F f) {
   InstructionMap map(code);
@@ -136,7 +136,7 @@ std::vector<std::pair<std::string, double>> derived_counters(const Profile& p, s
     auto found = totals.find(name);
     return found == totals.end() || !found->second.num_values ? nullptr : &found->second;
   };
-  // share of the most instructions that a unit can execute: one per cycle on each of the four SIMDs of a WGP
+  // share of a unit's peak, which is one instruction per cycle on each of the four SIMDs of a WGP
   const CounterTotal* busy = find("GRBM_GUI_ACTIVE");
   for (auto [name, counter] : {std::pair("VALU utilization", "SQ_INSTS_VALU"), {"SALU utilization", "SQ_INSTS_SALU"}})
     if (const CounterTotal* c = find(counter); c && busy && busy->largest_value)

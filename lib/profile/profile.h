@@ -29,7 +29,7 @@ struct Profile {
   ProfileTrace trace;
   std::string wanted_run_name;
   std::vector<bool> is_run_chosen;              // ProfileOptions::kernel names the run, or is empty
-  std::vector<SqttSummary> sqtt_summaries;      // by SQTT event; empty if the run is not chosen
+  std::vector<SqttSummary> sqtt_summaries;      // by SQTT event; without packets if the run is not chosen
   std::map<const GpuProgram*, ProgramCode> program_codes;
   CodeSources sources;                          // set by a caller, with find_sources()
 
@@ -39,13 +39,14 @@ struct Profile {
   // `kernel` is the index of a run in ProfileTrace::kernels, `event` that of a trace in ProfileTrace::sqtt.
   // Returns the work of a run's AST: of its source's AST, or else of that in the profile; nullopt if it is unknown.
   std::optional<KernelWork> work_of_kernel(size_t kernel) const;
-  // Returns null if the profile has no code that packets can be mapped to.
+  // Returns null if the code of the run's kernel was not read, or if it cannot be split into instructions.
   const KernelCode* code_of_kernel(size_t kernel) const;
-  // Returns the cycles from the clock of a trace to that of its run's first trace; nullopt if no packets relate them.
+  // Returns the cycles to add to the times of a trace to get times on the clock of its run's first trace; nullopt if no
+  // packets relate the two clocks.
   std::optional<int64_t> clock_offset(size_t event) const;
   // Returns the code to whose instructions the packets of an SQTT event are mapped one by one; null if they are not.
   const KernelCode* kernel_code_of_event(size_t event) const;
-  // `missing_reason` is set if no source was found; null if none was looked for.
+  // Returns null if no source was looked for; CodeSource::missing_reason is set if none was found.
   const CodeSource* source_of_kernel(size_t kernel) const;
   // Returns the times of a run's instructions, added up over its traces; empty if no trace was mapped to code.
   std::vector<InstructionTimes> instructions_of_kernel(size_t kernel) const;

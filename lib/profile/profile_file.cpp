@@ -344,7 +344,7 @@ class TraceReader {
 
 }  // namespace
 
-// As read_file(), but faster for a large plain file.
+// As read_file(), but faster for a large file that is not compressed.
 static std::string read_bytes(const std::string& path) {
   int file = path == "-" ? -1 : open_input_file(path);
   struct stat status{};

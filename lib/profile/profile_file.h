@@ -1,4 +1,5 @@
-// Reads profile.pkl, the events that tinygrad 0.12.0 to 0.14.0 stores with PROFILE=1 or VIZ. Nothing in it is executed.
+// Reads profile.pkl, the events that tinygrad 0.12.0 to 0.14.0 store with PROFILE=1 or VIZ. No code in the file is
+// executed.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,7 +16,7 @@ namespace tgc::profile {
 struct GpuProgram {
   std::string_view device, name, elf_bytes;  // `elf_bytes`: empty if the event has none
   uint64_t code_base_address = 0;
-  // by which other events name the program; nullopt: by its name
+  // number by which other events refer to the program; nullopt: they refer to it by its name
   std::optional<int64_t> program_tag;
 };
 
@@ -25,7 +26,7 @@ struct KernelRun {
   std::string kernel;
   std::string_view device;
   std::string arch;                  // "gfx1100"; empty: unknown
-  const GpuProgram* program = nullptr;  // null if the file does not have it
+  const GpuProgram* program = nullptr;  // null if the file does not have the program
   std::optional<double> seconds;     // on the device's timeline; nullopt: not recorded
   std::vector<size_t> sqtt;          // indices in ProfileTrace::sqtt
 };
@@ -36,7 +37,7 @@ struct SqttEvent {
   int64_t se = 0;
   bool has_instruction_packets = false;
   std::string_view blob;
-  std::vector<uint64_t> active_lanes;  // by instruction, summed over executions; only of an emulated GPU
+  std::vector<uint64_t> active_lanes;  // by instruction, summed over executions; empty unless the GPU is emulated
 };
 
 // A hardware counter in a run, with a value for each XCC, instance, shader engine, shader array and workgroup processor
@@ -74,7 +75,7 @@ struct PointEvent {
 
 struct ProfileTrace {
   std::unique_ptr<Pickle> pickle;
-  std::string release;  // that writes files of this form, such as "0.13.0"
+  std::string release;  // a tinygrad release that writes files of this form, such as "0.13.0"
   std::vector<std::string> damage_notes;
   std::string emulator;  // "tgc 0.4.0" if an emulated GPU wrote the profile
   std::vector<std::unique_ptr<GpuProgram>> programs;
@@ -85,15 +86,15 @@ struct ProfileTrace {
   std::vector<RangeEvent> range_events;
   std::vector<PointEvent> point_events;
   std::map<std::string, std::string, std::less<>> archs;
-  std::map<std::string, PickleValue, std::less<>> kernel_asts;  // by name of a kernel's function: a UOp
+  std::map<std::string, PickleValue, std::less<>> kernel_asts;  // UOps by the names of the kernels' functions
 };
 
 // Reads a profile, and leaves out damaged and unknown events (ProfileTrace::damage_notes). Fails if the file cannot be
 // read as a profile.
 Result<ProfileTrace> read_trace(const std::string& path);
 Result<ProfileTrace> parse_trace(std::string bytes);  // as read_trace(), but also fails if the pickle itself is damaged
-// Reads the events before the damage in a profile that parse_trace() refuses with the error `why`; fails if there are
-// none.
+// Reads the events before the damage in a profile that parse_trace() refuses with the error `why`. Fails if none can be
+// read.
 Result<ProfileTrace> parse_damaged_trace(std::string_view bytes, const Diag& why);
 
 // Returns true for the first bytes of a pickle of the protocols 2 to 5.

@@ -121,7 +121,8 @@ void write_stalls(JsonWriter& json, const KernelCode* code, const InstructionSta
   });
 }
 
-// Instructions, levels of memory and hints need the stalls of a run, for which its traces are decoded again.
+// Writes instructions, levels of memory and hints together, because all need the stalls of a run, for which its traces
+// are decoded again.
 void write_instructions(JsonWriter& json, const Profile& p, ProgramListings& listings) {
   std::vector<std::pair<size_t, SpeedHint>> found;
   std::vector<std::pair<size_t, std::vector<MemoryLevel>>> levels;

@@ -38,7 +38,7 @@ struct Decoded {
   int64_t time;
   bool operator==(const Decoded&) const = default;
 };
-// Without the NOPs at the end.
+// Returns the packets of a trace without the NOPs at its end.
 std::vector<Decoded> packets(const std::vector<uint8_t>& blob) {
   std::vector<Decoded> out;
   decode_sqtt(blob, [&](const PacketView& p) { out.push_back({p.row->packet, p.time}); });

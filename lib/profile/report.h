@@ -25,7 +25,7 @@ class ProgramListings {
 
 using TextPrinter = std::function<void(std::string_view)>;
 
-// Prints, in parts, the main report: without packets and without the allocations of buffers.
+// Prints, in parts, the main report as JSON: without packets and without the allocations of buffers.
 void print_json(const Profile& profile, const std::string& file, const TextPrinter& print);
 inline constexpr std::string_view kEmulatedCyclesNote =
     "emulated: each packet costs one cycle, whatever its instruction, its cache misses or bank conflicts; cycles count "
@@ -56,7 +56,7 @@ struct CounterTotal {
   uint64_t value_sum = 0, largest_value = 0, num_values = 0;
 };
 std::map<std::string, CounterTotal, std::less<>> counter_totals(const Profile& profile, size_t kernel);
-// In percent, such as ("VALU utilization", 12.5).
+// Returns names and percentages, such as ("VALU utilization", 12.5).
 std::vector<std::pair<std::string, double>> derived_counters(const Profile& profile, size_t kernel);
 
 // Timed events with the same name on the same device.
@@ -70,8 +70,8 @@ struct EventTotal {
   std::string arch;
 };
 
-// Returns the totals, the longest first. Operations and bytes are those of the AST; without an AST, the executed
-// operations and the bytes of the kernel's buffers; for a copy, the copied bytes.
+// Returns the totals, the longest first. Operations and bytes are those of the profile's AST. Without this AST, the
+// operations are KernelFigures::num_needed_operations(), and the bytes those of the kernel's buffers or of the copy.
 std::vector<EventTotal> event_totals(const Profile& p, ProgramListings& listings);
 
 }  // namespace tgc::profile

@@ -1,4 +1,4 @@
-// Reads the events before the damage of a profile.
+// Reads the events of a damaged profile that lie before the damage.
 #pragma once
 #include <string>
 #include <string_view>

@@ -54,7 +54,7 @@ DecodeRow make_decode_row(const PacketType& type, SqttLayout layout) {
   // decode_sqtt() adds the time difference of a marker, which has more bits
   row.time_delta_mask = row.action == PacketAction::Marker ? 0 : uint16_t((1u << type.delta_bits) - 1);
   if (type.id == PacketId::TS_DELTA_SHORT) row.time_added = 4;
-  // in units of 4 cycles
+  // the time difference of this packet is in units of 4 cycles
   if (type.id == PacketId::CDNA_MISC) row.delta_low_bit = 2, row.time_delta_mask = 0xff << 2;
   row.count_base = uint16_t(type.id);
   if (const PacketField* op = find_field(type, "op")) {
@@ -93,8 +93,8 @@ constexpr NamedOp kOpsRdna4[] = {TGC_INST_OPS_RDNA4(X)};
 constexpr NamedOp kOpsCdna[] = {TGC_INST_OPS_CDNA(X)};
 #undef X
 
-// Operations of other SIMDs: number `first_number` is named OTHER_NAME_n with n = `cycles`, the next ones n + 1, n + 2,
-// ...
+// Operations of other SIMDs: number `first_number` is named OTHER_NAME_n with n = `cycles`, the next one has
+// n + 1, and so on.
 struct OtherSimdOps {
   std::string_view name;
   uint32_t first_number, last_number, cycles;

@@ -36,7 +36,7 @@ const PacketType& packet_type(PacketId id);
 
 enum class SqttLayout : uint8_t { Cdna = 0, Rdna3 = 3, Rdna4 = 4 };
 
-// Returns tinygrad's name of an operation (InstOp, InstOpRDNA4, InstOpCDNA); "0x10" if it has none.
+// Returns tinygrad's name of an operation (InstOp, InstOpRDNA4, InstOpCDNA); a text such as "0x10" if it has none.
 std::string inst_op_name(SqttLayout layout, uint32_t op);
 
 // Mask: instructions of a mask of waves. Snapshot: written by all shader engines at the same time.

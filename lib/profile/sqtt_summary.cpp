@@ -92,10 +92,10 @@ class IssueClock {
   };
   std::vector<InstructionTimes>& times_;
   std::array<Wave, 32> waves_;
-  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last packet; cycles so far with a packet
+  int64_t now_ = INT64_MIN, busy_ = 0;  // time of the last issue; cycles so far with an issue
 };
 
-constexpr uint32_t kSnapshotLow = 10;  // of the field `snap`, in both RDNA layouts
+constexpr uint32_t kSnapshotLow = 10;  // lowest bit of the field `snap`, in both RDNA layouts
 
 struct NoObserver {
   void start_wave(uint32_t) {}

@@ -12,10 +12,10 @@
 
 namespace tgc::profile {
 
-// `cu` has RDNA's shader array in its high bits; `wave` is the place on the SIMD.
+// `cu` has RDNA's shader array in its high bits; `wave` is the wave's slot on the SIMD.
 struct WaveSpan {
   uint32_t cu = 0, simd = 0, wave = 0;
-  static constexpr int64_t kUnknownTime = INT64_MIN;  // the trace has no packet of this event
+  static constexpr int64_t kUnknownTime = INT64_MIN;  // the trace has no packet of the begin or end
   int64_t begin = kUnknownTime, end = kUnknownTime;
 };
 
@@ -25,19 +25,19 @@ struct ClockMark {
   int64_t time = 0;
 };
 
-// Added up over all waves of the traced SIMD.
+// The times of an instruction, added up over all waves of the traced SIMD.
 struct InstructionTimes {
   uint64_t num_executions = 0;
   uint64_t cycles = 0;          // from the wave's start or previous issue to this issue
-  uint64_t stall_cycles = 0;    // `cycles` without one cycle for each issue
-  uint64_t idle_cycles = 0;     // of these, cycles in which the SIMD issued nothing for other waves either
+  uint64_t stall_cycles = 0;    // `cycles` less one for each issue that took at least one
+  uint64_t idle_cycles = 0;     // part of `stall_cycles` in which the SIMD issued nothing for other waves either
 };
 
 struct SqttSummary {
   SqttLayout layout = SqttLayout::Rdna3;
   uint64_t num_packets = 0;
   int64_t first_time = 0, last_time = 0;
-  // number and value of each counter that is not 0 (count_base)
+  // number (DecodeRow::count_base plus the operation) and value of each counter that is not 0
   std::vector<std::pair<uint16_t, uint64_t>> counter_values;
   std::vector<WaveSpan> wave_spans;
   std::optional<ClockMark> clock_mark;         // before the first wave; nullopt: none
@@ -51,7 +51,8 @@ struct SqttSummary {
   NamedCounts named_counts() const;
 };
 
-// With `code`, which may be null, maps the packets of SIMD 0 of compute unit 0 to instructions.
+// If `code` is not null, maps the packets of SIMD 0 of compute unit 0 to its instructions. A CDNA trace without ISSUE
+// packets is not mapped.
 SqttSummary summarize_sqtt(std::span<const uint8_t> blob, const KernelCode* code);
 
 // The issue of an instruction by a followed wave, one of SIMD 0 of compute unit 0.
@@ -114,7 +115,7 @@ class InstructionMap {
   static constexpr uint32_t kJumpOp = 3, kJumpNotOp = 4;
 
  private:
-  // A wave's place outside the code, which is an error only if a packet of the wave follows.
+  // A wave's position outside the code, which is an error only if a packet of the wave follows.
   static constexpr uint32_t kOutsideCode = UINT32_MAX - 1;
   static uint32_t packet_instruction(uint32_t n) { return n == KernelCode::kNoInstruction ? kOutsideCode : n; }
   uint32_t known_instruction(uint32_t wave) {

@@ -90,7 +90,7 @@ class StallCounter final : public WaveObserver {
     std::unordered_map<uint32_t, uint64_t> end_times;
   };
 
-  // In cycles, typical of RDNA.
+  // Returns cycles that are typical of RDNA.
   uint64_t latency_of(const InstructionRole& role) const {
     switch (role.unit) {
       case InstructionUnit::Vector: return 5;
@@ -102,7 +102,7 @@ class StallCounter final : public WaveObserver {
     }
   }
   uint64_t busy_cycles_of(uint32_t n) const { return n < out_.busy_cycles.size() ? out_.busy_cycles[n] : 1; }
-  // Returns the cycles until the instructions end that an instruction waits for or depends on.
+  // Returns the cycles until the end of those instructions that instruction `n` waits for or depends on.
   uint64_t modeled_wait(const Wave& w, uint32_t n, const InstructionRole& role) {
     uint64_t ready = w.time;
     auto wait_for = [&](uint32_t earlier) {
@@ -184,7 +184,7 @@ class StallCounter final : public WaveObserver {
   std::unordered_map<uint64_t, bool> known_dependencies_;
 };
 
-// "0x1778 (line 16, 35 LOAD float)"
+// Returns a text such as "0x1778 (line 16, 35 LOAD float)".
 std::string location_text(const Profile& p, size_t kernel, uint32_t instruction) {
   const std::string out = instruction_location(p, kernel, instruction);
   const size_t comma = out.find(", ");

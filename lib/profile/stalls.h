@@ -16,8 +16,8 @@ enum class StallReason : uint8_t {
   Memory,        // a wait for accesses to global memory, or for their unit
   Lds,           // as Memory, for local memory
   ScalarMemory,  // as Memory, for scalar loads
-  Dependency,    // on the result of one of the wave's last instructions
-  Fetch,         // of another line of the instruction cache, or of the target of a branch
+  Dependency,    // a wait for the result of one of the wave's last instructions
+  Fetch,         // a fetch of another line of the instruction cache, or of a branch's target
   Barrier,
   Export,        // as Memory, for exports
   StartUp,       // before the first instruction, and before an s_endpgm that waits for no stores
@@ -29,7 +29,7 @@ std::string_view stall_reason_name(StallReason reason);
 
 struct StallTime {
   uint64_t cycles = 0;
-  uint64_t idle_cycles = 0;  // in which no other wave of the SIMD issued
+  uint64_t idle_cycles = 0;  // part of `cycles` in which no other wave of the SIMD issued
   StallTime& operator+=(const StallTime& t) { return cycles += t.cycles, idle_cycles += t.idle_cycles, *this; }
 };
 using StallTimes = std::array<StallTime, kNumStallReasons>;
@@ -38,14 +38,14 @@ struct InstructionStalls {
   // by reason; if the GPU was not emulated, the sum is InstructionTimes::stall_cycles
   StallTimes times_by_reason;
   StallTime waits_for_result;     // waits for this instruction; a wait for several is divided among them
-  // of a wait: by the instruction that it waits for
+  // if this is a wait or s_endpgm: its waits, by the instruction that it waits for
   std::map<uint32_t, StallTime> waits_by_instruction;
 };
 // A wave of SIMD 0 of compute unit 0.
 struct FollowedWave {
   size_t event = 0;
   size_t number = 0;        // among the followed waves of this trace
-  uint32_t wave = 0;        // place on the SIMD, which later waves use again
+  uint32_t wave = 0;        // slot on the SIMD, which later waves use again
   uint64_t num_issued = 0;
 };
 struct StallReport {
@@ -74,12 +74,13 @@ std::vector<InstructionTimes> times_of_kernel(const Profile& profile, size_t ker
 // Returns the main reasons and the instructions that are waited for most; "" without stalls.
 std::string stalls_text(const Profile& profile, size_t kernel, const StallReport& stalls,
                         const ProgramListings::Listing& listing);
-// Returns at most 80 characters; "" if the listing does not have the instruction.
+// Returns the assembly, cut to 80 bytes; "" if the listing does not have the instruction.
 std::string instruction_text(const Profile& profile, size_t kernel, uint32_t instruction,
                              const ProgramListings::Listing& listing);
 // Returns "0x1778, line 16, 35 LOAD float", or "0x1778" if the line is unknown.
 std::string instruction_location(const Profile& profile, size_t kernel, uint32_t instruction);
-// Returns instructions that `instruction` waits for, the longest wait first: "0x1778 (line 16, 35 LOAD float), 0x176c".
+// Returns up to four instructions that `instruction` waits for, the longest wait first:
+// "0x1778 (line 16, 35 LOAD float), 0x176c".
 std::string waits_text(const Profile& profile, size_t kernel, const StallReport& stalls, uint32_t instruction);
 
 }  // namespace tgc::profile

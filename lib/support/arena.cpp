@@ -71,7 +71,7 @@ Arena::~Arena() {
   if (!huge_pages_.empty()) huge_pages().return_pages(huge_pages_);
 }
 
-// Huge pages reduce page faults and address translation.
+// Large arenas take huge pages, which reduce page faults and address translations.
 void Arena::allocate_block() {
   throw_if_late();  // checked here, because most long work allocates nodes
   constexpr size_t kFew = 32;

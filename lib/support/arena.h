@@ -1,7 +1,7 @@
 // Arena, a bump allocator, and InlineStack. An arena releases its memory when it is destroyed, without calling
 // destructors. Its blocks are aligned to kArenaBlockSize and begin with a pointer to the arena's owner, so that
 // owner_of(p) finds the owner of an object. An object larger than kLargeSize that does not fit into the current block
-// gets its own.
+// gets a block of its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -14,7 +14,7 @@ enum class CiVerdict : uint8_t { Passed, Failed, Error, Skipped };
 struct CiCase {
   CiVerdict verdict = CiVerdict::Passed;
   std::string name;
-  std::string rule = {};     // a kind such as "stage-differs"; names a CiRule of the report
+  std::string rule = {};     // a kind such as "stage-differs"; the name of a CiRule if the report has rules
   std::string message = {};
   std::string details_text = {};
   std::string file = {};     // the file to annotate: a source file, or the recording
@@ -53,14 +53,15 @@ struct CiOptions {
   static bool should_write_annotations();
   // Fails if $TGC_ANNOTATE has an unknown value.
   static Status check_environment();
-  // Returns the annotations, if any. Fails if a file cannot be written.
+  // Writes the requested files. Returns workflow_commands() if $TGC_ANNOTATE requests them, else "". Fails if a file
+  // cannot be written.
   Result<std::string> write_reports(const CiReport& report) const;
 };
 
 std::string ci_help_text();
 
 // Returns the file and the line at the beginning of a text such as "model.py:12 in f". Returns an empty file and 0 if
-// the text does not contain ".py:" followed by a number.
+// the text has no ".py:", or if no number follows the first one.
 std::pair<std::string, uint32_t> parse_file_and_line(std::string_view place);
 
 }  // namespace tgc

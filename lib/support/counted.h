@@ -21,7 +21,7 @@ std::string formatted(const char* format, Values... values) {
   return text;
 }
 
-// Parses a decimal number. Returns nullopt if `text` has anything else, or if the number does not fit Number.
+// Parses a number as std::from_chars does. Returns nullopt unless all of `text` is a number that fits Number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number n{};

@@ -20,7 +20,7 @@ class CrashContext {
   char text_[kMaxContextBytes];
 };
 
-// "" if none is set. Safe in a signal handler.
+// Returns the calling thread's context; "" if none is set. Safe to call in a signal handler.
 std::string_view current_crash_context();
 
 }  // namespace tgc

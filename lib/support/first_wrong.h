@@ -5,9 +5,9 @@
 namespace tgc {
 
 // Searches between `right` and `wrong` for the first number n for which is_wrong(n) is true. is_wrong(right) must be
-// false and is_wrong(wrong) true; neither is called. `is_wrong` returns a bool, or an optional<bool> that is unset if
-// nothing is known about n; then numbers near n are tried instead. Returns a number n for which n is wrong and n - 1 is
-// right: the first wrong number, if all numbers after it are wrong. Returns nullopt if too many numbers are unknown.
+// false and is_wrong(wrong) true; neither call is made. `is_wrong` returns a bool, or an optional<bool> that is unset
+// if nothing is known about n. Then numbers near n are tried instead. Returns a number n for which n is wrong and n - 1
+// is right: the first wrong number, if all numbers after it are wrong. Returns nullopt if too many numbers are unknown.
 template <class IsWrong>
 std::optional<size_t> find_first_wrong(size_t right, size_t wrong, const IsWrong& is_wrong) {
   constexpr size_t kMaxTries = 12;

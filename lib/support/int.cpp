@@ -43,7 +43,7 @@ struct BigIntEqual {
 Int intern_big_int(BigInt value) {
   static std::mutex mutex;
   static auto& table =
-      *new std::unordered_set<std::unique_ptr<BigInt>, BigIntHash, BigIntEqual>;  // static objects may use it
+      *new std::unordered_set<std::unique_ptr<BigInt>, BigIntHash, BigIntEqual>;  // never destroyed
   std::lock_guard lock(mutex);
   auto it = table.find(value);
   if (it == table.end()) it = table.insert(std::make_unique<BigInt>(std::move(value))).first;
@@ -244,7 +244,7 @@ Digits magnitude(Uint128 m) {
   return d;
 }
 
-// Truncates; requires b != 0.
+// Returns the truncated quotient and the remainder; requires b != 0.
 std::pair<Int, Int> divmod_trunc(Int a, Int b) {
   if (a.is_small() && b.is_small() && !(a.small_value() == INT64_MIN && b.small_value() == -1))
     return {a.small_value() / b.small_value(), a.small_value() % b.small_value()};

@@ -92,7 +92,7 @@ Int floor_div(Int a, Int b);    // Python's a // b
 Int floor_mod(Int a, Int b);    // Python's a % b
 Int cdiv(Int a, Int b);         // C's a / b, and 0 when b is 0 (tinygrad helpers.py cdiv)
 Int cmod(Int a, Int b);         // a - cdiv(a, b) * b (tinygrad helpers.py cmod)
-Int gcd(Int a, Int b);          // math.gcd: never negative
+Int gcd(Int a, Int b);          // as math.gcd: never negative
 double true_div(Int a, Int b);  // Python's a / b: the nearest double; throws Failure if too large for a double
 Int pow(Int base, uint32_t exponent);
 

@@ -24,7 +24,7 @@ inline std::string_view trimmed_line(std::string_view line) {
 
 struct LineDiffOptions {
   size_t context_lines = 2;
-  size_t max_lines = 40;     // "... and more" replaces the others
+  size_t max_lines = 40;     // the line "... and more" replaces further lines
   size_t max_width = 400;
   bool uses_color = false;
   // One key per line of each text; lines are equal if their keys are equal. If their number is not that of the lines,

@@ -16,7 +16,7 @@ class NameTable {
     for (size_t i = 0; i < names.size(); i++)
       if (find(names[i]) < 0) *find_free_slot(names[i]) = uint16_t(i + 1);
   }
-  // Returns -1 if `name` is not in the list.
+  // Returns the index of `name`; -1 if it is not in the list.
   int find(std::string_view name) const {
     for (size_t i = hash_name(name);; i++) {
       uint16_t slot = hash_slots_[i & (hash_slots_.size() - 1)];

@@ -16,7 +16,7 @@
 namespace tgc {
 namespace {
 
-constexpr int64_t kMaxTexts = 16;  // in multiples of Limit::InputBytes
+constexpr int64_t kMaxTexts = 16;  // largest size of a copy, in multiples of Limit::InputBytes
 
 FILE* copy_to_temporary(int from) {
   FILE* copy = std::tmpfile();
@@ -35,7 +35,7 @@ FILE* copy_to_temporary(int from) {
   }
 }
 
-// Returns null and errno on failure.
+// Returns the copy of the FIFO `path`, which the first call makes; null and errno on failure.
 FILE* cached_copy(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, FILE*> copies;

@@ -2,8 +2,8 @@
 // submission; and parallel_for(), a loop on such a pool.
 //
 //   OrderedPool pool(jobs);
-//   while (read(line)) if (!pool.submit_task([line] { return check(line); }, [&](Report&& r) { summary.add(r); }))
-// break;
+//   while (read(line))
+//     if (!pool.submit_task([line] { return check(line); }, [&](Report&& r) { summary.add(r); })) break;
 //   if (auto status = pool.finish_tasks(); !status) return status.diag();
 #pragma once
 #include <condition_variable>

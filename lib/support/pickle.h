@@ -74,9 +74,9 @@ class PickleValue {
 
   std::string_view text() const;                    // Text, Bytes, or the name of a Global
   std::string_view module() const;
-  std::optional<int64_t> int_value() const;         // Bool, or a Number of 64 bits
+  std::optional<int64_t> int_value() const;         // Bool, or a Number that fits int64
   std::optional<uint64_t> unsigned_number() const;  // Bool, or a Number from 0 to 2^64 - 1
-  std::optional<double> float_value() const;        // Float, Bool, or a Number of 64 bits
+  std::optional<double> float_value() const;        // Float, Bool, or a Number that fits int64
   bool is_true() const { return int_value().value_or(0) != 0; }
 
   // The items of a Tuple, List or Set; the keys and values of a Dict, in turn; the arguments of an Object. The argument
@@ -86,8 +86,8 @@ class PickleValue {
   // Returns the value of the text key `key` in a Dict, or of the field `key` in the state of an Object.
   std::optional<PickleValue> find(std::string_view key) const;
 
-  std::string_view class_name() const;       // of an Object
-  std::string_view class_module() const;     // of an Object
+  std::string_view class_name() const;       // "" unless this is an Object
+  std::string_view class_module() const;     // "" unless this is an Object
   std::optional<PickleValue> state() const;  // the state that the opcode BUILD set for an Object
 
  private:

@@ -11,8 +11,8 @@ namespace tgc {
 std::string py_repr(double v);
 void append_py_repr(std::string& out, double v);
 
-// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN. Does
-// not escape some code points that Python escapes, such as most unassigned ones.
+// Returns Python's repr of the str that the UTF-8 text `s` encodes. Bytes that are not UTF-8 are written as \xNN. The
+// choice of escaped code points is approximate; for example, most unassigned ones are not escaped.
 std::string py_repr(std::string_view s);
 void append_py_repr(std::string& out, std::string_view s);
 

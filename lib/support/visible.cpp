@@ -11,7 +11,8 @@ namespace {
 struct CodePointRange {
   uint32_t first, last;
 };
-// Unicode's control (except '\t', '\n'), separator, private-use and default ignorable characters, and U+2800.
+// Unicode's control characters (except '\t' and '\n'), line and paragraph separators, private-use and default ignorable
+// characters, and U+2800.
 constexpr CodePointRange kHidden[] = {
     {0x00, 0x08}, {0x0B, 0x1F}, {0x7F, 0x9F}, {0xAD, 0xAD}, {0x34F, 0x34F}, {0x61C, 0x61C}, {0x115F, 0x1160},
     {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0x2800, 0x2800},
@@ -61,7 +62,7 @@ bool is_hidden(uint32_t code) {
 }
 
 namespace {
-// A CI service may skip such characters when it looks for a command at the beginning of a line.
+// A CI service may skip these characters when it looks for a command at the beginning of a line.
 bool is_skipped(uint32_t code) {
   constexpr CodePointRange kSpaces[] = {{0x09, 0x0D}, {0x20, 0x20}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
                                         {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};

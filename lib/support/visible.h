@@ -17,8 +17,8 @@ std::string visible_text(std::string_view text);
 // \x1b[0m).
 std::string visible_colored_text(std::string_view text);
 
-// Returns `text` without the commands that CI services execute when a job prints them: "::" at the beginning of a line
-// or after its leading blanks becomes ": :", and "##" before "[", "vso[" or "teamcity[" becomes "# #".
+// Returns `text` without the commands that CI services execute when a job prints them. "::" at the beginning of a line
+// or after its leading blanks becomes ": :". "##" before "[", "vso[" or "teamcity[" becomes "# #".
 std::string escape_workflow_commands(std::string_view text);
 
 // Returns `text`, which another program reads but a terminal may show: replaces control characters by escapes that are

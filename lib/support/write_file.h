@@ -10,8 +10,8 @@ namespace tgc {
 
 // StagedFile: a file that is written under a random temporary name and renamed to its final path when it is complete. A
 // file that was not renamed is removed by the destructor, or, for a limited number of files at a time, by a signal
-// handler (installed for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind. create, write,
-// sync and move_to return 0, or an errno on failure.
+// handler (installed for signals with the default action). SIGKILL leaves a file ".tgc-*.tmp" behind. create(),
+// write(), sync_file() and move_to() return 0, or an errno on failure.
 class StagedFile {
  public:
   StagedFile() = default;
@@ -36,18 +36,17 @@ class StagedFile {
 
 int write_all(int fd, std::string_view bytes);
 
-// Safe in a signal handler.
+// Removes the staged files of this process. Safe to call in a signal handler.
 void remove_staged_files() noexcept;
 
 // FileWriter: writes a file that the user named.
 //
 // - Writes of a regular file are atomic, except of the files below: the content is written to a temporary file in
 //   the same folder, which commit_file() renames to the final path. A replaced file keeps its permissions and owner.
-// The
-//   new file is synced to disk before it replaces an old one, so that a power failure cannot lose both.
+//   The new file is synced to disk before it replaces an old one, so that a power failure cannot lose both.
 // - Symbolic links are followed, except links that another user put into a world-writable sticky folder such as /tmp.
-// - A file with several hard links, or one that cannot be renamed over (a mount) or whose owner cannot be kept, is
-//   overwritten in place: once the new content is complete and the disk has room for it, it is copied into the file.
+// - A file is overwritten in place if it has several hard links, cannot be renamed over (a mount), or cannot keep its
+//   owner. The new content is copied into the file once it is complete and the disk has room for it.
 // - A file that is not regular (a device, a FIFO, /dev/stdout, /dev/fd/N) is written directly. "-" is standard output.
 class FileWriter {
  public:
@@ -76,10 +75,10 @@ class FileWriter {
 
 Status write_file(const std::string& path, std::string_view bytes);
 
-// Returns a safe file name for the untrusted `name`, such as a record id or a kernel name: 1 to 170 bytes of valid
-// UTF-8 without path separators, common blanks or hidden characters, and without a leading "." or "-". A name that
-// already fits is returned unchanged. Digits of the name's hash are appended to a changed one, so that distinct names
-// rarely become equal.
+// Returns a safe file name for the untrusted `name`, such as a record id or a kernel name. The result is 1 to 170 bytes
+// of valid UTF-8 without path separators, common blanks or hidden characters, and without a leading "." or "-". A name
+// that already fits is returned unchanged. Digits of the name's hash are appended to a changed one, so that distinct
+// names rarely become equal.
 std::string file_name_of(std::string_view name);
 
 class UsedPaths {

@@ -45,7 +45,7 @@ class Z3Library {
                load_function("Z3_global_param_set", set_global) && load_function("Z3_interrupt", interrupt);
     if (!all) handle_ = nullptr;
     if (!handle_) return;
-    // For all contexts of the process together: in bytes, and in MB.
+    // Limits on the memory of all contexts of the process together, in bytes and in MB.
     set_global("memory_high_watermark", "1200000000");
     set_global("memory_max_size", "1800");
   }
@@ -58,7 +58,7 @@ class Z3Library {
   void* handle_ = nullptr;
 };
 
-// Interrupts questions that exceed their limits. One thread checks all questions.
+// Interrupts queries that exceed their limits. One thread checks all queries.
 class TimeoutWatcher {
  public:
   struct PendingQuery {

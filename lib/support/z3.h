@@ -12,10 +12,10 @@ class Z3Session {
   ~Z3Session();
   Z3Session(const Z3Session&) = delete;
   Z3Session& operator=(const Z3Session&) = delete;
-  // Runs the commands in `text` and returns what Z3 prints, such as "sat", values, or "(error ...)". If the calling
-  // thread uses more than `most_seconds` of processor time (0: no limit), or if `should_stop`, which another thread
-  // calls, returns true, Z3 is interrupted; then is_over() is true, and the session must not be used further. Without
-  // limit, `should_stop` is not called.
+  // Runs the commands in `text` and returns what Z3 prints, such as "sat", values, or "(error ...)". Interrupts Z3 if
+  // the calling thread uses more than `most_seconds` of processor time (0: no limit), or if `should_stop` returns true.
+  // Then is_over() is true, and the session must not be used further. Another thread calls `should_stop`, but only if
+  // there is a limit.
   std::string ask_z3(const std::string& text, double most_seconds = 0, const std::function<bool()>& should_stop = {});
   bool is_over() const { return is_over_; }
 
