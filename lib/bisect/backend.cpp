@@ -106,7 +106,7 @@ class BackendBisection {
     return std::move(verdict_);
   }
 
-  // A kernel that is not compiled fails, too.
+  // A kernel that does not compile fails, too.
   bool kernel_fails() {
     auto code = compile_without_cache(job_, Artifact::Binary);
     if (!code) return true;
@@ -158,7 +158,8 @@ class BackendBisection {
     if (where.num_lines) verdict_.location = "line " + std::to_string(where.first_line) + " of the source";
   }
 
-  // If `node` is printed within the expression of a user, returns the lines of the first such user.
+  // Returns the source lines of `node`; if `node` is printed within the expressions of its users, those of the first
+  // user that has lines of its own.
   SourceLineRange source_lines_of_node(const SourceMap& map, UOp node) const {
     std::unordered_set<UOp> within = {node};
     for (size_t i = 0; i < list_.size(); i++) {

@@ -23,7 +23,7 @@ struct BisectReport {
   double wall_seconds = 0;
   std::string failure_text = {};        // the error or the difference of the failing run
   // The first wrong element of a recorded kernel's failing run: "element" is its place ("data0[5]"), "before" the
-  // expected value, "after" the computed one. Other keys are inputs.
+  // expected value, "after" the computed one. Other keys are elements of inputs, and variables.
   std::map<std::string, std::string> wrong_element = {};
   std::string repro_command = {};        // the shell command that repeats this bisection; empty if there is none
   std::set<std::string> variables = {};  // the kernel's variables that --var sets; for a recorded schedule, all
@@ -32,8 +32,8 @@ struct BisectReport {
 
   // Adds to a verdict `same` how many elements were not compared. If none was compared, sets `error` instead.
   void note_left_out_elements();
-  // Returns 2 for an error or `refused`, 0 for `same` and `known`, and 1 for any other verdict. Returns 1 for `known`,
-  // too, if is_strict or verdict.is_shown_by_given_inputs is set.
+  // Returns 2 for an error or the verdict `refused`. Returns 0 for `same`, and for `known` if neither is_strict nor
+  // verdict.is_shown_by_given_inputs is set. Else returns 1.
   int exit_code() const;
   std::string text() const;
   std::string json() const;
@@ -50,16 +50,17 @@ struct BisectPlan {
   double limit_seconds = 0;  // time limit of a bisection, after which the verdict is `unresolved`; 0: no limit
 };
 
-// Finds why a kernel fails. For a recording of another release, compares its stages with its AST. Else runs the kernel
-// and, if it fails, looks for the culprit; if it passes, compares its stages with its golden record, if possible. With
-// `plan.golden_input` or `plan.tinygrad_command`, only compares stages with tinygrad's. Errors: BisectReport::error.
+// Finds why a kernel fails. For a recording of another release, compares the recorded stages with the AST, unless
+// --native is set. Else runs the kernel and, if it fails, looks for the culprit. If it passes, compares its stages with
+// its golden record, if possible. With `plan.golden_input` or `plan.tinygrad_command`, only compares stages with
+// tinygrad's. Errors are in BisectReport::error.
 BisectReport bisect(const Session& session, InputGraph& in, const RunOptions& options, const BisectPlan& plan = {});
 
 // Bisects a model (an ONNX file): finds the first kernel whose results differ from those of its AST in REF, and bisects
 // it. If each kernel is right, bisects the schedule.
 BisectReport bisect_model(const Session& session, const std::string& path, const RunOptions& options,
                           const BisectPlan& plan = {});
-// Does the same for a tensor graph. For one of another tinygrad release, bisects the recorded schedule.
+// Like bisect_model(), for a tensor graph. For one of another tinygrad release, bisects the recorded schedule.
 BisectReport bisect_tensor_graph(const Session& session, InputGraph& in, const RunOptions& options,
                                  const BisectPlan& plan = {});
 

@@ -63,7 +63,7 @@ TEST_CASE("bisect: with --each-stage, names a wrong stage although later stages 
 }
 
 TEST_CASE("bisect: elements that rounding decides are no failure, with and without --each-stage") {
-  const std::string text =  // the kernel stores the bits of a NaN, whose sign is undefined
+  const std::string text =  // for some inputs, the kernel stores the bits of a NaN, whose sign is undefined
       "i = UOp.range(16, 0, AxisType.LOOP)\n"
       "a = UOp(Ops.DEFINE_GLOBAL, dtypes.int.ptr(16), (), 1).index(i)\n"
       "v = (a.bitcast(dtypes.float)*UOp.const(dtypes.float, -1.0)).bitcast(dtypes.int)\n"

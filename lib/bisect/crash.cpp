@@ -21,7 +21,8 @@ void copy_text(char (&to)[N], std::string_view text) {
   to[n] = 0;
 }
 
-// Sets `progress`, and suppresses the rewrite with the number `left_out`; 0 suppresses none.
+// Records the progress of a compilation in `progress`. Suppresses the rewrite with the number `left_out`; 0 suppresses
+// none.
 class ProgressWatcher : public ApplicationObserver {
  public:
   ProgressWatcher(CompilationProgress& progress, uint64_t left_out)

@@ -135,7 +135,7 @@ class DivergenceFinder {
     return false;
   }
 
-  // The nodes of the rewrites are added to the graph recorded_graph_.
+  // Returns tinygrad's recorded rewrites of the stage `row`. Adds their nodes to recorded_graph_.
   Result<std::vector<Rewrite>> recorded_rewrites(const StageRow& row) {
     auto matches = read_rewrites(recorded_graph_, *record_, "tinygrad 0.12.0", input_graph_.file);
     if (!matches) return matches;
@@ -177,7 +177,7 @@ class DivergenceFinder {
   Compilation compilation_;
   bool is_refused_ = false;
   const GoldenRecord* record_ = nullptr;
-  Graph recorded_graph_;  // of tinygrad's recorded rewrites
+  Graph recorded_graph_;  // the graph with the nodes of tinygrad's recorded rewrites
 };
 
 }  // namespace

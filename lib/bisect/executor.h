@@ -25,7 +25,7 @@ struct ObservedRun {
 
   size_t index_of_rewrite(const AppliedRewrite& a) const { return size_t(&a - application_log.all_rewrites().data()); }
   EquivalenceResult side_equivalence(
-      const AppliedRewrite& a) const;  // Kind::Open if the sides of `a` were not compared
+      const AppliedRewrite& a) const;  // returns Kind::Open if the sides of `a` were not compared
   bool is_exactly_same(const AppliedRewrite& a) const;
   // Returns the applications whose sides differ, the most suspicious first.
   std::vector<const AppliedRewrite*> suspect_rewrites() const;
@@ -37,9 +37,9 @@ class BisectExecutor {
   BisectExecutor(const FailureRepro& repro, BisectCounts& counts)
       : repro_(repro), bisect_counts_(counts), settings_(repro.input_graph.graph->settings()) {}
 
-  // Returns the outcome of the first of two runs, which the first call makes. If the kernel was refused or died, this
-  // call also tests the device with a kernel that stores one number, and throws Failure if this kernel fails, too. The
-  // call may raise REWRITE_STACK_LIMIT to its default, because compilations with a watcher need a higher limit.
+  // Returns the outcome of the first of two runs, which the first call makes. If the kernel was refused or died, the
+  // first call also tests the device with a kernel that stores one number, and throws Failure if this test fails. The
+  // first call may raise REWRITE_STACK_LIMIT to its default, because compilations with a watcher need a higher limit.
   const KernelOutcome& first_outcome();
   const KernelOutcome& second_outcome() { return first_outcome(), second_outcome_; }
   bool is_flaky() { return first_outcome().passes() != second_outcome().passes(); }
@@ -78,8 +78,8 @@ class BisectExecutor {
   Result<ExecutionResult> run_in_ref(std::span<const UOp> list, const Arrays& more = {});
   // Returns true if the list stores the same values on the device and in REF, within the tolerance for two devices.
   bool is_same_in_ref(std::span<const UOp> list, const Arrays& more = {});
-  // Returns false if the unchanged linear list is known to store other values in REF than on the device, or to die only
-  // on the device: then runs of other graphs in REF prove nothing about the device.
+  // Returns false if the unchanged linear list stores other values in REF than on the device, or fails in only one of
+  // them. Runs of other graphs in REF then prove nothing about the device. Returns true if REF cannot tell.
   bool does_ref_agree();
   ToleranceOptions tolerance_for_array(const Array& expected) const {
     return CompareOptions().tolerance_for(repro_.input_graph.root, expected);

@@ -33,7 +33,8 @@ class FailingKernelFinder {
   // Returns the error of the first kernel whose AST itself fails in REF (a kernel fault); else "".
   const std::string& kernel_fault() const { return kernel_fault_; }
   size_t num_compared() const { return num_compared_; }
-  // Returns the numbers of elements that the right kernels stored, and of those that were not compared.
+  // Returns counts of the elements (of a large kernel, of a sample) that the right kernels stored: all, and those that
+  // were not compared.
   const BisectCounts& element_counts() const { return element_counts_; }
 
  private:

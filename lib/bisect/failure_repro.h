@@ -48,7 +48,7 @@ struct FailureRepro {
   Placement placement;
   std::string test_command = {};         // --cmd: a shell command that decides, instead of a run, whether a graph fails
   std::vector<UOp> linear_list = {};     // if not empty: the linear list to run instead of compiling the graph
-  KernelArrays arrays = {};              // set by add_expected_results(), or from the run of a whole model
+  KernelArrays arrays = {};              // set by add_expected_results(), or from the run of a model or tensor graph
   bool is_expected_by_ref = false;       // the expected values are those that REF computes from the input graph
   bool is_small = true;                  // REF runs the whole kernel, and not only a sample
   std::string kernel_fault = {};         // the error if the input graph dies in REF; there are no expected values then
@@ -77,7 +77,7 @@ std::optional<FailureRepro> add_all_expected_elements(FailureRepro repro);
 std::string bisect_command(const RunOptions& options, const std::string& more_options);
 
 // Writes a repro bundle of the kernel, its arrays and the verdict to the file that --repro names, and returns the path.
-// Throws Failure.
+// Throws Failure if it cannot be written.
 std::string write_bundle(const FailureRepro& repro, const KernelOutcome& failure, const std::string& failure_text,
                          const Verdict& verdict);
 

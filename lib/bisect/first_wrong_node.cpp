@@ -37,7 +37,8 @@ class FirstWrongNodeFinder {
 
   struct Suspect {
     size_t node;
-    std::vector<int64_t> run_point_key;  // when a run first computes a wrong value of the node
+    // ObservedList::run_point_key() of the node's first wrong value; after a crash, of its first value
+    std::vector<int64_t> run_point_key;
   };
 
   // The search after a crash, when it is unknown which value was wrong first. Tests only suspects that use no other

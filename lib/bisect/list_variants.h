@@ -29,7 +29,7 @@ class ObservedList {
     std::vector<size_t> watched_nodes = {};  // indices of the nodes whose values are stored
     // index of the node whose users read its right value from added input arrays; SIZE_MAX: none
     size_t replaced_node = SIZE_MAX;
-    // access only the first element of each of the kernel's own arrays, so that no access is out of bounds
+    // access only the first element of each of the kernel's own global arrays, so that no such access is out of bounds
     bool first_element_only = false;
   };
   std::vector<UOp> make_variant(const ListVariant& variant) const;

@@ -95,8 +95,8 @@ std::vector<int64_t> ObservedList::run_point_key(size_t node, int64_t iteration)
   return out;
 }
 
-// Builds one variant of the list. Tags the nodes that it adds, except arrays, so that a seeded fault (misprint.h) does
-// not count them.
+// Builds one variant of the list. Tags the nodes that it adds, except arrays, so that a seeded fault
+// (renderers/misprint.h) does not count them.
 class ObservedList::Builder {
  public:
   Builder(const ObservedList& of, const ListVariant& variant)

@@ -172,7 +172,7 @@ class RecordedBisection {
     comparer_.set_expected_graph(t, k.after);
     first_row_ = k.row, first_rewrite_ = k.num_replayed;
   }
-  // Returns true if REF cannot run the last row, but the recorded source is right: the import is probably wrong, then.
+  // Returns true if REF cannot run the last row, but the recorded source is right. Then the import is probably wrong.
   bool wrong_stages_are_unlikely(const Trial& t, const std::vector<const Row*>& rows) {
     if (plan_.should_skip_source || options_.compare.should_run_each_stage ||
         comparer_.outcome(t, *rows.back()) != StageResult::Unknown)
@@ -396,7 +396,8 @@ class RecordedBisection {
   }
   bool is_substitution(const Rewrite& m) const { return m.source_location.starts_with("uop/ops.py:"); }
 
-  // Returns a rewrite whose sides differ: one without which the graph is right or, if all are of one rule, a clear one.
+  // Returns a rewrite whose sides differ: one without which the graph is right or, if all rewrites with such sides are
+  // by one rule, the first one whose sides clearly differ. Returns null if there is none.
   const Rewrite* find_by_sides(const Trial& t, const Row& row) {
     std::vector<const Rewrite*> suspects;
     for (const Rewrite& m : row.rewrites)

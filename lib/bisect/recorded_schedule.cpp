@@ -84,7 +84,7 @@ bool has_loops(UOp root) {
   return root && std::ranges::any_of(toposort(root), [](UOp u) { return u.is(Op::END); });
 }
 
-// Returns "" if the sides can be imported.
+// Returns why the sides of `m` cannot be imported; "" if they can.
 std::string import_error_of(const Rewrite& m, const TensorVariables& variables) {
   auto sides = import_tensor_sides(m.before, m.after, variables);
   return sides ? "" : m.source_location + ": " + sides.diag().message;
@@ -232,7 +232,7 @@ class RewriteSearch {
     return false;
   }
 
-  // Returns the first rewrite nested in `m` that makes an index out of bounds.
+  // Returns the first rewrite nested in `m` that makes an index out of bounds; null if there is none.
   const Rewrite* find_out_of_bounds_rewrite(const Pipeline::Row& row, const Rewrite& m,
                                             EquivalenceResult& sides) const {
     const Rewrite* first = &m;

@@ -20,8 +20,8 @@ bool is_multiple(UOp index, int64_t n) {
   return is_divisible(index, Int(n));
 }
 
-// Tags the constants, ADDs and VECTORIZEs that it adds, so that a fault seeded in a renderer (misprint.h) does not
-// count them.
+// Tags the constants, ADDs and VECTORIZEs that it adds, so that a fault seeded in a renderer
+// (renderers/misprint.h) does not count them.
 class Scalarizer {
  public:
   Scalarizer(std::span<const UOp> list, OpSet ops) : list_(list), ops_(ops) {}

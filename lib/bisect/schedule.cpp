@@ -26,7 +26,7 @@ struct Suspect {
   const StageRow* stage;
   const Rule* rule;
   int points = 0;                      // number of sample points where the sides differ; 0 if less than a quarter
-  // true if the sides of an application nested in this one differ at as many points
+  // true if the sides of an application nested in this one differ at as many points or more
   bool nested_differs_as_much = false;
   std::vector<size_t> nested = {};     // indices in SidesWatcher::applications of the nested ones whose sides differ
   Verdict named_verdict = {};                  // stage, rule and sides of the application; set if its sides differ
@@ -106,7 +106,8 @@ class ReuseWatcher : public ApplicationLog {
   }
 };
 
-// Finds a kernel that reads a buffer before an ASSIGN to it, but is scheduled after the kernel of this ASSIGN.
+// Finds a kernel that should read a buffer before an ASSIGN to the buffer, but is scheduled after the kernel of this
+// ASSIGN.
 class OrderWatcher : public StageObserver {
  public:
   std::string missing_edge;

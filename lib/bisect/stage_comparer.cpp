@@ -168,8 +168,8 @@ VariableValues variables_at_bound(const Executable& kernel, VariableValues given
   return given;
 }
 
-// Returns true if the arrays are equal to the last bit. All NaNs are equal, 0 equals -0, and both equal a denormal
-// number that the AST stores.
+// Returns true if the arrays are equal to the last bit. As exceptions, all NaNs are equal, 0 equals -0, and a zero in
+// `actual` equals a denormal number in `expected`.
 bool are_identical(const Array& actual, const Array& expected) {
   if (actual.nbytes() != expected.nbytes()) return false;
   if (std::equal(actual.data(), actual.data() + actual.nbytes(), expected.data())) return true;

@@ -50,8 +50,8 @@ class StageComparer {
   // some uses of the loop have been rewritten.
   StageResult outcome_of_part(const RecordedTrial& t, UOp original);
   StageResult compare_results(const RecordedTrial& t, const Result<Arrays>& done);
-  // Returns, for each array that the AST stores, a bound for the magnitude of each element's intermediate results; no
-  // arrays if the bounds are unknown.
+  // Returns, for each float array that the AST stores, a bound for the magnitude of each element's intermediate
+  // results. Returns no arrays if the bounds are unknown.
   const Arrays& magnitude_bounds(const RecordedTrial& t);
   // From now on, compares the results of trial `t` with those of the recorded graph `original` instead of the AST's, if
   // REF can run it.
@@ -65,7 +65,7 @@ class StageComparer {
   bool must_be_exact() const;
 
   const std::set<const Row*>& compared_rows() const { return compared_rows_; }
-  // Returns the error of the first recorded graph that could not be imported; "" if there is none.
+  // Returns the error of the first recorded graph or list that could not be imported; "" if there is none.
   const std::string& unknown_reason() const { return unknown_reason_; }
 
  private:

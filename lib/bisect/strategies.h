@@ -1,6 +1,6 @@
 // The strategies of bisection. Each strategy is a function that looks for one kind of culprit of a failing kernel. It
-// returns the verdict, or nullopt if it found none, and throws Failure if no verdict is possible. bisect.cpp has their
-// order. A comment "In x.cpp" names the file of a definition.
+// returns the verdict, or nullopt if it found none, and throws Failure if no verdict is possible. bisect.cpp has the
+// order of the strategies. A comment "In x.cpp" names the file of a definition.
 #pragma once
 #include <functional>
 #include <optional>
@@ -42,7 +42,7 @@ std::optional<Verdict> evaluate_rewrites(const FailureRepro& repro, BisectExecut
 // evaluate_rewrites.cpp.
 std::optional<Verdict> name_unproven_rewrite(const FailureRepro& repro, BisectExecutor& executor);
 
-// Suppresses several rewrites at once. In veto.cpp.
+// Looks for rewrites without which the kernel passes if they are suppressed together. In veto.cpp.
 std::optional<Verdict> veto_rewrites(const FailureRepro& repro, BisectExecutor& executor);
 
 // Binary-searches for the first stage, and then for its first rewrite, after which the graph is wrong in REF. In

@@ -26,7 +26,8 @@ struct Verdict {
   // source.
   std::string stage = {}, rule = {}, branch = {}, location = {};
   std::string tinygrad_location = {};  // the rule's file and line in tinygrad, "uop/symbolic.py:113"; empty if unknown
-  // Only for a recorded stage: the call in tinygrad that runs the stage, and the function that makes the rewrite.
+  // Only for a recorded stage: the place of the call in tinygrad that runs the stage. If the stage substitutes nodes,
+  // or applies the opts, also the place of the function that does so.
   std::string stage_location = {}, function_location = {};
   std::string listed_location = {};  // the file and line of the rewrite in the recording, if it is not `location`
   uint64_t rewrite_number = 0;  // number of the culprit among the applications of `rule` in `stage`, from 1; 0: none
@@ -62,7 +63,7 @@ struct BisectCounts {
   // Numbers of elements that a kernel or graph stores: of all, and of those that were not compared.
   int64_t num_elements = 0, num_left_out = 0;
 
-  // Counts the elements of `arrays`, unless an earlier call has counted more elements that were not compared.
+  // Sets the numbers of elements to those of `arrays`, unless `num_left_out` is larger than that of `arrays`.
   void count_elements(const std::vector<Comparison>& arrays);
   void add_element_counts(const BisectCounts& other) {
     num_elements += other.num_elements, num_left_out += other.num_left_out;

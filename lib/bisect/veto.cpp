@@ -110,10 +110,10 @@ Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& fir
   return out;
 }
 
-// A nested rewrite is the culprit if (1) its sides differ at half of the points or more, and depend on no loop or
-// variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel passes
-// without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some nested
-// rewrites cannot be compared, the verdict is unresolved.
+// A nested rewrite is the culprit if (1) its sides differ at half of the points or more, and either they depend on no
+// loop or variable, or the kernel is refused without the rewrite; or (2) its sides cannot be compared, and the kernel
+// passes without the rewrite; or (3) nested_culprit() returns it. If there is no such rewrite and the sides of some
+// nested rewrites cannot be compared, the verdict is unresolved.
 Verdict RewriteProver::narrowed_verdict(const AppliedRewrite& whole, Proof proof) {
   constexpr size_t kMostVetoed = 64;
   const auto& list = observed_run_.application_log.all_rewrites();

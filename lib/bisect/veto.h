@@ -27,7 +27,8 @@ class RewriteProver {
   // Tries to prove that the rewrite's rule is the culprit by suppressing all applications of its rule and branch.
   Proof prove_by_rule_veto(const AppliedRewrite& a);
 
-  // Recognizes `second` by its rule and node, because its number changes if `a` is suppressed.
+  // Compiles and runs the kernel without `a` and, if not null, `second`. Recognizes `second` by its rule and node,
+  // because its number changes if `a` is suppressed.
   KernelOutcome run_without_rewrite(const AppliedRewrite& a, const AppliedRewrite* second = nullptr);
   // Runs in REF the graph after the first `count` applications of the top-level rewrite `r`.
   KernelOutcome run_partial_graph(const TopLevelRewrite& r, size_t count);
@@ -48,7 +49,7 @@ class RewriteProver {
   ObservedRun& observed_run_;
 };
 
-// Returns the verdict on two rewrites such that the kernel passes only if both are suppressed.
+// Returns the verdict on two rewrites. The kernel must fail without `first` alone, and pass without both.
 Verdict verdict_on_two_rewrites(RewriteProver& prover, const AppliedRewrite& first, const AppliedRewrite& second);
 
 // Returns true if REF can run the graphs before and after the top-level rewrite, because it rewrites a whole kernel.

@@ -18,8 +18,8 @@ struct AffineExpr {
   bool is_number() const { return terms.empty(); }
 };
 
-// Throws Refusal if a number does not fit into 64 bits. The part of a quotient or remainder that is not linear becomes
-// a new index: one term with factor 1.
+// Functions of AffineMath throw Refusal if a number does not fit into 64 bits. The part of a quotient or remainder that
+// is not linear becomes a new index: one term with factor 1.
 class AffineMath {
  public:
   explicit AffineMath(Graph& graph) : graph_(graph) {}
@@ -42,7 +42,7 @@ class AffineMath {
   struct IndexBounds {
     int64_t min_value, max_value;
   };
-  // a = divisor * whole + rest, where the factors of `rest` are in 0..divisor-1
+  // Sets `whole` and `rest` such that a = divisor * whole + rest. The factors of `rest` are in 0..divisor-1.
   void split_terms(const AffineExpr& a, int64_t divisor, AffineExpr& whole, AffineExpr& rest) const;
   void set_bounds(AffineExpr& a) const;
   UOp number(int64_t value) { return graph_.constant(dtypes::index, value); }

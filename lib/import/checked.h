@@ -66,7 +66,7 @@ int64_t checked_mul(int64_t a, int64_t b);
 int64_t floored_quotient(int64_t a, int64_t b);
 int64_t floored_remainder(int64_t a, int64_t b);
 
-// Throws Refusal if a size is negative, or if the product does not fit into 64 bits.
+// Throws Refusal if a size is negative, or if a product of the first sizes does not fit into 64 bits.
 int64_t product(std::span<const int64_t> sizes);
 
 // Returns `n`. Throws Refusal unless 0 <= n < count.

@@ -17,7 +17,7 @@ class Exporter {
     new_graph.set_release(release);
   }
 
-  // The sources of `u` must have nodes already. Throws Refusal if `u` cannot be written.
+  // The sources of `u` must have been exported already. Throws Refusal or Failure if `u` cannot be written.
   void export_node(UOp u);
   UOp operator[](UOp u) const { return exported_nodes_.at(u.id()); }
   std::vector<UOp> exported_sources(UOp u) const {

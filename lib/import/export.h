@@ -13,8 +13,8 @@ struct ExportedGraph {
 // 0.13, or if a node has no counterpart.
 Result<ExportedGraph> export_ast(UOp root, Release release);
 
-// Returns the graph under `root`, a node of `graph`, as a graph of `release`: unchanged, imported, exported, or both.
-// Fails if the import or the export fails.
+// Returns the graph under `root`, a node of `graph`, as a graph of `release`: unchanged, imported,
+// exported, or imported and then exported. Fails if the import or the export fails.
 Result<ExportedGraph> ast_for_release(const std::shared_ptr<Graph>& graph, UOp root, Release release);
 
 }  // namespace tgc

@@ -68,8 +68,8 @@ StoredNumber stored_number(Importer& im, UOp original, UOp made) {
   return made.is(Op::STORE) ? StoredNumber{made.src(0), made.src(1)} : StoredNumber{};
 }
 
-// tinygrad stores the bits of a float dtype that it emulates: pairs places and values if `a` stores a float and `b` an
-// integer of the same size to the same buffer.
+// tinygrad stores the bits of a float dtype that it emulates. Pairs places and values if `a` stores a float, and `b` an
+// integer of the same size, without a condition to the same buffer in global memory. Else returns no pairs.
 std::vector<std::pair<UOp, UOp>> pairs_of_stores(const StoredNumber& a, UOp b) {
   if (!a.place || !a.place.is(Op::INDEX) || !b.is(Op::STORE) || !b.src(0).is(Op::INDEX)) return {};
   const UOp to_a = a.place.src(0), to_b = b.src(0).src(0), at_a = a.place.src(1), at_b = b.src(0).src(1);

@@ -34,7 +34,7 @@ class SidesImporter {
  private:
   void import_nodes_below(UOp u);
   std::unique_ptr<import::Importer> importer_;
-  std::vector<bool> is_refused_;  // by id of an original node: it could not be imported
+  std::vector<bool> is_refused_;  // by id of an original node: true if its import has failed
 };
 
 }  // namespace tgc

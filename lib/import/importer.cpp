@@ -13,7 +13,7 @@ namespace tgc::import {
 
 namespace {
 constexpr int kMaxDepth = 500;
-constexpr int64_t kMaxElements = 1 << 14;  // of a buffer that is used as a value
+constexpr int64_t kMaxElements = 1 << 14;  // most elements of a buffer that is used as a value
 constexpr int64_t kMaxAllElements = 1 << 24;
 
 // While tinygrad splits 64-bit integers into two words of 32 bits (0.14: codegen/decomp/dtype.py:pm_long_decomp), a

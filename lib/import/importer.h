@@ -26,7 +26,7 @@ class Importer {
   bool is_list = false;
   KnownOps known_ops;
 
-  // The sources of `u` must have values already. Throws Refusal if `u` cannot be imported.
+  // The sources of `u` must have values already. Throws Refusal or Failure if `u` cannot be imported.
   void import(UOp u);
   bool has_value(UOp u) const { return u.id() < made_values_.size() && made_values_[u.id()].is_made; }
   const Value& operator[](UOp u) const {
@@ -42,24 +42,24 @@ class Importer {
 
   // Returns the type of the elements of a scalar or vector dtype. Throws Refusal if tgc's IR has no such dtype.
   static ElementType type_of(DType original);
-  ElementType joined_type(UOpSpan sources) const;  // the type to which they promote
+  ElementType joined_type(UOpSpan sources) const;  // the type to which the values of `sources` promote
 
   Value number_value(UOp source, DType dtype);
   Value number_value(UOp source) { return number_value(source, (*this)[source].dtype); }
   // `source` must be a scalar. An Invalid becomes 0.
   UOp scalar(UOp source, DType dtype);
   UOp scalar(UOp source) { return scalar(source, (*this)[source].dtype); }
-  // For a buffer or a part of one, these are places in memory.
+  // Returns the elements of the value of `source`. For a buffer or a part of one, they are places in memory.
   CheckedList<ValueElement> elements_of_source(UOp source);
   // Returns the elements of an integer value, for a symbolic element its maximum. Throws Refusal unless they are in
   // 0..2^31 - 1.
   Sizes constant_ints(UOp source);
-  int64_t size(UOp source);  // of a value with one element, as constant_ints()
+  int64_t size(UOp source);  // as constant_ints(), for a value with one element
 
   UOp literal(DType dtype, Const value);
   UOp literal(DType dtype, Arg value);
   UOp convert_node(UOp node, DType dtype, bool is_weak);
-  // The INDEX of a place: index_value() for its number, pointer() for a pointer to it.
+  // Return the INDEX of a place in memory: index_value() for the number there, pointer() for a pointer to the place.
   UOp index_value(const ValueElement& place);
   UOp pointer(const ValueElement& place);
   static Value node(UOp u, DType dtype = dtypes::void_) { return {.elements = {{u}}, .shape = {}, .dtype = dtype}; }

@@ -30,10 +30,12 @@ struct ArgForm {
 // "is", "src", "arg" and "dtype" of a row, or of an object in "src".
 struct NodeForm {
   Op op = Op::NOOP;
-  std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;  // nullopt: all sources
+  // nullopt: all sources of the recorded node
+  std::optional<std::vector<std::variant<int64_t, std::unique_ptr<NodeForm>>>> src;
   ArgForm arg;
   std::string dtype;                // empty: see `dtype_source`
-  std::optional<int64_t> dtype_source;  // source with this dtype; nullopt: that of the recorded node
+  // number of the source with this dtype; nullopt: the dtype is that of the recorded node
+  std::optional<int64_t> dtype_source;
 };
 
 struct UpgradeRow {

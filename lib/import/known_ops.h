@@ -14,7 +14,7 @@ namespace tgc {
 // is for messages. Fails if the text does not follow `tgc help upgrades`.
 Status load_op_upgrades(std::string_view json, const std::string& file);
 
-// Returns the reason, and what to do, for `u`, whose op neither tgc nor a description knows.
+// `u` has an op that neither tgc nor a description knows. Returns why `u` cannot be imported, and what users can do.
 std::string unknown_op_reason(UOp u);
 
 class KnownOps {

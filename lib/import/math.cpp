@@ -112,7 +112,7 @@ UOp floor_division(Importer& im, UOp a, UOp b, bool remainder) {
   auto number = [&](Int v) { return im.literal(dtype, Const(v)); };
   if (dtype == dtypes::index && b.is_const() && is_positive(b) && int_vmin(a).is_small()) {
     const Int least = int_vmin(a);
-    // an index cannot overflow, so add a multiple of b that makes it non-negative
+    // an index cannot overflow, so add a multiple of b to `a` that makes the sum non-negative
     const Int by = int_vmin(b), times = -floor_div(least, by);
     UOp quotient = a.alu(Op::ADD, number(times * by)).alu(op, b);
     return remainder ? quotient : quotient.alu(Op::ADD, number(-times));

@@ -36,7 +36,7 @@ Value make_pointer(Importer& im, UOp u) {
   if (!dtype.is_ptr() || dtype.is_image()) throw Refusal{"its dtype " + std::string(dtype.repr()) + " is no pointer"};
   const Op op = u.is(Op::PARAM) ? Op::DEFINE_GLOBAL : u.op();
   const DType of = Importer::type_of(dtype.base()).dtype;
-  const int64_t count = count_of_dtype(dtype.base());  // an axis for the elements of vectors
+  const int64_t count = count_of_dtype(dtype.base());  // the elements of a vector, which get an axis
   const bool is_kept = dtype.base() == of;       // false for a pointer to vectors or to a weak dtype
   const bool is_param = u.arg().kind() == Arg::Kind::Record;
   const bool is_tuple = u.arg().is_tuple() && u.arg().items().size() == 1;  // the number of a register in 0.11
@@ -122,7 +122,8 @@ Value make_named_variable(Importer& im, UOp u) {
 
 namespace {
 
-// Returns `a` if `index` is `k`, else `b`. Refuses elements of different buffers or dtypes.
+// Returns an element that is `a` if `index` is `k`, else `b`. Throws Refusal for elements of different buffers or
+// dtypes.
 ValueElement select_element(Importer& im, UOp index, int64_t k, const ValueElement& a, const ValueElement& b) {
   if (!(a.buffer == b.buffer) || !(a.node.dtype() == b.node.dtype()))
     throw Refusal{"it chooses from elements of several buffers"};

@@ -7,7 +7,7 @@ namespace tgc::import {
 namespace {
 
 constexpr int64_t kMostPlaces = 256;  // a SHRINK to more elements, at a valid offset, stays a BufferView
-constexpr size_t kMostSteps = 1000;   // of a BufferView to which an op other than SHRINK is added
+constexpr size_t kMostSteps = 1000;   // most steps of a BufferView to which an op other than SHRINK is added
 
 Sizes integers(Arg tuple) {
   Sizes out;
@@ -70,7 +70,8 @@ Value make_stack(Importer& im, UOp u) {
   out.dtype = type.dtype, out.is_weak = type.is_weak;
   for (size_t i = 0; i < u.num_src(); i++) {
     const Value& v = im[u.src(i)];
-    const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);  // so a place is not loaded
+    // then places in memory are not loaded
+    const bool keeps = !v.view && v.dtype == type.dtype && (!v.is_weak || type.is_weak);
     Value part = keeps ? v : im.number_value(u.src(i), type.dtype);
     if (i == 0) out.shape.insert(out.shape.end(), part.shape.begin(), part.shape.end());
     if (checked_mul(product(part.shape), int64_t(u.num_src())) != num_elements_in(out.shape))
@@ -210,7 +211,8 @@ namespace {
 UOp vector_of(Importer& im, std::span<const UOp> group) {
   if (group.empty()) throw Refusal{"a source of it has no elements"};
   if (group.size() == 1) return group[0];
-  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();  // if all scalars are its elements, return it
+  // the vector to return if `group` is all of its elements in order
+  UOp whole = group[0].is(Op::GEP) ? group[0].src(0) : UOp();
   bool is_whole = whole && whole.dtype().count() == int64_t(group.size());
   for (size_t k = 0; k < group.size() && is_whole; k++) is_whole = group[k] == whole.gep(int64_t(k));
   if (is_whole) return whole;

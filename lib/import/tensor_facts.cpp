@@ -33,7 +33,7 @@ int64_t count_of_devices(Arg device) {
   return device.is_tuple() ? std::max<int64_t>(1, int64_t(device.items().size())) : 1;
 }
 
-// For a call, returns the arguments without the body.
+// Returns the sources of `u`; for a call, only the arguments.
 std::span<const UOp> sources(UOp u) { return u.src().subspan(u.in({Op::CALL, Op::FUNCTION}) && u.num_src() ? 1 : 0); }
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace tgc {
 struct TensorMemory {
   DType dtype;
   int64_t num_elements = 0;    // of a buffer on several devices: of all devices together
-  int64_t num_devices = 1;     // each has one of this many equal parts, stored in their order
+  int64_t num_devices = 1;     // each device has an equal part of the elements, in the order of the devices
   bool is_replicated = false;  // each device holds the same content
   // the BUFFER, PARAM or (for sides and pairs) common value with this content; empty for other arrays
   UOp buffer = {};
@@ -32,7 +32,7 @@ struct TensorOutput {
   size_t memory_index = 0;  // index into TensorProgram::memories
   std::vector<int64_t> shape;
   UOp buffer;  // the BUFFER or PARAM with this content; empty if the output is a value
-  // source of the sink with this value; set only with TensorImportOptions::outputs_values
+  // index of the source of the sink with this value; set only with TensorImportOptions::outputs_values
   std::optional<size_t> source_index = {};
 };
 
@@ -51,7 +51,7 @@ struct TensorVariables {
 };
 
 struct TensorImportOptions {
-  UOpSpan arguments = {};  // by slot: replace the PARAMs or, if as many, the arguments of the call
+  UOpSpan arguments = {};  // by slot: values of the PARAMs; for a call, used only if as many as its arguments
   int invalid_value = 0;  // replaces Invalid elements of values
   bool outputs_values = false;  // make each source's value an output, besides the buffers it stores to
 };
@@ -65,14 +65,14 @@ namespace import {
 bool is_body_of_kernel(UOp u);  // true for a PROGRAM or a kernel's SINK
 }
 
-// Replaces calls of functions by the functions' bodies, and keeps calls of kernels. Fails if the calls are nested too
-// deep or have too many nodes, or if an argument is missing.
+// Replaces calls of functions by the functions' bodies, and keeps calls of kernels. Fails, for example, if the calls
+// are nested too deep or have too many nodes, or if an argument is missing.
 Result<UOp> inline_calls(UOp root);
 
 // Both sides of a recorded rewrite of a tensor graph, as kernels. The first output holds the values of `before`, the
-// second those of `after`: an element for each iteration of `loops` and each element of the side. Common sources of
-// both sides, such as reductions, are input arrays, because the rewrite must be right for all of their values. Two
-// stores are compared by the content of their buffer.
+// second those of `after`: an element for each device, each iteration of `loops` and each element of the side. Common
+// sources of both sides, such as reductions, are input arrays, because the rewrite must be right for all of their
+// values. Two stores are compared by the content of their buffer.
 struct TensorSidesProgram {
   TensorProgram program;
   bool have_same_shapes = false;  // the sides have equal shapes

@@ -62,7 +62,7 @@ later = x.after(x.store(x*two)))", "later, x+y");
   const auto& memories = t.program.memories;
   const size_t before = size_t(std::ranges::find(memories, x, &TensorMemory::buffer) - memories.begin());
   REQUIRE(before < t.program.memories.size());
-  for (const TensorKernel& kernel : t.program.kernels)  // as it was before the store
+  for (const TensorKernel& kernel : t.program.kernels)  // each kernel uses x as it was before the store
     CHECK(std::ranges::count(kernel.memories, before) == 1);
 }
 

@@ -11,7 +11,7 @@ namespace tgc::import {
 
 namespace {
 
-constexpr int64_t kMostShared = int64_t(1) << 24;  // elements of a value that is stored to be computed only once
+constexpr int64_t kMostShared = int64_t(1) << 24;  // most elements of a value that is stored to be computed only once
 constexpr size_t kMostKernels = 10000;
 constexpr int kDeepest = 40;  // a value is stored if its expression is nested deeper
 constexpr OpSet kAlwaysStored{Op::CONTIGUOUS, Op::REDUCE, Op::REDUCE_AXIS, Op::STAGE, Op::BUFFERIZE, Op::ALLREDUCE};
@@ -103,7 +103,7 @@ class Inliner {
   static constexpr int64_t kMostInlined = 1 << 22;
   int nesting_depth_ = 0;
   int64_t steps_ = 0;  // of all bodies so far; a body counts once for each of its calls
-  bool is_list_ = false;  // the body of a LINEAR is inlined
+  bool is_list_ = false;  // true if the innermost body that is being inlined is a LINEAR
 };
 
 }  // namespace
@@ -351,7 +351,8 @@ void TensorLowering::check_program() const {
       if (u.is(Op::DEFINE_GLOBAL)) axis(checked_slot(u.arg()), kernel.memories.size());
 }
 
-// If an earlier source of the sink stores to the same buffer, its output becomes the content after both stores.
+// If an earlier source of the sink stores to the same buffer, the output of both sources is the content after all of
+// their stores.
 void TensorLowering::add_stored_output(UOp after) {
   const UOp buffer = base(after);
   auto last = std::ranges::find(program_.outputs, buffer, &TensorOutput::buffer);

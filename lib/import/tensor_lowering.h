@@ -20,16 +20,16 @@ class TensorFacts {
   void add_node(UOp u);
 
   bool has_shape(UOp u) const { return facts_of_node(u).shape.has_value(); }
-  const Sizes& shape(UOp u) const;  // throws Refusal if there is none
+  const Sizes& shape(UOp u) const;  // throws Refusal if `u` has no shape
   // Returns the number of devices that have a value of `u` of their own; 1 if all have the same value.
   int64_t num_devices(UOp u) const { return facts_of_node(u).num_devices; }
   bool reads_memory(UOp u) const { return facts_of_node(u).reads_memory; }
-  // the RANGEs on which `u` depends
+  // Returns the RANGEs that are open at `u`: `u` depends on them, and neither `u` nor a node below ends them.
   const std::vector<UOp>& loops_of_node(UOp u) const { return facts_of_node(u).loops; }
 
-  // nullopt: not constant
+  // Returns nullopt if the value of `u` is no constant integer.
   std::optional<int64_t> integer_value(UOp u) const;
-  // throws Refusal if one is not constant
+  // Returns the elements of `u`. Throws Refusal if one of them is no constant integer.
   Sizes integer_values(UOp u) const;
   Sizes numbers_on_first_device(UOp u) const;  // as integer_values(), on device 0
   CheckedList<UOp> index_elements(UOp u) const;
@@ -107,7 +107,7 @@ class TensorLowering {
   };
 
   struct RangedPoint : ElementPoint {
-    std::vector<UOp> loops;  // that the place depends on, the outermost first
+    std::vector<UOp> loops;  // the loops on which the place depends, the outermost first
   };
   struct RangedPair {
     UOp before, after;
@@ -196,7 +196,7 @@ class TensorLowering {
   AxisIndices place_before_reshape(const AxisIndices& place, const Sizes& to, const Sizes& from);
   AffineExpr affine_value(UOp u, const ElementPoint& p, int64_t size);
   AffineExpr flat_index(UOp u, const ElementPoint& p);
-  UOp base(UOp target) const;  // the buffer, or else the value, of which it is a view
+  UOp base(UOp target) const;  // the buffer, or else the value, of which `target` is a view
   void note_view(UOp u);
   void note_stage_of_target(UOp target);
   AffineExpr index_in_stage(UOp stage, const ElementPoint& p);
@@ -207,7 +207,7 @@ class TensorLowering {
   AffineMath affine_math_;
   TensorProgram program_;
   Kernel current_kernel_;
-  // TensorImportOptions::invalid_value; nullopt: a load or store of an Invalid element does nothing
+  // TensorImportOptions::invalid_value; nullopt: Invalid elements stay Invalid
   std::optional<int> invalid_number_;
   std::vector<std::pair<AffineExpr, int64_t>>* padded_axes_ = nullptr;
   using Buffers = std::set<UOp, CompareById>;
@@ -215,14 +215,14 @@ class TensorLowering {
   Buffers invalid_states_;  // AFTERs that store Invalid to the whole buffer
   std::set<UOp, CompareById> buffer_views_;  // CONTIGUOUS and STAGE nodes that are views of buffers
   std::unordered_map<UOp, size_t> value_arrays_;
-  std::map<size_t, std::set<uint32_t>> applied_effects_;  // by array: ids of the stores and calls in its content
+  std::map<size_t, std::set<uint32_t>> applied_effects_;  // by array: ids of the stores and calls that made its content
   std::map<std::pair<size_t, DType>, size_t> arrays_by_dtype_;
-  std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, or AFTER or ASSIGN of a buffer
+  std::unordered_map<UOp, size_t> buffer_memories_;  // by buffer, AFTER or ASSIGN: the array with its content
   std::unordered_map<UOp, int> use_counts_, value_depths_;
-  std::set<UOp, CompareById> looping_values_;  // computed with a loop at each use
+  std::set<UOp, CompareById> looping_values_;  // values that are computed with a loop at each use
   int64_t num_affine_steps_ = 0;
   std::vector<RangedPair> ranged_pairs_;
-  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by loops of a STAGE; no UOp if STAGEs differ
+  std::map<std::vector<uint32_t>, UOp> stage_values_;  // by ids of a STAGE's loops: its value; empty if several differ
   std::set<std::pair<uint32_t, uint32_t>> paired_stores_;
 };
 

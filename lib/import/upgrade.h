@@ -15,7 +15,7 @@ struct OpUpgrade {
   bool (*applies_to)(UOp) = nullptr;
   Value (*make)(Importer& im, UOp u) = nullptr;
   std::string_view refusal_reason = {};  // if there is no `make`: why the node cannot be imported
-  // by default, also releases newer than all enumerators
+  // the range of releases; by default, last_release is later than all enumerators
   Release first_op_release = Release::v0_11, last_release = Release(UINT8_MAX);
 };
 
@@ -26,20 +26,20 @@ const OpUpgrade* find_upgrade(UOp u);
 // Throws Refusal if `u` has fewer sources than its op needs, or is an ALU op with more.
 void check_sources(UOp u);
 
-// Returns None if the dataclass has no such field. A field without a name is found by its position.
+// Returns None if `record` is no dataclass or has no such field. A field without a name is found by its position.
 Arg field_of_record(Arg record, std::string_view name, size_t position = SIZE_MAX);
 // Returns the slot of a PARAM or DEFINE_GLOBAL: the arg, or the field of a ParamArg; None without a slot. The arg of a
 // BUFFER without a ParamArg is its size.
 Arg slot_of_param(UOp u);
-// Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for dataclasses that
-// 0.12.0 does not have, and for nodes.
+// Copies `arg` to the graph `to`, dataclasses as tgc's record classes. Throws Refusal for a node, and for a dataclass
+// that 0.12.0 does not have or whose fields have other types than in 0.12.0.
 Arg copy_arg(Graph& to, Arg arg);
 
 Arg kernel_info(Importer& im, UOp sink);  // the arg of an imported SINK; None for the defaults
 bool has_views(std::span<const UOp> nodes);
 // Imports the AST of 0.11 below the SINK `root`. Sets `at` to the node that is being imported, for errors.
 UOp import_views(Importer& im, UOp root, UOp& at);
-// Return true for a variable; for a buffer in local memory or registers; for a RANGE over the devices.
+// Return true for a variable, for a buffer in local memory or registers, and for a RANGE over devices, respectively.
 bool is_variable(UOp u);
 bool is_local_buffer(UOp u);
 bool is_device_axis(UOp u);

@@ -119,7 +119,7 @@ constexpr OpUpgrade kUpgrades[] = {
     // CAST(weak x) -> x computed in the dtype of the CAST
     {.name = "cast", .ops = Op::CAST, .make = make_cast},
     {.name = "bitcast", .ops = Op::BITCAST, .make = make_bitcast},
-    // FLOORDIV(x, y) -> IDIV(x, y) if x and y are known to have one sign, else an expression that rounds down
+    // FLOORDIV(x, y) -> IDIV(x, y) if known to be equal, else an expression that rounds down; likewise FLOORMOD and MOD
     {.name = "floor-division", .ops = kFloorDivision, .make = make_alu, .first_op_release = Release::v0_13},
     // CDIV(x, y) -> IDIV(x, y); CMOD(x, y) -> MOD(x, y), or x - IDIV(x, y) * y if MOD could become an AND
     {.name = "truncating-division", .ops = {Op::CDIV, Op::CMOD}, .make = make_alu, .first_op_release = Release::v0_13},

@@ -29,7 +29,7 @@ struct BufferView {
   CheckedList<ViewStep> steps;  // the first one is a RESHAPE that gives the buffer its shape
 
   const Sizes& shape() const { return steps.back().sizes; }
-  UOp index(CheckedList<UOp> at) const;  // into the buffer; `at` has an index for each axis
+  UOp index(CheckedList<UOp> at) const;  // returns the index into the buffer; `at` has an index for each axis
 };
 
 struct Value {
@@ -53,13 +53,13 @@ int64_t num_elements_in(const Sizes& shape);
 // Returns the shape to which both broadcast: aligned right, axes of size 1 are repeated. Throws Failure if the shapes
 // do not fit.
 Sizes broadcast_shape(const Sizes& a, const Sizes& b);
-// Repeats the elements of `value`, which has no view. Throws Failure if they do not fit.
+// Broadcasts `value`, which has no view, to `shape`, and returns the elements. Throws Failure if the shapes do not fit.
 CheckedList<ValueElement> broadcast_to(const Value& value, const Sizes& shape);
 
 // Return x + y and x * factor, without a node for 0 + y, x + 0 and x * 1.
 UOp add_nodes(UOp x, UOp y);
 UOp multiply_node(UOp x, int64_t factor);
-// `flat` is a row-major index.
+// Returns an index for each axis of `shape`. `flat` is a row-major index.
 CheckedList<UOp> split_index(UOp flat, const Sizes& shape);
 
 // The empty UOp means true for logical_and().

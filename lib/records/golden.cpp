@@ -324,8 +324,8 @@ GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& recor
 
 namespace {
 
-// Removes `"key": "text"`, and the blanks and commas before it, from the beginning of `text`. Returns nullopt if `text`
-// begins otherwise, or if the quoted text has an escape.
+// Removes `"key": "value"`, and the blanks and commas before it, from the beginning of `text`. Returns the value;
+// nullopt if `text` begins otherwise, or if the value has an escape.
 std::optional<std::string_view> remove_member(std::string_view& text, std::string_view key) {
   std::string_view rest = text;
   for (std::string_view part : {std::string_view("\""), key, std::string_view("\""), std::string_view(":"),
@@ -340,7 +340,8 @@ std::optional<std::string_view> remove_member(std::string_view& text, std::strin
   return rest.substr(0, end);
 }
 
-// Returns "ID@TARGET" if the line begins with the id, as the exporter writes it; else "".
+// Returns "ID@TARGET" if the line begins with the members `id` and `target`, as the exporter writes them; "ID@" if it
+// begins with `id` alone; else "".
 std::string key_of(std::string_view line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t{"), line.size()));
   auto id = remove_member(line, "id");

@@ -19,13 +19,13 @@ struct GoldenStage {
   // pyrender text or graph JSON of the graph after the stage; absent if `is_unchanged`, or if tinygrad's own pyrender
   // failed
   std::optional<std::string> ir;
-  std::optional<std::string> pyrender;   // recorded in addition to an `ir` that is JSON
-  std::optional<std::string> full_text;  // recorded if `ir` loses facts
-  // calls in tinygrad that ran the stage ("codegen/__init__.py:344"), innermost first, and the function that has the
-  // innermost call; empty: not recorded
+  std::optional<std::string> pyrender;   // tinygrad's own text, recorded in addition to an `ir` that is JSON
+  std::optional<std::string> full_text;  // a text that loses no facts, recorded if `ir` loses some
+  // places of the calls in tinygrad that ran the stage, innermost first ("codegen/__init__.py:344"); empty: not
+  // recorded
   std::vector<std::string> call_places;
   std::string first_call_place() const { return call_places.empty() ? "" : call_places[0]; }
-  std::string function;
+  std::string function;  // place of the function that contains the innermost call; empty: not recorded
   double stage_seconds = -1;  // processor time; negative: not recorded
 };
 
@@ -51,16 +51,16 @@ std::string program_text(const GoldenProgram& program);
 struct GoldenBuffer {
   int64_t base = 0, offset = 0, size = 0;
   std::string dtype;
-  // of a buffer on several devices: one for each device; then the other fields are not set
+  // for a buffer on several devices: its buffer on each device; the other fields are then not set
   std::vector<GoldenBuffer> device_buffers;
 };
 
-// A Tensor method that a kernel implements.
+// A Tensor method that made nodes of a kernel or of a tensor graph.
 struct GoldenMetadata {
   std::string name;            // "conv2d"
   std::string call_place;      // place of the call, "net.py:6::forward"; empty: not recorded
   std::string node;            // name of the node in the ONNX model; or empty
-  bool is_backward = false;    // the kernel computes the method's gradient
+  bool is_backward = false;    // the nodes compute the method's gradient
   std::vector<int64_t> nodes;  // numbers of the AST's nodes that the method made, if the AST is JSON
 };
 
@@ -70,7 +70,8 @@ std::string methods_text(const std::vector<GoldenMetadata>& metadata);
 // Parses GoldenRecord::made_by. Returns no methods for "". Throws Failure if the text is malformed.
 std::vector<GoldenMetadata> read_methods(std::string_view json);
 
-// Why a scheduler stores a value between two kernels (python/tgc/export/boundaries.py).
+// The value that a kernel stores in its first argument, and why the scheduler stores it
+// (python/tgc/export/boundaries.py).
 struct GoldenStoredValue {
   struct Reason {
     // "own": the value's op requires it; "source": its user `requiring_op` requires it; or "users", "loops", "hazard",
@@ -88,7 +89,7 @@ struct GoldenStoredValue {
   bool has_buffer_reduction = false;
 };
 
-struct GoldenKernel {  // of a tensor record
+struct GoldenKernel {  // a kernel in the schedule of a tensor record
   std::string id;      // id of the kernel's own record; empty: not recorded
   std::string ast;
   std::vector<GoldenBuffer> buffer_args;
@@ -110,12 +111,13 @@ struct GoldenRecord {
   std::optional<GoldenProgram> program;
   std::vector<GoldenKernel> kernels;
   std::map<std::string, int64_t> var_vals;
-  // override those of the header; nullopt: not set
+  // settings that override those of the header; nullopt: the setting is not set
   std::map<std::string, std::optional<std::string>> settings;
-  std::vector<GoldenMetadata> metadata;  // kernel records only
+  // of a kernel record: the methods that made the kernel; of a tensor record: late reads (README.md)
+  std::vector<GoldenMetadata> metadata;
   bool is_of_runtime = false;  // a kernel of tinygrad's runtime, which belongs to no schedule
   std::string made_by;  // tensor records only: JSON of the methods that made the graph's nodes
-  std::string rewrites_json;  // JSON of all rule matches (recorded_rewrites.h); empty: not recorded
+  std::string rewrites_json;  // JSON of all rule matches; empty: not recorded
   std::vector<GoldenRule> rule_times;
   // processor time; negative: not recorded
   double record_seconds = -1;
@@ -131,11 +133,11 @@ struct GoldenHeader {
 // Returns the header's settings, overridden by the record's.
 GoldenSettings settings_of(const GoldenHeader& header, const GoldenRecord& record);
 
-// A record's JSON, and the number of its line in the file, from 1.
+// The JSON of a header or record, and the number of its line in the file, from 1.
 struct GoldenLine {
   std::string text;
   uint32_t line = 0;
-  uint32_t num_same_id = 0;  // earlier records with the same id and target
+  uint32_t num_same_id = 0;  // number of earlier records with the same id and target
 
   // Returns `id`; "ID~2" for the second record with its id and target, "ID~3" for the third, and so on.
   std::string make_distinct_id(std::string id) const;
@@ -155,7 +157,8 @@ bool is_name_of_record(std::string_view wanted, std::string_view id, std::string
 // Returns true if `wanted` may name the record. Fast, because the line is not parsed.
 bool may_name_record(std::string_view wanted, const GoldenLine& line);
 
-// Fail if the line is malformed, or if the header has another version or level. `file` is for messages.
+// Fail if the line is malformed. parse_golden_header() also fails for another format, version or level. `file` is for
+// messages.
 Result<GoldenRecord> parse_golden_record(const GoldenLine& line, std::string_view file);
 Result<GoldenHeader> parse_golden_header(const GoldenLine& line, std::string_view file);
 
@@ -176,7 +179,7 @@ class GoldenReader {
   const std::string& path() const { return file_path_; }
   const GoldenHeader& header() const { return file_header_; }
   // Reads the next record into `line`, reusing its memory. Returns false at the end of the file, also if that is within
-  // a record (see truncation_error()).
+  // a record (see truncation_error()). Fails if reading fails.
   Result<bool> next_line(GoldenLine& line);
   // Returns a warning if the file ended within a record, once the end was reached.
   const std::optional<Diag>& truncation_error() const { return truncation_error_; }
@@ -189,7 +192,7 @@ class GoldenReader {
   std::unique_ptr<LineReader> line_reader_;
   GoldenHeader file_header_;
   std::optional<Diag> truncation_error_;
-  // records read so far, by id and target
+  // number of records read so far, by ID@TARGET
   std::unordered_map<std::string, uint32_t> id_counts_;
 };
 

@@ -50,7 +50,8 @@ bool is_fence(std::string_view line) {
   return line.starts_with("```") || line.starts_with("~~~");
 }
 
-// Returns the length of a progress bar, which a program prints without a line end, at the beginning of `line`.
+// Returns the length of the progress bar at the beginning of `line`, which a program prints without a line end; 0
+// without one.
 size_t end_of_progress(std::string_view line) {
   for (std::string_view rate : {"it/s]", "s/it]"})
     if (size_t at = line.rfind(rate); at != line.npos) return at + rate.size();
@@ -121,7 +122,7 @@ class GraphTextFinder {
     out_.graph_texts.push_back({kind, lines_[first].begin, std::min(lines_[end - 1].end + 1, text_.size())});
   }
 
-  // Each function returns the line after the graph that begins in line `i`; `i` if none does.
+  // Each end_of_...() returns the index of the line after the graph that begins in line `i`; `i` if none begins there.
 
   size_t end_of_repr(size_t i, size_t end) const {
     int depth = 0;

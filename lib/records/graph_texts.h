@@ -8,12 +8,13 @@
 
 namespace tgc {
 
-// Bytes `begin` to `end` of a larger text. The graph begins a line, or follows a progress bar.
+// The text of a graph: bytes `begin` to `end` of a larger text. It begins a line, or follows a progress bar.
 struct GraphText {
   InputKind kind;
   size_t begin, end;
 
-  // Returns the graph's text below as many empty lines as are above it in `text`, so that errors name the right lines.
+  // Returns the graph's text after one empty line for each line above it in `text`, so that errors name the right
+  // lines.
   std::string padded_text(std::string_view text) const;
 };
 

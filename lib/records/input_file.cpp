@@ -26,7 +26,7 @@ Diag diag_of_errno(const std::string& path, const std::string& what, int error) 
 
 }  // namespace
 
-// Leaves text_chunk_ uninitialized, so that reading a small file touches only its first pages.
+// Leaves text_chunk_ uninitialized, so that reading a small file touches only the first pages of this buffer.
 LineReader::LineReader(std::string path, void* file)
     : file_path_(std::move(path)), gzip_file_(file), text_chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
@@ -51,7 +51,7 @@ Result<std::unique_ptr<LineReader>> LineReader::open(const std::string& path) {
   return out;
 }
 
-// Reads the whole file if it is a rewrites.pkl. Then fill_chunk() returns the lines of its recording.
+// If the file is a rewrites.pkl, reads the whole file. Then fill_chunk() provides the lines of its recording.
 Status LineReader::convert_rewrites() {
   // ignores an error, which next_line_text() reports
   if (auto more = fill_chunk(); !more || !is_start_of_rewrites(unread_text_)) return Unit{};

@@ -25,7 +25,7 @@ class LineReader {
   Result<bool> next_line_text(std::string& out);
   uint32_t line_number() const { return line_number_; }
   bool has_line_end() const { return has_line_end_; }  // false if the last line read has no line end
-  // the last error was a truncated gzip file
+  // true if the last error was a truncated gzip file
   bool was_truncated() const { return was_truncated_; }
   // Appends the rest of the file to `out`. Fails if reading fails, or if `out` exceeds Limit::InputBytes.
   Status read_rest_of_text(std::string& out);
@@ -57,8 +57,8 @@ std::string read_first_bytes(const std::string& path, unsigned bytes);
 // Returns a name for messages: the path, "<stdin>" for "-", or two quotes for an empty path.
 std::string input_name(const std::string& path);
 
-// A recording has one record per line. If it was interrupted, its last line may be incomplete: the line is dropped with
-// a warning, and the command ends with exit code 2.
+// A recording has one record per line. If its writer was interrupted, the last line may be incomplete. The line is then
+// dropped with a warning, and the command ends with exit code 2.
 
 // Reads the next line into `text`. Returns false at the end of the file and before an incomplete last line, which also
 // stores a warning in `cut`. Fails if reading fails. `name` is the file's name in the warning.

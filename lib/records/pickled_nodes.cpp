@@ -15,7 +15,7 @@ namespace tgc {
 namespace {
 
 constexpr size_t kOpen = SIZE_MAX;
-constexpr size_t kSourceBytes = 8;  // counted in pickle_budget_ for a source of a node
+constexpr size_t kSourceBytes = 8;  // counted in a PickleBudget for each source of a node
 constexpr int kMaxDepth = 1000;
 
 [[noreturn]] void fail(const std::string& what) { throw Failure("a pickled graph: " + what); }
@@ -42,7 +42,7 @@ constexpr std::pair<std::string_view, std::string_view> kDtypes[] = {
     {"float8_e5m2fnuz", "fp8e5m2fnuz"}, {"uint128", "_uint128"}, {"uint256", "_uint256"},
 };
 
-// tinygrad's repr omits a field that has its default.
+// The JSON of a ParamArg omits fields with these defaults, as tinygrad's repr does.
 struct FieldDefault {
   std::string_view field, json;
 };
@@ -83,7 +83,7 @@ constexpr DialectRow kHistory[] = {
 #undef X
 };
 
-// Returns the dialects of the releases, then those of commits between releases.
+// Returns the dialects of the releases since 0.12, then those of other commits.
 std::vector<PickleDialect> make_dialects() {
   std::vector<PickleDialect> out;
   for (Release release : known_releases())
@@ -122,7 +122,7 @@ std::string_view axis_type(const PickleDialect& d, PickleValue arg) {
 }
 
 enum class ArgKind : uint8_t { Anything, Nothing, Number, Text, Tuple, Bytes, Ops };
-// The sources and the arg that nodes of these ops have in every version.
+// The number of sources and the kind of arg that nodes of these ops have in every version.
 struct NodeForm {
   std::initializer_list<std::string_view> ops;
   size_t fewest, most;  // fewest and most sources
@@ -323,7 +323,7 @@ std::string PickledNodeWriter::dtype_text(PickleValue v) const {
            (space == "AddrSpace.GLOBAL" ? "" : ", " + space) + ")" + vector(v[8]);
   }
   const bool is_vector = v.size() > 5 && v[5].class_name() == "DType" && v[5].size() > 2;
-  std::string_view name = is_vector ? v[5][2].text() : v[2].text();  // a vector has the dtype of its elements
+  std::string_view name = is_vector ? v[5][2].text() : v[2].text();  // the element dtype of a vector
   for (auto& [pickled, own] : kDtypes)
     if (name == pickled) name = own;
   return "dtypes." + std::string(name) + (v.size() > 4 ? vector(v[4]) : "");

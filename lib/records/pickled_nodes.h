@@ -1,5 +1,6 @@
 // Converts UOps of an untrusted Python pickle (profile.pkl, rewrites.pkl) to lines of tgc's JSON. Pickles store ops and
-// enum values as numbers, which differ between releases. Functions of PickledNodeWriter throw a Failure.
+// enum values as numbers, which differ between releases. Functions of PickledNodeWriter throw Failure if the input is
+// malformed.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ namespace tgc {
 // The fields of nodes by the nodes' numbers: the dict uop_fields of rewrites.pkl.
 using PickledFields = std::unordered_map<int64_t, PickleValue>;
 
-// The numbers of ops and enum members in the pickles of a release, or of commits between releases.
+// The numbers of ops and enum members in the pickles of a release, or of a range of other commits.
 struct PickleDialect {
   Release release;
   std::string producer;

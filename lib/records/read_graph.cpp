@@ -72,7 +72,7 @@ bool is_svod_tree(InputKind kind, std::string_view text) {
   return kind == InputKind::Repr && is_start_of_svod_tree(skip_comments(text));
 }
 
-// Returns the producer to assume for a text without a header; empty for 0.12.0.
+// Returns the producer to assume for a text without a header; may be empty for 0.12.0.
 std::string producer_of_text(InputKind kind, std::string_view text, const GraphReadReport& report) {
   if (!report.producer.empty()) return std::string(report.producer);
   if (is_svod_tree(kind, text)) return producer_name(Release::v0_14);

@@ -32,7 +32,7 @@ std::string_view name_of(InputKind kind);
 InputKind detect_input_kind(std::string_view head);
 
 // Reads the metadata before the graph: the header of a text, or the members of a JSON object before "nodes". Missing
-// fields are empty; all are, if the header or the JSON is malformed.
+// fields are empty. If this metadata is malformed, all fields are empty.
 GraphInfo read_graph_info(InputKind kind, std::string_view text);
 
 struct GraphReadReport {
@@ -41,7 +41,7 @@ struct GraphReadReport {
   std::string_view producer;           // option: release of a text that names none, such as "tinygrad 0.14.0"
   std::vector<std::string> notes;      // warnings: facts that the text leaves out and that could not be inferred
   NodePlaces places;
-  std::shared_ptr<const Repro> repro;  // a repro bundle without its graph
+  std::shared_ptr<const Repro> repro;  // of a repro bundle: all but its graph
 };
 
 // Reads a text of kind Pyrender, Repr, Uops, Json or Repro. Fails if the text is malformed and, unless
@@ -51,7 +51,7 @@ Result<GraphFile> read_graph(Graph& graph, InputKind kind, std::string_view text
                              GraphReadReport* report = nullptr);
 
 // For editors: as read_graph() with `accepts_malformed_graphs`. Sets `nodes` to the nodes in the order of the text;
-// after an error, to those above it.
+// after an error, to those that were read before it.
 Result<GraphFile> read_graph_with_nodes(Graph& graph, InputKind kind, std::string_view text, std::string_view file,
                                         GraphReadReport& report, std::vector<NodePosition>& nodes);
 

@@ -14,8 +14,8 @@ struct RecordedStage {
   enum class Kind : uint8_t { Ast, Stage, Kernel, Output };
 
   Kind kind;
-  std::string name;                               // "ast", "expander", "kernel 2", "linear", "source" or "program"
-  std::optional<std::string_view> text;           // the text that loses least; absent if tinygrad printed none
+  std::string name;                               // such as "ast", "expander", "kernel 2" or "source"
+  std::optional<std::string_view> text;           // the text that loses least; absent if none was recorded
   bool is_unchanged = false;
   std::optional<std::string_view> pyrender = {};  // pyrender text, if it was recorded in addition to `text`
 

@@ -22,10 +22,11 @@ struct ReproArray {
 struct Repro {
   std::string symptom;  // as for `tgc reduce --while`: "wrong", "crash", ...
   std::string description;
-  std::string script;          // for "cmd": a shell command with {} for the bundle's file; for "differs": runs tinygrad
+  // for "cmd": a shell command with {} for the bundle's file; for "differs": the Python or command that runs tinygrad
+  std::string script;
   std::string device;          // in the syntax of --device
   std::string seeded_fault;  // value of TGC_FAULT; or empty
-  std::map<std::string, std::string> blamed_rewrite;  // result of bisect: verdict, stage, rule, branch
+  std::map<std::string, std::string> blamed_rewrite;  // result of bisect: verdict, stage, rule and branch, if known
   std::map<std::string, int64_t> variables;
   std::map<std::string, double> tolerance;     // rtol, atol, ulp, if set explicitly
   std::vector<ReproArray> inputs, expected;    // empty `expected`: REF's results are expected

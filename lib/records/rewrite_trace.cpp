@@ -74,8 +74,8 @@ TracedRewrite rewrite_of(PickleValue v) {
   return out;
 }
 
-// An outermost, named graph rewrite of a group (of one kernel or schedule). `rewrites` has it and the graph rewrites
-// nested in it that belong to no earlier stage.
+// A named graph rewrite of a group (of one kernel or schedule) that is nested in no graph rewrites but those of kCaller
+// and kInner. `rewrites` has this graph rewrite and those nested in it that belong to no earlier stage.
 struct TracedStage {
   const TracedRewrite* rewrite = nullptr;
   std::vector<const TracedRewrite*> rewrites;
@@ -294,7 +294,7 @@ class GroupRecord {
     Arg estimates = field_of(kernel, "estimates"), opts = field_of(kernel, "applied_opts");
     json.key("program").object([&] {
       json.member("name", name).member("function_name", function_name(name));
-      // sizes that depend on variables are left out
+      // a global size that depends on variables is left out
       if (auto size = numbers("global_size")) json.member("global_size", *size);
       json.member("local_size", numbers("local_size"));
       for (std::string_view key : {"globals", "outs", "ins"}) json.member(key, numbers(key).value_or(Numbers()));
@@ -306,7 +306,8 @@ class GroupRecord {
     });
   }
 
-  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made.
+  // Returns the last PROGRAM with source that a graph rewrite of the group began with or made; the empty UOp if there
+  // is none.
   UOp last_program(const std::vector<TracedRewrite>& group) {
     auto has_source = [](UOp u) {
       return u.is(Op::PROGRAM) && std::ranges::any_of(u.src(), [](UOp s) { return s.is(Op::SOURCE); });

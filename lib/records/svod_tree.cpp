@@ -123,7 +123,7 @@ class SvodTreeReader : public PyScanner {
     open_frames_.back().sources.push_back(known->second);
   }
 
-  // `label` is the line after the node's id.
+  // `label` is the part of the line after the node's id.
   void open_node(size_t at, std::string_view id, std::string_view label) {
     const size_t colon = label.find(" : ");
     if (colon == label.npos) throw_error(at, "a node without its dtype", "'NAME : DTYPE'");
@@ -229,7 +229,7 @@ class SvodTreeReader : public PyScanner {
     throw_error(offset_of(args), "found '" + std::string(args) + "'", "a constant such as '(Float(1.0))'");
   }
 
-  // Returns the ParamArg of "(slot=1)" or "(slot=1, addrspace=Some(Reg))".
+  // Returns the Python text of the ParamArg for "(slot=1)" or "(slot=1, addrspace=Some(Reg))".
   std::string param_arg_text(std::string_view args, const std::string& dtype) const {
     auto inner = text_between(args, "(slot=", ")");
     if (!inner) throw_error(offset_of(args), "found '" + std::string(args) + "'", "the number of a buffer, '(slot=0)'");

@@ -10,7 +10,7 @@ namespace tgc {
 
 namespace {
 
-constexpr int64_t kMostStored = 1 << 16;  // elements of a buffer that replaces a node
+constexpr int64_t kMostStored = 1 << 16;  // most elements of a buffer that replaces a node
 
 std::vector<UOp> loops_of(UOp u) {
   auto ranges = ranges_of(u);
@@ -21,7 +21,8 @@ std::vector<UOp> loops_of(UOp u) {
 }
 
 // Returns a node that computes the row-major number of the current iteration of `loops`; the last loop varies fastest.
-// Sets `size` to the largest number of iterations. Returns the empty UOp if this number is too large.
+// Sets `size` to the largest number of iterations. Returns the empty UOp if this number is unknown or too
+// large.
 UOp iteration_number(Graph& g, const std::vector<UOp>& loops, DType index, int64_t& size) {
   UOp out;
   size = 1;

@@ -91,21 +91,21 @@ class InterestingnessTest {
   const Session& session_;
   RunOptions run_options_;
   FailureCriterion failure_criterion_;
-  const bool is_wrong_live_;  // a live pipeline of another release than 0.12.0 computes wrong values
+  const bool is_wrong_live_;  // the failure: a live pipeline of another release than 0.12.0 computes wrong values
   TinygradProcess tinygrad_process_;
   ObservedFailure initial_failure_;
   bool has_stages_ = true;
   bool should_accept_crashes_ = false;  // a crash counts as the same failure as wrong values
   bool is_shown_in_stages_ = false;  // a live pipeline's recorded stages show the failure, even without their rewrites
-  // Set by find_initial_failure().
+  // Set by find_initial_failure(); case_prefilter_ only if `has_stages_`.
   std::optional<CasePrefilter> case_prefilter_;
   std::optional<ValidityChecker> validity_checks_;
   std::atomic<size_t> num_calls_ = 0, num_prefiltered_ = 0;
   mutable std::mutex mutex_;
   struct CachedAnswer {
     Answer answer;
-    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // if `answer` is Yes
-    std::vector<ReproArray> inputs = {};  // that showed the failure, if they are not those of the case
+    FailureSignature::Kind symptom = FailureSignature::Kind::None;  // kind of the failure, if `answer` is Yes
+    std::vector<ReproArray> inputs = {};  // the arrays that showed the failure; empty: those of the case
   };
   std::map<std::string, CachedAnswer> cached_answers_;
 };

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = FailureSignature::Kind;
 
-// Also records which applications the seeded fault changed.
+// An ApplicationLog that also records which applications the seeded fault changed.
 class FaultLog : public ApplicationLog {
  public:
   UOp choose_result(const RuleHit& hit, UOp before, UOp after) override {

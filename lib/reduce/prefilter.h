@@ -27,7 +27,7 @@ class CasePrefilter {
 
   // Returns true if there are candidates that the prefilter can reject.
   bool is_useful() const { return checked_property_ != CheckedProperty::Nothing; }
-  // Adds no nodes to the Graph of `c`.
+  // Returns false if the prefilter rejects the case. Adds no nodes to the Graph of `c`.
   bool may_fail(const TestCase& c) const;
 
  private:
@@ -46,7 +46,7 @@ class CasePrefilter {
   FailureSignature failure_symptom_;
   std::map<std::string, std::string> blamed_rewrite_;
   VariableValues variable_values_;
-  std::vector<std::string> quoted_parts_;  // that the compiler's message quotes, without digits
+  std::vector<std::string> quoted_parts_;  // parts of the source that the compiler's message quotes, without digits
   CheckedProperty checked_property_ = CheckedProperty::Nothing;
 };
 

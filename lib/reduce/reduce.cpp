@@ -64,11 +64,11 @@ class Reduction {
     session_.report_progress(
         std::to_string(best_.num_nodes()) + " nodes, " + std::to_string(test_.num_calls()) + " tries");
   }
-  // "" if the stage is unknown.
+  // Returns "" if the stage is unknown.
   std::string failing_stage() const {
     const ObservedFailure& failure = test_.failure();
     if (auto it = failure.bisect_facts.find("stage"); it != failure.bisect_facts.end()) return it->second;
-    const std::string& said = failure.symptom.message;  // begins with "stage 'expander': ..."
+    const std::string& said = failure.symptom.message;  // such as "stage 'expander': ..."
     if (failure.symptom.kind == Kind::Differs) return "";  // tinygrad compiles from the AST
     size_t at = said.find("stage '"), end = at == said.npos ? at : said.find('\'', at + 7);
     return end == said.npos ? "" : said.substr(at + 7, end - at - 7);
@@ -154,7 +154,8 @@ class Reduction {
   }
   bool is_small_enough() const { return best_.num_nodes() <= kFew || is_stopped(); }
 
-  // If the chain ends with a smaller case than best_, sweeps its last failing case. Keeps the result if it is smaller.
+  // If the chain ends with a smaller case than best_, applies single steps to its last failing case. Keeps the result
+  // if it is smaller.
   void try_chain(const CaseChain& chain) {
     if (!is_smaller(chain.back())) return;
     const size_t last = find_last_failing(chain);
@@ -273,7 +274,7 @@ class Reduction {
   }
 
   // Accepts the first candidate that is smaller and fails, and returns its index; nullopt if there is none. Begins at
-  // index `from` and wraps around at the end. Tests session_.jobs candidates in parallel.
+  // index `from` and wraps around at the end. Tests session_.num_jobs candidates in parallel.
   std::optional<size_t> accept_first(const Candidates& candidates, size_t from = 0) {
     const size_t n = candidates.size(), width = std::max(1u, session_.num_jobs);
     for (size_t i = 0; i < n && !is_stopped();) {
@@ -351,7 +352,8 @@ class Reduction {
     }
   }
 
-  // Returns storable nodes that dominate at least kWorthACut nodes, are not in `needed`, and not below an earlier one.
+  // Returns storable nodes that dominate at least kWorthACut nodes, are not the stored value, are not in `needed`, and
+  // are not below an earlier one.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);

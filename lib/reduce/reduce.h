@@ -13,8 +13,9 @@ struct ReduceReport {
   size_t num_calls = 0;                      // cases that the interestingness test examined ("tries")
   size_t num_prefiltered = 0;
   double wall_seconds = 0;
-  std::string verdict;                       // of the failure that the reduction preserves
-  bool was_interrupted = false;              // the result is the smallest case so far
+  std::string verdict;                       // text of the failure that the reduction preserves
+  // true if the session was cancelled; the result is then the smallest case so far
+  bool was_interrupted = false;
   std::string bundle_text;
   std::string error = {};
 

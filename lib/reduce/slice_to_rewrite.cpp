@@ -15,14 +15,14 @@ namespace {
 
 constexpr OpSet kMemory = {Op::LOAD, Op::INDEX, Op::REDUCE, Op::WMMA};
 
-// The root counts as a level; alternatives are no level of their own.
+// Returns the number of levels of a pattern. The root counts as a level; alternatives are no level of their own.
 size_t pattern_levels(const pat::PatNode* p) {
   size_t below = 0;
   for (const pat::PatNode* child : p->children) below = std::max(below, pattern_levels(child));
   return below + (p->has_alternatives ? 0 : 1);
 }
 
-// Returns true if the node computes integers or bools without loads and reductions. A slice keeps such nodes, because
+// Returns true if the node computes integers or bools without any of the ops kMemory. A slice keeps such nodes, because
 // rules depend on their bounds.
 bool is_integer_arithmetic(UOp u) {
   DType scalar = u.dtype().scalar();

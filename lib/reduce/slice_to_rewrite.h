@@ -32,7 +32,7 @@ class RewriteSlice {
   size_t graph_depth() const;  // levels of the graph of the rewritten node, itself included
   // Returns a case that stores only the rewritten node. Nodes `depth` levels below it become elements of arrays, except
   // integer algebra, vectors and nodes that cannot be stored. Returns a case without a root if there is no such kernel.
-  // Throws Failure.
+  // May throw Failure.
   TestCase case_around_rewrite(size_t depth, const VariableValues& variables, const ExecuteOptions& in_ref) const;
 
  private:
@@ -42,7 +42,7 @@ class RewriteSlice {
 
   TestCase input_case_;
   UOp rewritten_node_;
-  UOp outer_node_;      // of the rewrite that contains this one
+  UOp outer_node_;      // the node that the containing rewrite replaces; empty if there is none
   size_t pattern_depth_ = 1;
 };
 

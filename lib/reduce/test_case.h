@@ -20,7 +20,7 @@ struct TestCase {
   UOp root;                        // the SINK; the empty UOp if a function could not make the case
   GraphInfo info;                  // name, stage and target; for a live pipeline, the recorded settings, too
   std::string device;              // value of --device
-  std::vector<ReproArray> inputs;  // with fixed values; other inputs are random
+  std::vector<ReproArray> inputs;  // the inputs with fixed values; others are random
   std::optional<FaultSpec> fault;
 
   InputGraph input_graph() const;  // a copy in a new Graph, like one that was read from a bundle
@@ -33,7 +33,7 @@ struct FaultScope {
   ~FaultScope() { set_fault_of_thread(std::nullopt); }
 };
 
-bool is_ast(const TestCase& c);  // before the first stage
+bool is_ast(const TestCase& c);  // true if no stage made the graph
 // Returns a copy in a new Graph, because threads cannot share a Graph. A case without a root is returned unchanged.
 TestCase copy_to_own_graph(const TestCase& c);
 // Returns the case with the root `root`, and without arrays that this graph does not use.

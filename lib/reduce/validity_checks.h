@@ -21,8 +21,9 @@ class ValidityChecker {
 
   // Returns true if the case stores something, or if the initial case stores nothing.
   bool has_effect(const TestCase& c) const;
-  // Returns true if vmin and vmax of the indices prove that an AST stays within its buffers. Also returns true if they
-  // do not prove this for the initial case, and for graphs after a stage, where vmin and vmax are too wide.
+  // Returns true if vmin and vmax of the indices prove that an AST stays within its buffers. Also returns true for
+  // graphs after a stage, where vmin and vmax are too wide, and if the initial case is not proven to stay within
+  // bounds.
   bool is_within_bounds(const TestCase& c) const;
   // Returns true if all accesses stay within their buffers when REF runs the case, or if the initial case has an access
   // out of bounds. Several threads may call are_accesses_within() if each passes a case with its own Graph.

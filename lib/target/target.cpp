@@ -38,7 +38,7 @@ constexpr TargetRow kRows[] = {
 #include "lib/target/renderers.def"
 };
 
-// Listed by known_targets(). parse_target() also accepts kOtherCudaArchs.
+// The CUDA archs that known_targets() lists. parse_target() also accepts kOtherCudaArchs.
 constexpr std::string_view kCudaArchs[] = {"sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
 constexpr int kOtherCudaArchs[] = {30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 72, 87, 88, 101, 103, 110, 121};
 constexpr std::string_view kAmdArchs[] = {"gfx942",  "gfx950",  "gfx1100", "gfx1101", "gfx1102",
@@ -51,7 +51,7 @@ std::span<const std::string_view> archs_of(const TargetRow& row) {
   return row.default_arch.empty() ? std::span<const std::string_view>() : kAmdArchs;
 }
 
-// As tinygrad's renderers: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
+// Accepts what tinygrad's renderers accept: each "sm_<number>" for CUDA, and each "gfx..." for AMD.
 bool has_arch_form(const TargetRow& row, std::string_view arch) {
   return is_cuda(row) ? cuda_arch_number(arch) >= 0 : arch.starts_with("gfx");
 }

@@ -54,19 +54,20 @@ std::span<const RendererClass> renderer_classes();
 // Fails for an unknown part, for an arch of a renderer that has no archs, and for the device "plugin".
 Result<Target> parse_target(std::string_view text, const Settings& settings);
 
-// Returns full names. parse_target() accepts further archs.
+// Returns "DEVICE:RENDERER[:ARCH]" for each renderer of each device, with each main arch. parse_target() accepts
+// further archs.
 std::span<const std::string_view> known_targets();
 
-// As device.py:is_dtype_supported on Linux (x86-64) outside CI.
+// Returns what tinygrad's device.py:is_dtype_supported returns on Linux (x86-64) outside CI.
 bool is_dtype_supported(DType dtype, const Target& target);
 
-// Returns 80 for "sm_80"; -1 for a text other than "sm_" and a number.
+// Returns 80 for "sm_80"; -1 for a text that is not "sm_" and a number of 0 or more.
 int cuda_arch_number(std::string_view arch);
 
 // Returns "gfx942" for "gfx942:sramecc+:xnack-".
 inline std::string_view arch_without_features(std::string_view arch) { return arch.substr(0, arch.find(':')); }
 
-// `arch` may have a list of features.
+// `arch` may be followed by features, as in "gfx942:xnack-".
 inline bool is_cdna(std::string_view arch) {
   return arch_without_features(arch) == "gfx942" || arch_without_features(arch) == "gfx950";
 }

@@ -40,7 +40,7 @@ struct TensorCore {
 
   std::string str() const;                          // such as "WMMA_8_16_16_half_float"
   int num_reduce_axes() const;                      // log2 of K
-  std::vector<TcAxis> base_shape() const;           // those of `opts`, then the reduce axes
+  std::vector<TcAxis> base_shape() const;           // the axes of `opts`, then the reduce axes
   std::vector<TcAxis> base_upcast_axes() const;     // the upcast, then the reduce axes, each in descending order
   // Returns, for A and for B, the index in `shape` of the axis that replaces each axis. An axis that does not belong to
   // the tensor core stays. Throws Failure if `shape` lacks a replacement axis.
