@@ -50,7 +50,7 @@ class IndexingNodes {
 
 Sint simplify_to_sint(UOp u) { return Sint(u.ssimplify()); }
 
-// Replaces SPECIALs in the size of a RANGE by 0, because the number of threads is counted by the SPECIALs' own sizes.
+// Replaces the SPECIALs in a run count by 0. They come from sizes of RANGEs; the SPECIALs' own sizes count the threads.
 Sint without_specials(Sint s) {
   if (s.is_int()) return s;
   Substitution zeros;

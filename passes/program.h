@@ -31,7 +31,7 @@ struct ProgramInfo {
   Estimates estimates;
 };
 
-// Returns the launch facts of `list`, the result of make_linear_list(). Fails if `list` is malformed.
+// Returns the launch facts of `list`, the result of make_linear_list(), or an error if `list` is malformed.
 Result<ProgramInfo> make_program_info(std::span<const UOp> list);
 
 // Estimates the cost of a linear list. With `ignore_indexing`, arithmetic of addresses and gates does not count.

@@ -35,8 +35,8 @@ TEST_CASE("program_info gives the buffers, launch size and cost of a loop") {
   CHECK(info->outs == std::vector<int64_t>{0});
   CHECK(info->ins == std::vector<int64_t>{1});
   CHECK(info->globals == std::vector<int64_t>{0, 1});
-  // 8 threads run 8 iterations of a square root, a product, two loads and a store of 4 bytes; the additions in the
-  // addresses do not count
+  // 8 threads run 8 iterations of a square root, a product, two loads and a store, which access 4 bytes each; the
+  // additions in the addresses do not count
   CHECK(info->estimates.ops == Sint(8 * 8 * 2));
   CHECK(info->estimates.lds == Sint(8 * 8 * 12));
   CHECK(info->estimates.mem == Sint(4 * (8 + 16)));

@@ -4,8 +4,9 @@
 // - another binary op (SUB, CMPLT, ...), VECTORIZE, MULACC: the first two sources are swapped, b - a
 // - WHERE: its two values are swapped
 // - a unary op whose source has its dtype: a + a is printed
-// - CONST: another number is printed
-// Nothing is printed wrongly if these sources differ in dtype, if the node is a pointer, or if it would not change.
+// - CONST: another number or bool is printed
+// Nothing is printed wrongly if the two sources of a binary op, VECTORIZE or MULACC differ in dtype or the node is a
+// pointer, or if the node would not change.
 #pragma once
 #include <optional>
 #include <span>

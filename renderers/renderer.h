@@ -10,8 +10,9 @@
 
 namespace tgc {
 
-// Returns the source that tinygrad prints for `list` (a result of linear_list) and `target`. Returns an error if `list`
-// is empty or has a node that the renderer cannot print, or if TGC_FAULT is malformed.
+// Returns the source that tinygrad prints for `list` (a result of make_linear_list) and `target`. Returns an error if
+// `list` is empty, or has a node that the renderer cannot print or a name that would be code, or if TGC_FAULT is
+// malformed.
 Result<std::string> render_source(const Target& target, std::span<const UOp> list);
 
 // Returns an error if the source of `list` must not be compiled. CUSTOM and CUSTOMI contain code from the input, which

@@ -67,8 +67,8 @@ class TextRenderer {
     return e->text();
   }
 
-  // Throws "the CUDA:CUDA:sm_80 renderer cannot express Ops.POW of dtypes.float: WHY". The Failure's
-  // context shows the node.
+  // Throws Failure "the CUDA:CUDA:sm_80 renderer cannot express Ops.POW of dtypes.float: WHY", whose context shows the
+  // node.
   [[noreturn]] void throw_cannot_render(UOp u, std::string_view why = {}) const;
 
  protected:
@@ -83,7 +83,7 @@ class TextRenderer {
   uint32_t num_uses(UOp u) { return entry_of(u).num_uses; }
 
   // Handles nodes that print nothing: NOOP; GROUP; AFTER, whose text is that of its first source; SINK, whose function
-  // name is stored in `function_name`. Returns false for all other nodes.
+  // name, if its arg has one, is stored in `function_name`. Returns false for all other nodes.
   bool accept_unprinted_node(UOp u, std::string& function_name);
 
   // Call begin_node() before and end_node() after printing each node of the list, in order. `body` is the kernel's body

@@ -129,8 +129,8 @@ uint16_t float_to_half_bits(double v) {
   uint16_t sign = uint16_t(bits >> 48 & 0x8000);
   if (std::isnan(v)) return sign | 0x7E00;
   double a = std::fabs(v);
-  if (a >= 65520.0) return sign | 0x7C00;  // rounds to 2**16, which is infinite as a half
-  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));  // a subnormal half
+  if (a >= 65520.0) return sign | 0x7C00;  // infinity: 65520 is halfway between the largest finite half and 2**16
+  if (a < 0x1p-14) return sign | uint16_t(std::nearbyint(a * 0x1p24));  // below the smallest normal half
   int exponent = std::ilogb(a);
   // the 11 bits of the significand with the implicit leading bit; 2048 if rounding carries into the exponent
   auto mantissa = uint32_t(std::nearbyint(std::ldexp(a, 10 - exponent)));

@@ -35,16 +35,16 @@ class Const {
 
   tgc::Int as_int() const { return kind_ == Kind::BigInt ? tgc::Int(big_) : tgc::Int(i_); }  // requires is_integral()
   double as_float() const { return d_; }                                                     // requires is_float()
-  // Python's float(x). Throws Failure if x is too large.
+  // Python's float(x), for all but Invalid. Throws Failure for an int that is too large for a double.
   double to_double() const { return is_float() ? d_ : as_int().to_double(); }
-  // Python's int(x). Throws Failure for infinities and NaN.
+  // Python's int(x), for all but Invalid. Throws Failure for infinities and NaN.
   tgc::Int to_int() const { return is_float() ? tgc::Int::trunc(d_) : as_int(); }
   bool truthy() const { return is_float() ? d_ != 0 : kind_ == Kind::BigInt || kind_ == Kind::Invalid || i_ != 0; }
 
   std::string str() const;  // Python's str(x): "True", "5", "0.1", "Invalid"
   void append_str(std::string& out) const;
 
-  // the value's 8 bytes; of a BigInt, a pointer to its digits
+  // the value's 8 bytes; for Kind::BigInt, the address of its BigInt
   uint64_t raw_bits() const { return uint64_t(i_); }
 
  private:
@@ -69,11 +69,12 @@ inline bool py_equal(Const a, Const b) {
 inline bool py_less(Const a, Const b) {
   return are_small_ints(a, b) ? int64_t(a.raw_bits()) < int64_t(b.raw_bits()) : py_less_slow(a, b);
 }
-inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }  // false if a or b is NaN
+inline bool py_less_equal(Const a, Const b) { return py_less(a, b) || py_equal(a, b); }
 // Python's min and max: return `a` if the two compare equal.
 inline Const py_min(Const a, Const b) { return py_less(b, a) ? b : a; }
 inline Const py_max(Const a, Const b) { return py_less(a, b) ? b : a; }
-// py_add, py_sub and py_mul throw Failure for Invalid, and as to_double(). The argument of py_neg must not be Invalid.
+// py_add, py_sub and py_mul throw Failure for Invalid, for an int that is combined with a float and too large for a
+// double, and for a product beyond the limit of Int. The argument of py_neg must not be Invalid.
 Const py_add(Const a, Const b);
 Const py_sub(Const a, Const b);
 Const py_mul(Const a, Const b);
@@ -82,7 +83,8 @@ Const py_neg(Const a);
 namespace dtypes {
 Const min(DType d);  // the least value; -inf for floats
 Const max(DType d);  // the greatest value; inf for floats
-// Returns Python's int(v), float(v) or bool(v), or Invalid unchanged. Throws Failure if Python raises an exception.
+// Returns Python's int(v), float(v) or bool(v), as `d` requires, or Invalid unchanged. Throws Failure if Python raises
+// an exception.
 Const as_const(Const v, DType d);
 }  // namespace dtypes
 

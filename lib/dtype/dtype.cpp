@@ -77,7 +77,7 @@ class DTypeTable {
   std::deque<std::vector<int64_t>> shapes_;
 };
 
-constexpr int kFastVec = 33;  // shorter vectors of a scalar of 0.12.0 are in fast_vec, without a lock
+constexpr int kFastVec = 33;  // vectors of fewer elements of a scalar of 0.12.0 are in fast_vec, read without a lock
 std::array<std::array<std::atomic<const DTypeInfo*>, kFastVec>, kNumScalars> fast_vec;
 
 DType make_image_dtype(Scalar storage, std::string_view name, std::span<const int64_t> shape, int64_t pitch) {
@@ -108,7 +108,7 @@ std::string_view name_of(AddrSpace space) {
 
 namespace {
 
-// A direct-mapped cache of pointers and vectors of pointers, read without a lock.
+// A direct-mapped cache of pointers, and of vectors of pointers or images, read without a lock.
 std::array<std::atomic<const DTypeInfo*>, 256> pointer_cache;
 std::atomic<const DTypeInfo*>& pointer_cache_slot(const DTypeInfo* of, int64_t size) {
   uint64_t h = (reinterpret_cast<uintptr_t>(of) ^ uint64_t(size) << 20) * 0x9E3779B97F4A7C15ull;
@@ -248,14 +248,14 @@ FloatInfo finfo(DType d) {
 namespace {
 using namespace dtypes;
 
-// tinygrad's promo_lattice. Each array has what the scalars of its name promote to in one step: kWide of int64 and
-// uint64, kHalf of float16 and bfloat16.
+// tinygrad's promo_lattice. An array lists the dtypes to which the scalars in the array's name promote in one step.
+// kWide is for int64 and uint64, kHalf for float16 and bfloat16.
 constexpr DType kToNone[] = {void_};
 constexpr DType kBool[] = {int8, uint8}, kInt8[] = {int16}, kUInt8[] = {int16, uint16}, kInt16[] = {int32},
                 kUInt16[] = {int32, uint32}, kInt32[] = {int64}, kUInt32[] = {int64, uint64},
                 kWide[] = {fp8e4m3, fp8e5m2}, kFp8[] = {float16, bfloat16}, kHalf[] = {float32}, kFloat[] = {float64};
 
-// The scalars that `d` promotes to in any number of steps, with `d`, as bits.
+// The scalars that `d` promotes to in any number of steps, and `d` itself, as a bit set.
 uint32_t reachable_scalars(DType d) {
   uint32_t bits = 1u << int(d.scalar_kind());
   for (DType up : promoted_dtypes(d)) bits |= reachable_scalars(up);

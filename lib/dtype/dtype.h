@@ -11,8 +11,8 @@
 
 namespace tgc {
 
-// X(enumerator, attribute name in tinygrad's `dtypes`, short attribute name or the same name again, C name, promotion
-// priority, bits, struct format character or 0)
+// X(enumerator, attribute name in tinygrad's `dtypes`, short attribute name or the same name again, DType.name,
+// promotion priority, bits, format character of Python's struct module or 0)
 #define TGC_SCALARS(X)                                      \
   X(Void, "void", "void", "void", -1, 0, 0)                 \
   X(Index, "index", "index", "index", -1, 800, 0)           \
@@ -54,8 +54,8 @@ struct DTypeInfo {
   int8_t priority = -1;      // promotion priority, the first key of operator<
   char fmt = 0;              // format character in Python's struct module; 0: none
   int32_t count = 1;         // elements of the value, or of the pointee
-  int32_t vector_size = 1;             // elements of a vector of pointers or images; else 1
-  int32_t bitsize = 0;       // of the value, or of the pointee
+  int32_t vector_size = 1;   // elements of a vector of pointers or images; else 1
+  int32_t bitsize = 0;       // bits of the value, of the pointee, or of an image's storage type
   int64_t size = -1;         // elements that a pointer may access; -1: unlimited
   const DTypeInfo* base = nullptr;     // the pointee; the value dtype of an image; else null
   const DTypeInfo* element = nullptr;  // element of a vector (tinygrad's _scalar); else null
@@ -67,24 +67,24 @@ struct DTypeInfo {
 
 class DType {
  public:
-  constexpr DType();  // void_
+  constexpr DType();  // the dtype void
   constexpr explicit DType(const DTypeInfo* info) : info_(info) {}
 
   // tinygrad's isinstance(x, PtrDType); also true for images
   bool is_ptr() const { return info_->kind != DTypeInfo::Kind::Value; }
   bool is_image() const { return info_->kind == DTypeInfo::Kind::Image; }
   bool is_value() const { return info_->kind == DTypeInfo::Kind::Value; }
-  // True for the scalar `s` and vectors of `s`, not for pointers.
+  // True for the scalar `s` and vectors of `s`, not for pointers and images.
   bool is(Scalar s) const { return is_value() && info_->scalar == s; }
 
   Scalar scalar_kind() const { return info_->scalar; }
   size_t value_class() const { return info_->value_class; }
-  int count() const { return info_->count; }                         // of the value, or of the pointee
+  int count() const { return info_->count; }  // elements of the value, or of the pointee
   int vcount() const {
     return is_ptr() ? info_->vector_size : info_->count;
-  }  // elements of the value, or number of pointers
+  }  // elements of a value; of a vector of pointers, the number of pointers
   int bitsize() const { return info_->bitsize; }
-  int itemsize() const { return (info_->bitsize + 7) / 8; }  // bytes of the value, or of the pointee
+  int itemsize() const { return (info_->bitsize + 7) / 8; }  // bitsize() in bytes
   int priority() const { return info_->priority; }
   char fmt() const { return info_->fmt; }
   std::string_view name() const { return info_->name; }
@@ -92,7 +92,7 @@ class DType {
   AddrSpace addrspace() const { return info_->addrspace; }
   int64_t size() const { return info_->size; }
   std::span<const int64_t> image_shape() const { return info_->shape; }
-  int64_t image_pitch() const;  // bytes per row: as passed to imagef() or imageh(), or computed from the shape
+  int64_t image_pitch() const;  // an image's bytes per row: as passed to imagef() or imageh(), or computed
 
   // the pointee of a pointer, the value dtype of an image; else this dtype
   DType base() const { return info_->base ? DType(info_->base) : *this; }
@@ -104,7 +104,9 @@ class DType {
   // Returns a pointer to `size` elements (-1: unlimited); for an image, the image. Throws Failure if this is a pointer,
   // or for an image if `space` is not GLOBAL.
   DType ptr(int64_t size = -1, AddrSpace space = AddrSpace::GLOBAL) const;
-  int64_t nbytes() const;  // bytes that a pointer may access; throws Failure if unlimited, too many or no pointer
+  // Returns the number of bytes that a pointer may access. Throws Failure if this is not a pointer, the pointer is
+  // unlimited, or the number exceeds int64_t.
+  int64_t nbytes() const;
 
   const DTypeInfo* info() const { return info_; }
   friend bool operator==(DType, DType) = default;
@@ -169,7 +171,7 @@ inline constexpr DTypeSet ints = uints | sints;
 inline constexpr DTypeSet index_like = ints | DTypeSet{Scalar::Index};
 
 // Return an image dtype. `shape` is (height, width, 4); `pitch` is the number of bytes per row, or -1 for the default
-// of the shape. Throw Failure for another shape, and for more than 2**40 elements.
+// of the shape. Throw Failure for another shape, for an extent below 1, and for more than 2**40 elements.
 DType imageh(std::span<const int64_t> shape, int64_t pitch = -1);
 DType imagef(std::span<const int64_t> shape, int64_t pitch = -1);
 
@@ -188,14 +190,15 @@ std::span<const std::string_view> attribute_names();
 struct FloatInfo {
   int exponent_bits, mantissa_bits;
 };
-FloatInfo finfo(DType d);  // throws Failure if `d` is not a float
+FloatInfo finfo(DType d);  // throws Failure if d.scalar_kind() is not a float
 
 }  // namespace dtypes
 
 constexpr DType::DType() : info_(&dtypes::kScalars[0]) {}
 
-// Returns the smallest dtype to which `ds`, which must not be empty, promote in tinygrad's lattice; if `ds` contains
-// images, the first image. Throws Failure for dtypes that do not promote (void, index, pointers).
+// Returns the scalar of lowest priority to which all scalars of `ds` promote in tinygrad's lattice; if `ds` contains
+// images, the first image. `ds` must not be empty. Throws Failure for a dtype that does not promote (void, index, a
+// Scalar::Other or a pointer), unless an image precedes the dtype.
 DType least_upper_dtype(std::span<const DType> ds);
 inline DType least_upper_dtype(std::initializer_list<DType> ds) {
   return least_upper_dtype(std::span(ds.begin(), ds.size()));

@@ -47,8 +47,8 @@ struct alignas(64) MatchProgram {
   uint32_t needed_op_bits = 0;  // `needed_ops` as a bit set; BucketPrograms::op_numbers numbers the bits
 };
 
-// Classes of dtypes for the masks: DType::value_class(), which is kPointerDType for a pointer; kAbsentDType for no
-// source.
+// Classes of dtypes for the masks: DType::value_class(), which is kPointerDType for a pointer, an image and
+// Scalar::Other; kAbsentDType for a missing source.
 constexpr size_t kPointerDType = kNumScalars, kAbsentDType = kPointerDType + 1, kNumDTypeClasses = kAbsentDType + 1;
 inline size_t dtype_class(UOp u) { return u.dtype().value_class(); }
 

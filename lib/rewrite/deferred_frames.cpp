@@ -33,7 +33,7 @@ void DeferredFrames::add_frame(const RewriteFrame& frame, UOp waits_for) {
     return room = (next ? frame_entries_[next].ring_position : kEnd) - frame_entries_[current_entry_].ring_position;
   };
   if (look() < 2) make_room_after(current_entry_), look();
-  // use little of the gap between the two position numbers, because the next frame is probably added after this one
+  // use little of the gap before the next entry's position, because the next frame is probably added after this one
   uint64_t place = frame_entries_[current_entry_].ring_position + std::clamp<uint64_t>(room >> 10, 1, kFar);
 
   if (waits_for.id() >= waiting_entries_.size()) waiting_entries_.resize(waits_for.id() + 1 + waits_for.id() / 2);
@@ -56,8 +56,8 @@ void DeferredFrames::unblock_frames(uint32_t& first) {
 }
 
 void DeferredFrames::insert_ready_frame(const ReadyFrame& ready) {
-  // number of entries of near_frames_ to scan for the place of the frame; if its place is not among them, the frame is
-  // added to far_frames_
+  // the number of entries at the end of near_frames_ to scan for the index to insert the frame at; a frame that belongs
+  // before them is added to far_frames_
   constexpr size_t kNear = 16;
   size_t end = near_frames_.size(), at = end;
   while (at > 0 && end - at < kNear && ready > near_frames_[at - 1]) at--;

@@ -3,12 +3,11 @@
 //
 // tinygrad moves a frame that cannot proceed to the bottom of its stack, and tries the frames there when no others are
 // left. So the deferred frames form a ring that tinygrad cycles through. This class takes the frames in the order of
-// that ring without visiting blocked frames. `ring_position`, a position number that grows along the ring, orders the
-// frames.
-// near_frames_ and far_frames_ hold the unblocked frames ahead of the current position, next_round_frames_ those behind
-// it. Most frames are taken soon after they are unblocked; they are inserted into near_frames_, a sorted array. Others
-// are added to far_frames_, a heap.
-// next_round_frames_ is sorted when the next round begins.
+// that ring without visiting blocked frames. `ring_position`, a number that grows along the ring, orders the frames.
+//
+// near_frames_ and far_frames_ hold the unblocked frames ahead of the current position, next_round_frames_ those at or
+// behind it. Most frames are taken soon after they are unblocked; they are inserted into near_frames_, a sorted array.
+// Others are added to far_frames_, a heap. next_round_frames_ is sorted when the next round begins.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -27,8 +27,8 @@ struct Plain {
   }
 };
 
-// Compares DeferredFrames with Plain: in each step, at random, adds fewer than `at_once` frames and gives results to
-// fewer than `woken` nodes. Returns the number of frames taken.
+// Compares DeferredFrames with Plain. Each step adds a random number of frames below `at_once`, and marks a random
+// number of nodes below `woken` as done. Returns the number of frames taken.
 size_t compare(Graph& g, uint32_t seed, int nodes, int at_once, int woken) {
   std::mt19937 random(seed);
   auto below = [&](int n) { return int(random() % uint32_t(n)); };

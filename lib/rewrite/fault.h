@@ -1,5 +1,5 @@
 // Seeds faults in the compiler, to test the tools that find miscompiles. The environment variable TGC_FAULT states
-// them:
+// them (N is 1 by default):
 //
 //   RULE[@N]              the N-th application of RULE in each kernel makes a node with a different value
 //   tensor:RULE[@N]       the N-th application of RULE in each tensor graph makes a node with a different value
@@ -49,8 +49,8 @@ Result<std::optional<FaultSpec>> fault_of_environment(FaultSpec::Kind kind);
 // negated bool. For a STORE, returns a STORE of a different value. Returns the empty UOp if `u` has no value, such as
 // an address, a range or an END.
 UOp change_value(UOp u);
-// Like change_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed so, at any
-// depth, except a CONST or a RANGE. Returns `u` if nothing can be changed.
+// Like change_value, but if `u` has no value or is a VECTORIZE, changes the last source that can be changed, at any
+// depth, except a CONST, RANGE or DEVICE. Returns `u` if nothing can be changed.
 UOp change_some_value(UOp u);
 
 // A RewriteOverride that seeds the faults `spec` and `spec.other_faults` in one kernel or tensor graph.

@@ -68,8 +68,8 @@ bool arg_matches(const PatNode& n, const Arg& arg) {
   return (!n.has_arg || arg == n.arg) && (!n.has_arg_ints || arg_is_ints(arg, n.arg_ints));
 }
 
-// Matches `u`, a source of a node that an `each` pattern matched, with the pattern `n`. `bound` is the bit set of the
-// captures that are set.
+// Matches `u`, a source of a node that an `each` pattern matched or a node below such a source, with the pattern `n`.
+// `bound` is the bit set of the captures that are set.
 bool match_each(const PatNode& n, UOp u, UOp* captured, uint64_t& bound) {
   if (n.has_alternatives) {
     for (const PatNode* child : n.children) {
@@ -126,7 +126,7 @@ bool match_each_patterns(const MatchStep* step, const MatchStep* end, const UOp*
     if (!(step->check_bits & MatchStep::kEach)) continue;
     const PatNode& source = *step->pattern->children[0];
     UOp u = regs[step->destination_register];
-    // without sources, `u` would leave the captures of the pattern `source` unbound, so the match fails
+    // without sources, `u` could leave captures of the pattern `source` unbound, so the match fails
     if (u.num_src() == 0 && (source.capture >= 0 || !source.children.empty())) return false;
     for (UOp s : u.src())
       if (!match_each(source, s, captured, bound)) return false;

@@ -22,7 +22,7 @@ class RuleStats;
 //
 // A node stores a number that identifies a set of rules (NodeNotes in workspace.h); 0 is the empty set. The sets are
 // numbered per process. There are few sets, because a node's set is the union of the rule sets that were tried on the
-// node. Private to lib/rewrite.
+// node, without the rules that read a context.
 
 // The rules of one matcher that are left to try on nodes that already declined one particular set of rules.
 struct RemainingRules {
@@ -57,7 +57,8 @@ class Matcher {
   ~Matcher();
 
   // Returns the result of the first rule that applies to `u`, and stores the rule in `hit`. Returns the empty UOp if no
-  // rule applies (PatternMatcher.rewrite). `ctx_type` is the type_key of the object that `ctx` points to.
+  // rule applies (PatternMatcher.rewrite); then `hit` has the last rule whose pattern matched, if any. `ctx_type` is
+  // the type_key of the object that `ctx` points to.
   UOp rewrite(UOp u, void* ctx, const char* ctx_type, RuleHit& hit) const;
   // Like rewrite, but counts tries and hits in `stats` and lets `rewrite_override` choose results; either may be null.
   UOp rewrite_watched(UOp u, void* ctx, const char* ctx_type, RuleHit& hit, RuleStats* stats,
@@ -98,7 +99,7 @@ class Matcher {
   const uint32_t matcher_number_;
   std::vector<OpRequirement> op_requirements_;
   RemainingRulesTable remaining_rules_;
-  // indexed by the root's op; null if it has no rule
+  // indexed by the root's op; null if no rule's pattern has a root of this op
   std::array<std::unique_ptr<const RuleBucket>, kNumOps> rule_buckets_;
   bool is_context_used_ = false, is_context_changed_ = false;
 };

@@ -3,12 +3,12 @@
 //
 //   x, y, z, ...         match any node and bind it; a name that occurs twice must match the same node
 //   c, c0, c1, ...       match a CONST or VCONST; c.scalar() matches a CONST only
-//   0, 1, -1.0, true     match a constant of that value
+//   0, 1, -1.0, true     match, as operands, a CONST of that value
 //   x + y, x < y, ...    match a node of this op; a commutative op matches in both orders, the written order first
-//   node(Op::GEP, x)     matches an op with exactly these sources; node(op) matches it with any sources
-//   any_len(op, x)       matches an op whose first sources match these patterns
-//   leaf_node(op)             matches an op without sources
-//   each(op, x)          matches an op with any number of sources, all of which match x
+//   node(Op::GEP, x)     matches a GEP with exactly these sources; node(op) matches the op with any sources
+//   any_len(op, x)       matches a node of this op whose first sources match these patterns
+//   leaf_node(op)        matches a node of this op without sources
+//   each(op, x)          matches a node of this op with any number of sources, all of which match x
 //   p.as(g)              binds the node that p matched; p.of(dtypes::ints) restricts its dtype, p.arg(v) its arg
 //   any_of(p, q), or_casted(p), or_after(p)    match one of several alternatives, which are tried in order
 //
@@ -39,7 +39,7 @@ struct PatternMatch {
   const UOp* captured;
   void* ctx;
   const char* ctx_type;                 // type_key of the C++ type of *ctx
-  mutable const char* branch = nullptr;  // name of the folding (rules.h) that applied, set by the right side
+  mutable const char* branch = nullptr;  // name of the folding (rules.h) that applied, set by Rule::call
 };
 
 }  // namespace tgc
@@ -286,8 +286,8 @@ auto call_with_uops(const A& a, const B& b, const PatternMatch& m, Use use) {
 template <class... Es>
 constexpr bool kAreAllPatterns = ((Es::kIsPattern || std::same_as<Es, LiteralNumber>) && ...);
 
-// Compute `op` on numbers with Python's semantics, except that IDIV and MOD truncate toward zero, as in graphs. Support
-// NEG and LOG2, and ADD, SUB, MUL, IDIV and MOD; throw a Failure for any other op.
+// Compute `op` on numbers. fold_unary supports NEG and LOG2; fold_binary supports ADD, SUB, MUL, IDIV and MOD. IDIV and
+// MOD take the numbers' integer parts and truncate toward zero, as in graphs. Throw a Failure for any other op.
 Const fold_unary(Op op, Const a);
 Const fold_binary(Op op, Const a, Const b);
 
@@ -348,7 +348,7 @@ TGC_PAT_BINARY(operator<, CMPLT)
 TGC_PAT_BINARY(operator!=, CMPNE)
 TGC_PAT_BINARY(maximum, MAX)
 TGC_PAT_BINARY(pow, POW)
-TGC_PAT_BINARY(operator-, SUB)  // only right sides may use the binary and the unary operator-
+TGC_PAT_BINARY(operator-, SUB)  // left sides must not use the binary or the unary operator-
 #undef TGC_PAT_BINARY
 
 #define TGC_PAT_UNARY(name, OP) \
@@ -443,7 +443,7 @@ auto or_after(T p) { return any_of(p, any_len(Op::AFTER, p)); }
 template <PatLike T, class Name>
 auto or_after(T p, Name name) { return any_of(p.as(name), any_len(Op::AFTER, p).as(name)); }
 
-// Returns the pattern as text, "((x + c0) < c1)", for listings.
+// Returns the pattern as text for listings, such as "((x + c0) < c1)".
 std::string pattern_text(const PatNode& node);
 
 }  // namespace tgc::pat

@@ -240,7 +240,8 @@ class Rewriter {
   }
 
   // Rebuilds `new_n` with its rewritten sources and continues with the new node. If rewriting these sources again would
-  // not change them, applies the rules for the node itself at once, without a visit of the sources.
+  // not change them, and no bottom-up rule applies to the new node, applies the top-down rules to it at once, without a
+  // visit of the sources.
   void continue_with_rebuilt(UOp n, UOp new_n) {
     UOp next = rebuild_with_results(new_n);
     inherit_facts(new_n, next);

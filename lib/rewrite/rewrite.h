@@ -36,21 +36,22 @@ struct RewriteOptions {
   const RuleSet* bpm = nullptr;  // rules to apply bottom-up in the same rewrite; requires bottom_up == false
 };
 
-// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws, if the
-// rewrite does not end, if the deadline passed, or if a rule may apply and the graph is not of tinygrad 0.12.0.
+// Rewrites the graph under `sink` with `rules` and returns the new root. Throws a Failure if a rule throws one, if the
+// rewrite does not end, or if the deadline passed. Also throws a Failure if the graph is of another release than
+// tinygrad 0.12.0, unless a fast path finds that no rule can apply.
 UOp graph_rewrite(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Rewrites each node under `sink` and returns (node, result) pairs in toposort order, or in reverse order if bottom-up.
-// The rewrites share one cache of results (ops.py:graph_rewrite_map). Throws as graph_rewrite() does.
+// Rewrites `sink` and each node under it. Returns (node, result) pairs in toposort order, reversed if bottom-up. The
+// rewrites share one cache of results (ops.py:graph_rewrite_map). Throws a Failure in the cases of graph_rewrite().
 std::vector<std::pair<UOp, UOp>> graph_rewrite_map(UOp sink, const RuleSet& rules, const RewriteOptions& options = {});
 
 // Tries the rules once on each of `nodes`, in order. The rules must decline every node; they may only change the
-// context. Throws a Failure if a rule returns a node.
+// context. Throws a Failure if a rule returns another node.
 void try_rules_on_each(std::span<const UOp> nodes, const RuleSet& rules, const RewriteOptions& options = {});
 
-// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if that does not
-// end. If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried first on
-// every node.
+// Replaces nodes in the graph under `u`, bottom-up to a fixed point (UOp.substitute). Throws a Failure if the rewrite
+// does not end. If `rules` is set, it must end with the rules of substitute_rules(); the rules before them are tried
+// first on every node. If no pair of `replacements` has two different nodes, returns `u` and applies no rules.
 using Substitution = std::vector<std::pair<UOp, UOp>>;
 UOp substitute(UOp u, const Substitution& replacements, const RuleSet* rules = nullptr, std::string_view name = {});
 
@@ -82,7 +83,7 @@ class RewriteObserver {
   virtual ~RewriteObserver() = default;
   virtual void begin_rewrite(std::string_view /*name*/, UOp /*sink*/, const RuleSet& /*rules*/, bool /*bottom_up*/) {}
   // `num_nodes_before` is the number of nodes in the graph before the rules were tried: nodes with ids from
-  // `num_nodes_before` on are new. `time_ns` is the duration in nanoseconds; 0 if it was not measured.
+  // `num_nodes_before` on are new. `time_ns` is the time in nanoseconds that trying the rules took; 0 if not measured.
   struct RuleCost {
     uint32_t num_nodes_before;
     uint64_t time_ns;

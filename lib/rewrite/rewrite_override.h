@@ -1,5 +1,5 @@
 // Replaces or suppresses single rule applications, for example to seed a fault (fault.h) or to leave out one rewrite.
-// In a graph with a RewriteOverride, rewrites take no fast path, unless a ShortcutTrial requests one.
+// In a graph with a RewriteOverride, rewrites take no shortcut (shortcut.h), unless a ShortcutTrial requests one.
 #pragma once
 #include "lib/rewrite/rules.h"
 

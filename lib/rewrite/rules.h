@@ -16,8 +16,9 @@
 //     rule("max", maximum(x, y), with(x, y, [](UOp x, UOp y) { ... }))
 //
 // The rules of a set are tried in order, and the alternatives of a rule in tinygrad's permutation order. A rule
-// declines if a guard fails or its function returns the empty UOp; then its next alternative is tried. If the function
-// returns the matched node itself, the rule's other alternatives are skipped and the next rule is tried.
+// declines if each of its foldings has a guard that fails or a function that returns the empty UOp; then the rule's
+// next alternative is tried. If a function returns the matched node itself, the rule's other alternatives are skipped
+// and the next rule is tried.
 //
 // How to write a rule: use an expression if the right side makes a fixed number of nodes, because listings can print
 // it and a prover can use it. Use a function if the right side loops over sources or reads the context. Name a guard
@@ -155,7 +156,7 @@ Rule rule_with_branches(RuleName name, const pat::PatNode* left, std::tuple<Bran
 
 }  // namespace detail
 
-// Makes a rule. After `left` follow either the right side and any guards, or several branches.
+// Makes a rule. After `left` follow either the right side and any guards, or one or more branches.
 template <pat::PatLike L, class Right, class... More>
 Rule rule(RuleName name, L left, Right right, More... more) {
   auto branches = detail::branches_of(right, more...);
@@ -210,7 +211,8 @@ RightKind right_side_kind(const Rule& rule);
 std::string_view name_of(RightKind kind);
 // Returns the rule's foldings: several named ones, or a single unnamed one.
 std::vector<RuleFolding> foldings_of(const Rule& rule);
-std::vector<std::string_view> named_branches(const Rule& rule);  // the names of the foldings that have names
+// Returns the names of the rule's named foldings, and the names among which the functions of right sides choose.
+std::vector<std::string_view> named_branches(const Rule& rule);
 // Return as text the right side of a folding ("{...}" for a lambda), and its guards ("products_match(c1, c2)" or "").
 std::string right_text(const RuleFolding& folding);
 std::string guard_text(const RuleFolding& folding);

@@ -6,7 +6,7 @@
 //
 //   const Shortcut kCoprime("coprime", "simplifying a greatest common divisor that is plainly 1");
 //   UOp g = run_shortcut(kCoprime, graph, [&]() -> std::optional<UOp> { ... },
-//                    [&] { return gcd(all).simplify(); });
+//                        [&] { return gcd(all).simplify(); });
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -60,8 +60,8 @@ struct NodeNotes {
 // whether a slot is valid:
 //
 //   the epoch number   the slot has the node's result
-//   the run number     the current run has begun the node's visit, but the result is not known yet
-//   another number     the slot was written by an earlier rewrite and is ignored
+//   the run number     the current run has queued or begun the node's visit, but the result is not known yet
+//   another number     the slot was written by an earlier run and is ignored
 //
 // Each run has a new run number. Runs with the same rules may share an epoch number, and so their results; otherwise,
 // each rewrite takes a new epoch number.
@@ -114,7 +114,7 @@ struct RewriteWorkspace {
   InlineStack<NodeVisit, 128> node_visits;
   std::vector<UOp> sources;
   RewriteHit recent_hits[kMaxRecentHits];
-  size_t num_hits = 0;  // number of rule applications; number i, from 0, is at index i % (size of the ring buffer)
+  size_t num_hits = 0;  // number of rule applications; application i, from 0, is in recent_hits[i % kMaxRecentHits]
 
   template <class ResultOf>
   UOp rebuild_node_with(UOp u, ResultOf result_of) {

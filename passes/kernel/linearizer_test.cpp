@@ -62,7 +62,7 @@ TEST_CASE("without TUPLE_ORDER, nodes of equal priority keep the order of the to
     settings.TUPLE_ORDER = tuple_order;
     Graph g(settings);
     UOp x = g.variable("x", 0, 9, dtypes::int32);
-    UOp mul = x * Const(2), add = x + Const(3);  // ADD is less than MUL in the order of ops
+    UOp mul = x * Const(2), add = x + Const(3);  // ADD precedes MUL in the order of ops
     return ops_of(linearize(g.sink({mul, add})));
   };
   auto place = [](const std::vector<Op>& ops, Op op) { return std::find(ops.begin(), ops.end(), op) - ops.begin(); };

@@ -14,8 +14,8 @@ using namespace pat;
 
 namespace {
 
-// Splits the vector `in` into parts of dtype `out`. For 8 elements and an `out` of 2, the parts are {0, 4}, {1, 5}, {2,
-// 6}, {3, 7}.
+// Splits the vector `in` into parts of dtype `out`. For 8 elements and an `out` of 2 elements, the parts are {0, 4},
+// {1, 5}, {2, 6}, {3, 7}.
 std::vector<UOp> horizontal_parts(UOp in, DType out) {
   if (in.dtype() == out) return {in};
   std::vector<UOp> parts;

@@ -19,14 +19,14 @@ namespace tgc {
 
 struct KernelJob;
 
-// Rewrites the loop ranges of a kernel: flattens, splits, merges and cuts them (tinygrad codegen/simplify.py).
+// Rules that flatten, split, merge and cut the loop ranges of a kernel (tinygrad codegen/simplify.py).
 const RuleSet& pm_flatten_range();     // replaces expressions in the range list of END, REDUCE, STORE by their RANGEs
 const RuleSet& pm_simplify_ranges();   // merges ranges of an END or REDUCE if this adds no division or remainder
 const RuleSet& check_merge();
 const RuleSet& pm_split_store();       // CPU only: cuts a loop at the constants that its range is compared with
 
-// Splits each range r that is used as r % c into r / c and r % c, if c divides the size of r and r does not index an
-// image that is stored to.
+// Splits each range r that is used as r % c into r / c and r % c, if c divides the constant size of r and r does not
+// index an image that is stored to.
 const RuleSet& pm_split_ranges();
 struct SplitRangesContext {
   // Each marked range and the constant to split it by; the empty UOp if the range must not be split.
@@ -54,7 +54,7 @@ const RuleSet& pm_reduce();            // context: ReduceContext
 const RuleSet& remove_reduce_stage();
 UOp remove_reduce(UOp sink);
 
-// Removes reductions that need no loop (tinygrad codegen/simplify.py: reduce_unparented to pm_load_collapse).
+// Rules that remove reductions that need no loop (tinygrad codegen/simplify.py: reduce_unparented to pm_load_collapse).
 const RuleSet& pm_reduce_unparented();     // drops ranges that the reduced value does not depend on
 const RuleSet& pm_reduce_collapse();       // replaces a sum over one range by arithmetic
 const RuleSet& pm_reduce_load_collapse();  // pm_reduce_collapse, and sums that select the one element with idx == range
@@ -78,8 +78,8 @@ std::vector<UOp> get_grouped_dims(Graph& graph, std::string_view prefix, std::ve
 
 const RuleSet& pm_add_gpudims();  // context: const Target
 
-// Memory accesses in the kernel pipeline (tinygrad codegen/late/devectorizer.py): lowers INDEX nodes to loads and
-// stores of widths that the target supports.
+// Rules that lower INDEX nodes to loads and stores of widths that the target supports (tinygrad
+// codegen/late/devectorizer.py).
 
 inline std::vector<int64_t> consecutive_numbers(int64_t first, int64_t count) {
   std::vector<int64_t> numbers;
@@ -157,7 +157,8 @@ const RuleSet& extra_matcher(const Target& target);
 // order that respects their dependencies. The first sibling follows the RANGE of the enclosing loop.
 class CfgContext {
  public:
-  // Throws Failure if no order respects the dependencies of the loops, or if it has to order an END without a range.
+  // Throws Failure if a loop would have to run both before and after another or itself, or if it has to order an END
+  // without a range.
   explicit CfgContext(UOp sink);
 
   // Returns the node that `range` must come after: the END of the previous sibling, or the enclosing RANGE if `range`
@@ -175,7 +176,7 @@ const RuleSet& add_control_flow_rules();  // pm_add_control_flow; context: const
 // Runs the stage: adds to each RANGE, as a source, the node that the RANGE must come after, if any.
 UOp add_control_flow(UOp sink);
 
-// Splits an END of several ranges into one END per range, innermost range first
+// Splits an END of several ranges into one END per range. The innermost END is that of the range with the greatest arg
 // (tinygrad codegen/late/linearizer.py:pm_split_ends).
 const RuleSet& pm_split_ends();
 
@@ -191,8 +192,7 @@ std::vector<UOp> linearize(UOp sink);
 // ranges of a node and its (run count, priority, extra), where extra is the arg of a parameter.
 std::string linearize_listing(std::span<const UOp> list);
 
-// Puts each gated store of `list` between an IF and an ENDIF.
-// Throws Failure if the list already contains an IF or ENDIF.
+// Puts each gated store of `list` between an IF and an ENDIF. Throws Failure if `list` contains an IF or ENDIF.
 std::vector<UOp> wrap_gated_stores(const std::vector<UOp>& list);
 
 }  // namespace tgc

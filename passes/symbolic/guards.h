@@ -7,7 +7,7 @@
 namespace tgc {
 
 inline Const value_of_const(UOp c) { return c.arg().to_const(); }
-inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // throws Failure unless the value is an integer
+inline Int int_of_const(UOp c) { return c.arg().as_int(); }  // requires an integer or a bool
 
 inline bool same_dtype(UOp x, UOp y) { return x.dtype() == y.dtype(); }
 inline bool dtype_holds(UOp wide, UOp narrow) { return can_lossless_cast(narrow.dtype(), wide.dtype()); }

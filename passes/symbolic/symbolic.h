@@ -7,7 +7,7 @@
 
 namespace tgc {
 
-const RuleSet& propagate_invalid();     // moves Invalid outward through index arithmetic
+const RuleSet& propagate_invalid();     // moves Invalid outward through arithmetic; casts and comparisons drop it
 const RuleSet& symbolic_simple();       // phase 1: generic folding
 const RuleSet& commutative();           // sorts the operands of commutative index arithmetic
 const RuleSet& div_and_mod_symbolic();  // folds integer division and remainder

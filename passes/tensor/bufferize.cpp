@@ -133,7 +133,8 @@ bool has_index(UOp u) {
   return std::any_of(u.src().begin(), u.src().end(), [](UOp s) { return s.is(Op::INDEX); });
 }
 
-// Replaces a CONTIGUOUS or BITCAST `t` of file data by a BUFFER_VIEW. Returns `b` unchanged for other devices.
+// Replaces `t`, the CONTIGUOUS or BITCAST that the BUFFERIZE `b` stores, by a BUFFER_VIEW if the device of `b` is a
+// file. Else returns `b` unchanged.
 UOp late_buffer_view(UOp t, UOp b) {
   if (!is_on_file(device_or_throw(b))) return b;
   Shape shape = shape_of(b);

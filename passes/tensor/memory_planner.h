@@ -11,7 +11,8 @@
 
 namespace tgc {
 
-// The memory of one buffer: part of a shared buffer, the memory of another buffer, or (neither is set) separate memory.
+// The memory of one buffer: part of a shared buffer, the memory of another buffer, or, if neither shared_index nor
+// reused_buffer is set, separate memory.
 struct BufferPlace {
   std::optional<size_t> shared_index = {};  // index of the shared buffer in the plan
   int64_t offset_bytes = 0;
@@ -28,8 +29,8 @@ struct MemoryPlan {
   std::vector<SharedBuffer> shared_buffers;
   // bytes of the buffers, except views, that have a shared_index or reused_buffer; bytes of the shared buffers
   int64_t planned_bytes_before = 0, planned_bytes_after = 0;
-  int64_t total_bytes_before = 0, total_bytes_after = 0;      // bytes of all buffers except views, without and with
-                                                              // sharing
+  // bytes of all buffers except views, without and with sharing
+  int64_t total_bytes_before = 0, total_bytes_after = 0;
 };
 
 // Plans the memory of all buffers of `schedule`. With NO_MEMORY_PLANNER=1, plans separate memory for each buffer.
@@ -40,11 +41,12 @@ MemoryPlan plan_memory(const Schedule& schedule, const Settings& settings);
 // runtime/support/memory.py:TLSFAllocator.
 class TlsfAllocator {
  public:
-  // Manages `size` bytes and allocates blocks of at least `block_size` bytes. Each class of the first
-  // level has 2**bit_length(second_level_count) lists.
+  // Manages `size` bytes and allocates blocks of at least `block_size` bytes. Each class of the first level has
+  // 2**bit_length(second_level_count) lists.
   TlsfAllocator(int64_t size, int64_t block_size, int second_level_count);
 
-  // Returns the offset of a block of at least `size` bytes. Throws Failure if every list of only such blocks is empty.
+  // Returns the offset of a block of at least `size` bytes. Throws Failure if all free lists that hold only blocks of
+  // at least `size` bytes are empty.
   int64_t allocate(int64_t size);
   // Frees the block at `start`, a result of allocate(), and merges it with free neighbours.
   void free(int64_t start);

@@ -5,7 +5,7 @@
 namespace tgc {
 namespace {
 
-// A buffer, and the first and last kernel that use it.
+// The size of a buffer, and the first and last kernel that use the buffer.
 struct Life {
   int64_t bytes;
   size_t first, last;

@@ -123,9 +123,9 @@ bool varies_in_reduce(UOp index) {
   return std::ranges::any_of(ranges_of(index), [](UOp r) { return r.arg().items().back() == Arg(AxisType::REDUCE); });
 }
 
-// If the buffer of a value is much larger than the buffers that the value reads, replaces it by a local buffer of the
-// axes that index a local buffer inside the value, or whose new index varies in a REDUCE range. Other axes are
-// substituted.
+// If the buffer of a value is much larger than the buffers that the value reads, replaces the value's buffer by a local
+// one. The local buffer keeps the axes that index a local buffer inside the value, or whose new index varies in a
+// REDUCE range. Other axes are substituted.
 UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   Int in = 1;
   for (UOp b : cost.buffers) in = in + size_of(b);
@@ -154,8 +154,8 @@ UOp partial_contiguous(UOp src, UOp buf, UOp idx, const RecomputeCost& cost) {
   return buffer.index(kept_indexes, buffer.dtype().base());
 }
 
-// index(bufferize(src, ranges), indexes) -> src with the ranges replaced by the indexes, if recomputing src is cheap;
-// with PCONTIG > 2, partial_contiguous() if it has a reduction of a buffer
+// index(bufferize(src, ranges), indexes) -> src with the ranges replaced by the indexes, if recomputing src is cheap.
+// If src has a reduction of a buffer and PCONTIG > 2, returns the result of partial_contiguous().
 FoldingResult remove_bufferize(UOp src, UOp buf, UOp idx) {
   if (buf.num_src() != idx.num_src())
     throw Failure("a BUFFERIZE over " + std::to_string(buf.num_src() - 1) + " ranges is indexed by " +

@@ -75,7 +75,7 @@ UOp renumber_range(Ctx& ctx, UOp r) {
   return r.replace({.arg = graph.tuple(arg), .tag = Arg()});
 }
 
-// Returns the COPY, BUFFER_VIEW or ENCDEC in the AST, which replaces the loop nest.
+// Returns the first COPY, BUFFER_VIEW or ENCDEC in the AST, which replaces the loop nest; else the empty UOp.
 UOp find_device_op(UOp ast) {
   constexpr OpSet kDeviceOps{Op::COPY, Op::BUFFER_VIEW, Op::ENCDEC};
   if (!ast.graph().ops().intersects(kDeviceOps)) return {};

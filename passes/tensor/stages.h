@@ -22,7 +22,8 @@ inline constexpr OpSet kAlwaysContiguous{Op::CONTIGUOUS,  Op::ASSIGN, Op::COPY, 
                                          Op::MSELECT,     Op::MSTACK, Op::DEFINE_GLOBAL, Op::DEFINE_LOCAL,
                                          Op::DEFINE_REG,  Op::LOAD,   Op::KERNEL,        Op::ENCDEC};
 
-UOp contiguous(UOp u);  // CONTIGUOUS of `u`; `u` itself if it is one, or a BUFFER with any RESHAPEs and MULTIs
+// Returns a CONTIGUOUS of `u`; `u` itself if it is a CONTIGUOUS, or a BUFFER below any RESHAPEs and MULTIs.
+UOp contiguous(UOp u);
 
 // Runs the stage "number the uops": adds nodes, such as those that may become buffers, to `numbered`, and tags each of
 // them with its index there. Returns the tagged sink.
@@ -52,11 +53,12 @@ UOp multi(UOp part, int64_t axis);                         // MULTI; throws Fail
 UOp copy_to_device(UOp u, Arg device);
 UOp copy_to_device(UOp u, Arg device, int64_t from);       // copies the part of `u` on device number `from`
 UOp allreduce(UOp u, Op op, UOp device);
-UOp device_number_in(UOp u);                               // the variable _device_num that `u` depends on, or empty
+UOp device_number_in(UOp u);                               // the variable _device_num below `u`; else the empty UOp
 // Shrinks each device's full copy of `u` along `axis` to the device's part (UOp._shard). Throws Failure if `u` is on
 // one device, or if the number of devices does not divide the axis.
 UOp shard(UOp u, int64_t axis);
-// Pads each device's part along `axis` with zeros to the whole size (UOp._unshard). Fails if `u` is on one device.
+// Pads each device's part along `axis` with zeros to the whole size (UOp._unshard). Throws Failure if `u` is on one
+// device.
 UOp unshard(UOp u, int64_t axis);
 
 const RuleSet& multi_pm();           // ops on MULTI -> ops on the parts; includes replace_allreduce()
@@ -114,7 +116,7 @@ const RuleSet& mark_movements();     // rules of a nested rewrite: tag the movem
 
 // The argument of a BUFFERIZE.
 struct BufferizeOpts {
-  Arg device = {};                          // for a local buffer: None, or the number of an axis
+  Arg device = {};                          // of a local buffer: None, or the number of an axis instead of a device
   AddrSpace addrspace = AddrSpace::GLOBAL;
   bool is_removable = true;  // false if a COPY reads the value, or if its op (CONTIGUOUS, ...) needs the buffer
 

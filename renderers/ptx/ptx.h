@@ -1,5 +1,5 @@
-// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). The printed text has the
-// words VERSION and TARGET in place of PTX's version and target, which the compiler replaces.
+// The renderer of PTX, NVIDIA's assembly language (tinygrad renderer/ptx.py). The printed text has the words VERSION
+// and TARGET in place of PTX's version and target; lib/compile/cuda.cpp replaces these words.
 #pragma once
 #include "renderers/text_renderer.h"
 #include "renderers/text_table.h"

@@ -160,7 +160,7 @@ std::string assemble_source(CStyleRenderer& c, std::string_view function_name) {
 var<uniform> INFINITY : f32;
 )";
   std::string local_buffers = take_local_buffers(c.body_text);
-  // as in tinygrad, no newline follows
+  // as in tinygrad, no newline follows the last local buffer if the kernel has no parameters
   if (c.kernel_parameters().empty() && !local_buffers.empty()) local_buffers.pop_back();
   out += local_buffers;
   int binding = 1;

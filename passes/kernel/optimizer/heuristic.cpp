@@ -169,7 +169,7 @@ void print_choices(std::vector<UpcastChoice> choices) {
   print_debug_line("more upcast axis : [" + line + "]");
 }
 
-// Returns the indices of the accesses that depend on all upcast and unrolled axes.
+// Returns the index expressions that depend on all upcast and unrolled axes.
 std::vector<UOp> upcast_indices(const Scheduler& k) {
   auto upcasts = k.axes_of(kUpcasts);
   std::vector<UOp> out;

@@ -19,8 +19,8 @@ UOp make_image(ImageBuffers& images, UOp buf) {
   return buf.with_dtype(dtypes::imagef(std::array<int64_t, 3>{1, d.size() / 4, 4}, d.nbytes()));
 }
 
-// Changes an image in `images` back to a buffer in a store, if no term of the store's index is a
-// range of a size divisible by 4, the number of channels of a pixel.
+// Changes an image in `images` back to a buffer in a store, if no term of the store's index is a range of a size
+// divisible by 4, the number of channels of a pixel.
 UOp undo_image_store(ImageBuffers& images, UOp s, UOp idx, UOp buf) {
   auto before = images.find(buf.arg().small_int());
   if (before == images.end()) return {};

@@ -247,8 +247,8 @@ static std::string_view name_of_shift(UOp rng, int64_t amount, AxisType type) {
   return graph.str(name + " " + kind).text();
 }
 
-// Splits `rng` into the rest and a new axis of `amount` steps, the inner one unless `top` is true. Throws
-// KernelOptError if `amount` does not divide the size of `rng`.
+// Splits `rng` into the rest and a new axis of `amount` steps, which is `new_rng` if given. The new axis is the outer
+// one if `top` is true, else the inner one. Throws KernelOptError if `amount` does not divide the size of `rng`.
 std::pair<UOp, UOp> Scheduler::shift_to(UOp rng, int64_t amount, AxisType type, bool top, UOp new_rng) {
   UOp rest_size = divides(rng.src(0), amount);
   if (!rest_size)

@@ -80,8 +80,8 @@ std::vector<UOp> Scheduler::apply_tc(const Opt& opt) {
 }
 
 // Returns axes N, M and K. Each combination of a range of B only (N), a range of A only (M) and a reduced range (K) has
-// a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if `choice` is past
-// the last combination or there is none.
+// a number; `choice` is this number, or, if negative, counts from the last. Returns nullopt if there is no combination
+// or `choice` is past the last one. Throws KernelOptError if `choice` is before the first one.
 std::optional<std::array<UOp, 3>> Scheduler::choose_tc_axes(UOp reduceop, UOp a, UOp b, int64_t choice) const {
   auto m = exclusive_ranges(a, b), n = exclusive_ranges(b, a),
        k = sort_by_id_descending({reduceop.src().begin() + 1, reduceop.src().end()});

@@ -32,7 +32,8 @@ UOp pack_fp8_operands(UOp x) {
 
 const RuleSet& clang_rules() {
   static const RuleSet own("clang", {
-      // half(double) -> half(float(double)), because LLVM would call a library function; also the next two casts
+      // half(double) -> half(float(double)), because LLVM would call a library function for the direct cast. The next
+      // two rules have the same reason.
       rule("double-to-half", cast(x.of(kDouble), kHalf), with<half_through_float>(x)),
       rule("double-to-bf16", cast(x.of(kDouble), kBFloat16), with<bf16_through_float>(x)),
       rule("bf16-to-half", cast(x.of(kBFloat16), kHalf), with<half_through_float>(x)),

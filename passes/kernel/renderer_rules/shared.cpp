@@ -62,7 +62,7 @@ UOp cast_float_to_bf16(UOp x) {
     throw Failure("a cast to bfloat16 by bits takes float, not " + std::string(x.dtype().repr()));
   UOp bits = x.bitcast(dtypes::uint32);
   UOp rounded = bits + ((bits >> Const(16)) & Const(1)) + Const(0x7fff);
-  // for zeros and NaNs, which are not rounded: a bit in the upper half of a NaN, so that this half alone is a NaN
+  // the value for zeros and NaNs, which are not rounded; a NaN gets a bit in its upper half, so that this half is a NaN
   UOp special = (bits & Const(0xffff)).ne(0).where(bits | Const(0x10000), bits);
   UOp out = (-bits & Const(0x7f800000)).ne(0).where(rounded, special);
   return (out >> Const(16)).cast(dtypes::uint16).bitcast(dtypes::bfloat16);
