@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-extern "C" {  // glibc's allocator, under names that are not replaced
+extern "C" {  // glibc's allocator, under names that this library does not replace
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);

@@ -43,7 +43,7 @@ struct FailableCall {
   long number;
   std::string_view kind;
   int error;
-  bool (*applies)(pid_t, const Registers&);  // whether the call counts; null: always
+  bool (*applies)(pid_t, const Registers&);  // returns whether the call counts; null: it always counts
 };
 
 uint64_t clone_flags(pid_t pid, const Registers& r) {
@@ -142,7 +142,7 @@ int trace_command(pid_t main, std::string_view kind, uint64_t wanted, std::map<s
         ptrace(PTRACE_SETREGS, pid, nullptr, &r);
       }
     }
-    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // a stop by ptrace
+    bool is_ours = event != 0 || signal == SIGSTOP || signal == SIGTRAP;  // ptrace caused the stop
     ptrace(PTRACE_CONT, pid, nullptr, long(is_ours ? 0 : signal));
   }
   return end;

@@ -23,7 +23,7 @@ using InputBytes = std::vector<uint8_t>;
 
 constexpr uint64_t kBatch = 250;  // inputs per child process: bounds leaks, and makes fork cheap
 
-uint64_t splitmix64(uint64_t z) {  // splitmix64
+uint64_t splitmix64(uint64_t z) {
   z += 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
@@ -45,7 +45,7 @@ std::vector<InputBytes> read_corpus(const FuzzTarget& target) {
   return out;
 }
 
-// The findings by cause. Only the first of each cause is printed and saved.
+// Counts findings by cause. Callers print and save only the first finding of each cause.
 class Findings {
  public:
   explicit Findings(std::string folder) : folder_(std::move(folder)) {}
@@ -77,7 +77,7 @@ class Findings {
 int run_target(const FuzzTarget& target, const CampaignOptions& o) {
   const std::vector<InputBytes> corpus = read_corpus(target);
   auto input = [&](uint64_t i) {
-    if (i < corpus.size()) return corpus[i];  // first the unchanged inputs of the corpus
+    if (i < corpus.size()) return corpus[i];  // the inputs of the corpus come first, unchanged
     uint64_t random = splitmix64(o.seed * 1000003 + i);
     InputBytes bytes = corpus[random % corpus.size()];
     mutate_bytes(bytes, corpus[random / 7 % corpus.size()], splitmix64(random), target);
@@ -115,7 +115,7 @@ GraphKind kind_of(uint64_t i) {  // every second graph is a kernel
   return kKinds[i % std::size(kKinds)];
 }
 
-// A header and one to four mutation steps: few, so that the graph stays meaningful.
+// Returns a header and one to four mutation steps: few, so that the graph stays meaningful.
 InputBytes mutant_bytes(uint64_t seed, uint64_t i) {
   uint64_t random = splitmix64(seed * 7919 + i);
   InputBytes out((2 + std::min(random % 4, random / 4 % 6)) * kMutationStepBytes);

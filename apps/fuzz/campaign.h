@@ -1,4 +1,4 @@
-// Fuzzing campaigns without libFuzzer: of one target, of mutated graphs, or of mutated rules.
+// Runs fuzzing campaigns without libFuzzer: on one target, on mutated graphs, or on mutated rules.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,14 +8,15 @@
 namespace tgc::fuzz {
 
 struct CampaignOptions {
-  // If both limits are 0, run_target() stops after ten seconds, run_mutants() after 1000 mutants, and
-  // run_rule_mutants(), which has no time limit, after 300.
-  double time_limit_seconds = 0;  // 0: no limit
-  uint64_t max_inputs = 0;        // 0: no limit
+  // A limit of 0 is ignored. If both limits are 0, run_target() stops after ten seconds, and run_mutants() after 1000
+  // mutants. run_rule_mutants() ignores the time limit and stops after `max_inputs` mutants, or after 300 if that is 0.
+  double time_limit_seconds = 0;
+  uint64_t max_inputs = 0;
   uint64_t seed = 1;
-  int input_limit_seconds = 20;  // per input
-  std::string findings_folder;   // for inputs with findings; empty: findings are only printed
-  // for run_rule_mutants(): only mutants whose line contains one of these texts; empty: all mutants
+  int input_limit_seconds = 20;  // CPU time limit for one input; the limit on wall time is ten times as long
+  std::string findings_folder;   // folder for inputs with findings; empty: findings are only printed
+  // run_rule_mutants() takes only mutants whose rule name, source position or change contains one of these texts. If
+  // the list is empty, it takes all mutants.
   std::vector<std::string> mutant_filters = {};
 };
 

@@ -19,7 +19,7 @@ class DeviceArray {
   ~DeviceArray() { memory_.free(address_); }
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
-  // Every argument is the address of the array.
+  // Returns `bytes` bytes of kernel arguments that repeat the address of the array.
   std::vector<std::byte> as_arguments(size_t bytes) const {
     std::vector<std::byte> out(bytes);
     for (size_t n = 0; n < bytes; n++) out[n] = std::byte(address_ >> n % sizeof address_ * 8);
@@ -49,7 +49,7 @@ void run_ptx(Bytes bytes) {
   DeviceArray array(memory);
   for (const ptx::Function& f : (*module)->module().functions) {
     const ptx::TranslatedKernel* code = (*module)->kernel(f.name);
-    if (code->shared_bytes > kMostShared) continue;  // the driver also refuses so much shared memory
+    if (code->shared_bytes > kMostShared) continue;  // the emulated driver also refuses more static shared memory
     for (bool races : {false, true})
       check_launch(ptx::KernelLaunch{.code = code,
                       .grid = kGrid,

@@ -1,4 +1,4 @@
-// Targets that read other files than graphs, such as traces, profiles and objects, or words of a command line.
+// Targets that read files other than graphs, such as traces, profiles and objects, or words of a command line.
 #include <unistd.h>
 
 #include <filesystem>
@@ -101,12 +101,12 @@ void read_cache_entry(Bytes bytes) {
   fs::remove_all(folder);
 }
 
-// Executes nothing.
+// Loads an object and does not execute it.
 void load_elf_object(Bytes bytes) {
   if (check_message(load_object(bytes_as_text(bytes)))) count_run_input();
 }
 
-// Parses each line as the words of many options and arguments: names of inputs, settings, targets, ...
+// Parses each line as the value of many options and arguments: names of inputs, settings, targets, ...
 void read_words(Bytes bytes) {
   Graph graph;
   for (std::string_view text = bytes_as_text(bytes); !text.empty();) {

@@ -3,8 +3,8 @@
 //   list: prints the names of the targets; all: runs each of them
 //   mutants: runs mutated golden graphs through commands of tgc and prints a table of the outcomes
 //   rule-mutants: decides mutated rules as `tgc prove --rules` does (lib/prove/README.md); -runs: how many, else 300
-//   rule-mutants TEXT...: only those mutants of which the line contains one of the texts, with both sides and the time
-// tgc_fuzz TARGET FILE...    runs only these inputs, in this process, which a failed check ends by SIGABRT
+//   rule-mutants TEXT...: only mutants whose rule name, source position or change contains a TEXT; prints more of each
+// tgc_fuzz TARGET FILE...: runs only these inputs, in this process, which a failed check ends by SIGABRT
 // Exit codes: 0 no finding, 1 findings or too few refuted rule mutants, 2 wrong arguments or no campaign possible.
 #include <algorithm>
 #include <charconv>

@@ -11,7 +11,7 @@ std::shared_ptr<const onnx::Bytes> shared_copy(Bytes bytes) {
   return onnx::Bytes::bytes_from_string(std::string(bytes_as_text(bytes)));
 }
 
-// Lets a sanitizer report bytes outside of the file.
+// Reads the bytes of tensors, so that a sanitizer reports any that lie outside of the file.
 void read_all_bytes(const std::vector<onnx::TensorProto>& tensors) {
   for (const onnx::TensorProto& t : tensors) {
     if (t.is_external || t.type == onnx::Type::String) continue;

@@ -137,7 +137,7 @@ class MutantRun {
     auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
     if (has("internal error")) report_wrong(text);
     bool died = has("killed by") || has("did not end within") || has("forbidden");
-    if (died && log_.phase == MutantPhase::ref && has("killed by SIG")) report_wrong(text);  // tgc's own crash
+    if (died && log_.phase == MutantPhase::ref && has("killed by SIG")) report_wrong(text);  // REF is part of tgc
     log_.count_outcome(died ? PhaseOutcome::contained : PhaseOutcome::refused);
   }
   template <class Body>
@@ -171,7 +171,7 @@ class MutantRun {
     return session.begin(load_valid_mutant());
   }
 
-  // Compiles a kernel to its source and other outputs, or the first kernels of a tensor graph.
+  // Compiles a kernel to its source and other outputs, or the first three kernels of a tensor graph to their sources.
   bool compile_mutant(const std::string& target) {
     auto c = begin_compilation(target);
     if (!succeeded(c)) return false;
@@ -236,7 +236,7 @@ class MutantRun {
             .device = {.name = device, .timeout_seconds = options_.kernel_limit_seconds},
             .compare = {.reference_device = reference}};
   }
-  // Counts the outcome if there is a failure.
+  // Returns true if the report has no failure. Otherwise counts the outcome.
   template <class Report>
   bool has_no_failure(const Report& report) {
     if (!report.error.empty()) return classify_error(report.error), false;
@@ -277,7 +277,7 @@ class MutantRun {
     return true;
   }
 
-  // Runs a small kernel in this process, so that sanitizers check REF. Skips tensor graphs.
+  // Runs a kernel in this process, so that sanitizers check REF. Skips tensor graphs and large kernels.
   bool run_ref_in_process() {
     if (is_tensor_graph_) return true;
     InputGraph in = load_valid_mutant();

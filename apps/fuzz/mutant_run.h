@@ -10,7 +10,7 @@
 
 namespace tgc::fuzz {
 
-// X(phase) for each phase of a mutant, in order.
+// Expands to X(phase) for each phase of a run, in the order in which run_mutant() runs them.
 #define TGC_FUZZ_PHASES(X) \
   X(load) X(verify) X(texts) X(source) X(other) X(stats) X(trace) X(diff) X(ref) X(cpu) X(bisect) X(reduce) X(view)
 enum class MutantPhase : uint8_t {
@@ -31,7 +31,7 @@ std::string_view name_of(PhaseOutcome outcome);
 struct MutantLog {
   MutantPhase phase = MutantPhase::load;
   std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> outcome_counts = {};
-  char message[400] = {};     // of the finding that ended the process
+  char message[400] = {};     // start of the message of the finding, if note_message() was called
 
   void enter_phase(MutantPhase p) { phase = p; }
   void count_outcome(PhaseOutcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
@@ -41,16 +41,17 @@ struct MutantLog {
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };
 
 struct MutantRunOptions {
-  // true: all phases, with kernels in workers; false: up to a small kernel on REF in this process
+  // true: runs all phases, and kernels in worker processes. false: runs the phases up to `ref`, which runs only small
+  // kernels, in this process.
   bool uses_processes = false;
-  double kernel_limit_seconds = 2;  // of a kernel, of bisect and of reduce
+  double kernel_limit_seconds = 2;  // time limit for one kernel, for bisect and for reduce
 };
 
 // The first kMutationStepBytes bytes of `bytes` choose a graph of `kind`, a target and a kind of graphs to insert; the
 // rest are mutation steps. A finding ends the process (report_finding()).
 void run_mutant(GraphKind kind, Bytes bytes, const MutantRunOptions& options, MutantLog& log);
 
-// Returns the mutant as JSON; empty if the mutation steps do not apply.
+// Returns the mutant as JSON, or "" if the mutation steps make an invalid dtype or leave no nodes.
 std::string mutant_as_json(GraphKind kind, Bytes bytes);
 
 // A graph from which mutants are made: a golden kernel, its graph after a stage, its linear list, or a tensor graph.

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct RecordingGraphs {
   std::string producer;
-  std::vector<std::string> graphs;  // as tgc's JSON, or as pyrender, which the target skips
+  std::vector<std::string> graphs;  // tgc's JSON, or pyrender texts, which the target skips
 };
 
 std::vector<RecordingGraphs> read_recordings() {
@@ -125,7 +125,7 @@ void read_recordings_of_releases(Bytes bytes) {
   const RecordingGraphs& record = recordings()[mutator.random_below(recordings().size())];
   const std::string& text = record.graphs[mutator.random_below(record.graphs.size())];
   Json graph = Json::parse(text, nullptr, false);
-  if (graph.is_discarded()) return;  // a pyrender text
+  if (graph.is_discarded()) return;  // the graph is a pyrender text
   mutator.mutate(graph);
   const DeadlineScope limit(5);
   auto in = load_graph_text({}, InputKind::Json, graph.dump(), "fuzz");

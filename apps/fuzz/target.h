@@ -18,7 +18,7 @@ struct FuzzTarget {
   std::string_view name;  // also names the folder of its corpus in testdata/fuzz
   void (*run)(Bytes);
   size_t max_input_bytes = 4096;
-  size_t record_bytes = 1;  // of the records in the input, which mutate_bytes() keeps whole
+  size_t record_bytes = 1;  // size of a record of the input; mutate_bytes() adds and removes whole records
   bool is_text_input = false;  // the input is text: mutations also replace words and lines
 };
 std::span<const FuzzTarget> all_fuzz_targets();
@@ -35,7 +35,8 @@ void read_recordings_of_releases(Bytes);
 void load_elf_object(Bytes);
 void run_kernel(Bytes), run_stage_graph(Bytes), run_list(Bytes), run_tensor(Bytes);
 
-// Counts an input that was run and not refused, in some targets. A campaign's processes share the count.
+// Counts an input that a target accepted and ran. Only some targets call this function. The processes of run_target()
+// share the count.
 void count_run_input();
 extern std::atomic<uint64_t>* run_input_counter;
 
@@ -71,7 +72,8 @@ class MemoryFile {
   std::string path_;
 };
 
-// Mutates `bytes`, also with parts of `other`, as `random` chooses. Keeps records of target.record_bytes bytes whole.
+// Mutates `bytes`, also with parts of `other`, as `random` chooses. Adds and removes only whole records of
+// target.record_bytes bytes.
 void mutate_bytes(std::vector<uint8_t>& bytes, Bytes other, uint64_t random, const FuzzTarget& target);
 
 }  // namespace tgc::fuzz

@@ -1,5 +1,5 @@
-// Targets of the parsers of graphs, records and HTTP requests. A parsed graph must be the same after it is printed and
-// parsed again.
+// Targets of the parsers of graphs, records and HTTP requests. If a parsed graph is printed, its text must stay the
+// same when it is parsed and printed again.
 #include <algorithm>
 
 #include "apps/fuzz/target.h"

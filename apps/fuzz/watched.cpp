@@ -122,7 +122,7 @@ WatchedInputsResult run_watched_inputs(uint64_t first, uint64_t last, int limit_
     prepare_child(report);
     for (uint64_t i = first; i < last && more(); i++) {
       *at = i;
-      // processor time does not depend on other load; wall time ends inputs that wait
+      // CPU time does not depend on other load; the limit on wall time ends inputs that wait
       const itimerval limit{.it_interval = {}, .it_value = {limit_seconds, 0}};
       setitimer(ITIMER_PROF, &limit, nullptr);
       alarm(unsigned(kWaiting * limit_seconds));

@@ -1,4 +1,4 @@
-// Runs inputs one after the other in a child process, and finds the input at which it dies.
+// Runs inputs one after the other in a child process, and finds the input at which the process dies.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -8,10 +8,11 @@
 namespace tgc::fuzz {
 
 struct ProcessExit {
-  uint64_t input_index = 0;  // of the input at which the process died
+  uint64_t input_index = 0;  // the input at which the process died
   std::string exit_kind;     // such as "SIGSEGV", "a hang of over 20 s", "exit code 1"
   std::string last_output;
-  // Returns a text equal for deaths of one cause: `exit_kind`, and the main line of the report without digits.
+  // Returns a text that is equal for deaths of one cause, from `exit_kind` and the most informative line of
+  // `last_output`.
   std::string cause_text() const;
 };
 

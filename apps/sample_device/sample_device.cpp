@@ -106,7 +106,7 @@ class SampleDevice : public Device {
 
  private:
   static std::string temporary_file() {
-    const char* folder = std::getenv("TMPDIR");  // the only folder that the worker may write to
+    const char* folder = std::getenv("TMPDIR");  // in a worker, its private folder: it may write to few others
     std::string name = std::string(folder ? folder : "/tmp") + "/tgc-sample-XXXXXX";
     int fd = mkstemp(name.data());
     if (fd >= 0) ::close(fd);

@@ -8,7 +8,7 @@ using namespace std::string_literals;
 
 namespace {
 
-// Checks what commands make of a bundle that is alone in a folder, with only PATH and HOME set.
+// Checks what commands do with a bundle that is alone in a folder, with only PATH and HOME set.
 void check_bundle_alone(const std::string& bundle, const std::string& rule) {
   namespace fs = std::filesystem;
   fs::path elsewhere = scratch_folder() / ("elsewhere." + bundle);

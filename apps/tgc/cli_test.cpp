@@ -380,7 +380,7 @@ TEST_CASE("cli: bad input gives one message and exit code 2") {
 
 TEST_CASE("cli: a small dump takes less than 200 ms of processor time") {
   std::string file = write_scratch_file("k.uop", kKernel);
-  auto milliseconds = [] {  // processor time of child processes, which the load of the machine does not change
+  auto milliseconds = [] {  // returns the CPU time of child processes, because other load changes the wall time
     rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     auto of = [](const timeval& t) { return 1e3 * double(t.tv_sec) + 1e-3 * double(t.tv_usec); };

@@ -38,7 +38,7 @@ inline std::string write_scratch_file(const std::string& name, const std::string
   return (scratch_folder() / name).string();
 }
 
-// Runs `command` with a shell in scratch_folder(), where `tgc` is the binary that was built and `input` is standard
+// Runs `command` with a shell in scratch_folder(). `tgc` means the binary that was built. The file `input` is standard
 // input.
 inline CommandResult run_in_shell(const std::string& command, const std::string& input = "/dev/null") {
   std::string out = (scratch_folder() / "out").string(), err = (scratch_folder() / "err").string();

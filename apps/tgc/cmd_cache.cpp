@@ -29,7 +29,7 @@ std::string usage_text(const CompileCache& cache) {
 }
 
 int run_cache(const CacheOptions& o) {
-  CompileCache& cache = CompileCache::shared_cache();  // throws Failure
+  CompileCache& cache = CompileCache::shared_cache();  // throws Failure if TGC_CACHE_MB is invalid
   if (o.clear) {
     size_t removed = require_value(cache.clear());
     if (!o.json) print_output("removed " + std::to_string(removed) + " entries\n");

@@ -36,8 +36,8 @@ Words words_of_option(std::string_view option) {
 
 std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of(".;:\n")); }
 
-// The completions of the last word of the line, one per line, with a tab and a help text if there is one. `before` is
-// the part of the word that is not completed, such as "--stage=expand,".
+// The completions of the last word that was typed, one per line, each with a tab and a help text if there is one.
+// `before` is the part of the word that is not completed, such as "--stage=expand,".
 class CompletionCandidates {
  public:
   CompletionCandidates(std::string before, std::string_view typed)
@@ -68,7 +68,7 @@ std::string completions_text(const CLI::App& app, const Words& words) {
   std::string_view typed = words.back();
   const CLI::App* command = words.size() > 1 ? find_command(app, words[0]) : nullptr;
   size_t equals = typed.starts_with("--") ? typed.find('=') : std::string_view::npos;
-  bool is_joined = equals != std::string_view::npos;  // --stage=expand, not --stage expand
+  bool is_joined = equals != std::string_view::npos;  // true for --stage=expand, false for --stage expand
   Words values;
   if (command)
     values = words_of_option(is_joined ? typed.substr(0, equals) : std::string_view(words[words.size() - 2]));

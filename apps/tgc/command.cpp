@@ -18,7 +18,7 @@ auto make_range_check(Number least, Number most, const std::string& kind) {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     size_t sign = text.starts_with('-');
     bool is_octal = text.size() > sign + 1 && text[sign] == '0' && text[sign + 1] >= '0' && text[sign + 1] <= '9';
-    bool fits = n >= least && n <= most;  // false for NaN
+    bool fits = n >= least && n <= most;  // false if n is NaN
     if (error == std::errc() && end == text.data() + text.size() && !is_octal && fits) return {};
     std::ostringstream range;
     range << least << " to " << most;
@@ -40,7 +40,7 @@ std::string other_given_options(const CLI::App& app) {
     if (!o->count() || o->get_lnames().empty()) continue;
     const std::string& name = o->get_lnames()[0];
     if (std::ranges::find(kNotRepeated, name) != std::end(kNotRepeated)) continue;
-    if (o->get_expected_min() == 0) out += " --" + name;  // a flag
+    if (o->get_expected_min() == 0) out += " --" + name;  // the option is a flag
     else for (const std::string& value : o->results()) out += " --" + name + "=" + quote_for_shell(value);
   }
   return out;

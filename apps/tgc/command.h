@@ -13,7 +13,7 @@
 
 namespace tgc {
 
-// Returns the value of `result`. Throws its Diag as a Failure, which CliCommand::set_action prints.
+// Returns the value of `result`, or throws its Diag as a Failure. set_action() prints a Failure that `body` throws.
 template <class T>
 T require_value(Result<T> result) {
   return std::move(result.value_or_throw());
@@ -22,7 +22,7 @@ T require_value(Result<T> result) {
 inline const int64_t kMaxJobs = 1024, kMaxShownItems = 1'000'000'000, kMaxRuns = 1'000'000;
 inline const double kMaxTimeoutSeconds = 1e7;
 
-// In the order in which --help prints them.
+// Groups of options, in the order in which --help prints them.
 enum class OptionGroup : uint8_t { Input, Device, Comparison, Search, Output, Pipeline };
 
 class CliCommand {
@@ -31,7 +31,7 @@ class CliCommand {
       : cli_app_(app.add_subcommand(name)), exit_code_(&exit_code) {}
   CLI::App* operator->() const { return cli_app_; }
 
-  // Sets the texts of --help: what the command does and an example call, for its start, and `notes` for its end.
+  // Sets the texts of --help, which begins with `sentence` and `example` and ends with `notes`.
   void set_description(const std::string& sentence, const std::string& example, const std::string& notes = "");
   // Puts the options that are added from now on into `group`.
   void set_group(OptionGroup group);
@@ -69,7 +69,7 @@ class CliCommand {
     return add_number_option("-j,--jobs", value, "N", 1, kMaxJobs, "number of threads; default: " + by_default);
   }
 
-  // Returns a new T, such as the options of a command, which lives as long as the parser.
+  // Returns a new T, for example the options of a command. The T lives as long as the parser.
   template <class T>
   T& make_owned_value() {
     auto made = std::make_shared<T>();
@@ -91,7 +91,8 @@ class CliCommand {
   std::vector<std::shared_ptr<void>> owned_values_;
 };
 
-// Makes the text of --help: the description, the usage, the options by group, the subcommands, and the notes.
+// Makes the text of --help: the description, the usage, the arguments, the options by group, the subcommands, and the
+// notes.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { label("Positionals", "Arguments"); }

@@ -5,7 +5,8 @@
 
 namespace tgc {
 
-// bash starts a new word after = and :, so the script removes everything up to the last = or : from the candidates.
+// bash starts a new word after = and :, so the script removes from each candidate what the user typed up to the last =
+// or :.
 inline constexpr std::string_view kBashScript = R"sh(# bash completion of tgc: source <(tgc completion bash)
 _tgc() {
   local line=${COMP_LINE:0:COMP_POINT} words typed IFS=$' \t\n'

@@ -28,7 +28,7 @@ class DumpOutput {
 
   std::string output_path_;
   bool is_json_;
-  // for standard output: a single one is printed alone, several as a document
+  // JSON texts for standard output. release() prints a single text unchanged, and several as one document.
   std::vector<DumpText> json_texts_;
   bool is_first_text_ = true, writes_folder_ = false;
   std::optional<std::string> output_file_text_;  // the text for the output file, if `to` is a file

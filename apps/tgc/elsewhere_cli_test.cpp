@@ -92,7 +92,7 @@ TEST_CASE("lint: the whole calls of a truncated recording are checked, with exit
   CHECK(contains_text(run_tgc("lint --kinds").out, "shared-output\tnote: "));
 }
 
-// The recorded program evaluates a gradient, which it made while a TinyJit was captured, after the capture. The memory
+// The recorded program makes a gradient during the capture of a TinyJit, and evaluates it after the capture. The memory
 // planner of tinygrad 0.13.0 moves the gradient's buffer.
 TEST_CASE("lint: a tensor of a capture that reads a buffer that no replay writes is a finding") {
   CommandResult ran = run_tgc("lint " + test_path("jit_late.jsonl.gz"));

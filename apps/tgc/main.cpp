@@ -16,7 +16,7 @@
 
 namespace {
 
-// For example "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7".
+// Returns the text of --version, for example "tgc 0.1.0, tinygrad 0.12.0, LLVM 19.1.7".
 std::string version_line() {
   std::string llvm(tgc::llvm_version());
   return "tgc " + std::string(tgc::tgc_version()) + ", tinygrad " + std::string(tgc::tinygrad_version()) + ", " +
@@ -68,8 +68,8 @@ struct CommandRow {
 constexpr CommandRow kCommands[] = {TGC_COMMANDS(TGC_COMMAND_ROW)};
 #undef TGC_COMMAND_ROW
 
-// Adds only the command `first` if there is one of that name: describing the options of all commands takes longer than
-// starting the program. `help` and `completion` describe all of them.
+// Adds only the command `first` if there is one of that name, because describing the options of all commands takes
+// longer than starting the program. Otherwise, and for `help` and `completion`, adds all commands.
 void add_commands(CLI::App& app, int& exit_code, std::string_view first) {
   bool one = first != "help" && first != "completion" &&
              std::ranges::find(kCommands, first, &CommandRow::name) != std::end(kCommands);
@@ -99,7 +99,7 @@ int run_command(int argc, char** argv) {
   try {
     add_commands(app, exit_code, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
-  } catch (const CLI::Success& e) {  // --help or --version
+  } catch (const CLI::Success& e) {  // thrown for --help and --version
     std::ostringstream text;
     exit_code = app.exit(e, text, text);
     tgc::print_output(text.str());

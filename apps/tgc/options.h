@@ -14,10 +14,10 @@ enum class Ability : uint8_t;
 
 void add_global_options(CLI::App& app);  // adds the options that every command takes
 
-inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // in braces: the value of a bare --live
+inline constexpr const char* kLiveOption = "--live{TGC_TINYGRAD}";  // the braces have the value of a bare --live
 inline constexpr const char* kLiveOptionHelp = "compile with this Python's tinygrad; alone: that of TGC_TINYGRAD";
 
-// Adds INPUT (a string or a vector of strings) and --kernel. `also` is appended to INPUT's help text.
+// Adds INPUT (a string or a vector of strings) and --kernel. `also` is a part of INPUT's help text.
 template <class Input>
 void add_input_options(CliCommand& cmd, Input& input, std::string& kernel, const std::string& also = "") {
   cmd.set_group(OptionGroup::Input);
@@ -46,18 +46,19 @@ void require_for_options(const CLI::App& app, const Pipeline& pipeline, Ability 
                          std::initializer_list<const char*> options);
 
 // Returns a session that prints progress, warnings and DEBUG output to standard error, and that an interrupt cancels.
-// `num_jobs` 0: one per processor. `live`: the Python of --live, which is started; "": none. Throws Failure if it
-// cannot start.
+// If `num_jobs` is 0, the session uses one thread per processor (CPU_COUNT). `live` is the Python of --live, or "".
+// Throws Failure if that Python cannot start.
 Session make_terminal_session(unsigned num_jobs, const std::string& live = "");
-// Returns a session for a command that compiles. Prints a note for a tinygrad variable that has no effect in tgc.
+// Returns a session for a command that compiles. Prints a note for each tinygrad variable that is set but has no effect
+// in tgc.
 Session make_terminal_session(CompileOverrides overrides, unsigned num_jobs = 1);
-// If the recording that `input` names has one of schedules beside it, notes that kernels were compared with their ASTs,
-// and how `command` checks the schedules that made the ASTs.
+// If a recording of schedules lies beside the recording of kernels that `input` names, prints a note: the kernels were
+// only compared with their ASTs, and `command` can check the schedules that made the ASTs.
 void note_unchecked_schedules(const Session& session, const std::string& input, std::string_view command);
 
-// If BEAM=N is set (by --set or the environment), makes later compilations use the opts that `tgc beam` found. Warns if
-// these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without the variables of
-// the search that are not also settings of the pipeline.
+// If BEAM=N with N >= 1 is set (by --set or the environment), makes later compilations use the opts that `tgc beam`
+// found. Warns if these opts cannot be read, or if a variable of the search has a wrong value. Returns `over` without
+// the variables of the search that are not also settings of the pipeline.
 CompileOverrides install_found_opts(CompileOverrides over);
 
 }  // namespace tgc

@@ -60,7 +60,7 @@ uintptr_t stack_pointer(const void* context) {
 #endif
 }
 
-// Returns true if the faulting address is near the stack pointer: the stack overflowed.
+// Returns true if the faulting address is near the stack pointer, as it is after a stack overflow.
 bool is_stack_overflow(const siginfo_t& info, const void* context) {
   constexpr intptr_t kNear = 1 << 16;
   auto distance = intptr_t(reinterpret_cast<uintptr_t>(info.si_addr) - stack_pointer(context));
@@ -70,9 +70,9 @@ bool is_stack_overflow(const siginfo_t& info, const void* context) {
 constexpr std::pair<int, std::string_view> kFaults[] = {
     {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}};
 
-// Handles stack overflow. Other faults still crash the process.
+// Ends the process with exit code 2 after a stack overflow. Other faults still end it by their signal.
 void handle_fault(int number, siginfo_t* info, void* context) {
-  const bool is_sent = info->si_code <= 0;  // by a process, with kill
+  const bool is_sent = info->si_code <= 0;  // a process sent the signal, with kill()
   if (number == SIGSEGV && !is_sent && is_stack_overflow(*info, context)) {
     write_error("tgc: the stack is too small (ulimit -s)\n");
     exit_with_trouble();

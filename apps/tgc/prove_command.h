@@ -25,7 +25,7 @@ struct ProveOptions {
   unsigned num_jobs = 1;
   CompileOverrides overrides{.records_live_rewrites = true};
 
-  // Throws Failure if --shard has another form than K/N. Without --shard, there is one shard.
+  // Returns the value of --shard, or 1/1 without --shard. Throws Failure if the value is invalid.
   Shard parsed_shard() const { return Shard::parse(shard.empty() ? "1/1" : shard).value_or_throw(); }
   // Returns the last line of a report with --json and --shard; "" without --shard.
   std::string report_end_line() const { return shard.empty() ? "" : shard_end_line(parsed_shard()); }
@@ -37,8 +37,8 @@ class ProgramWriter {
  public:
   // Throws Failure if --program is given and --live names no tinygrad.
   explicit ProgramWriter(const ProveOptions& options);
-  // Asks the tinygrad of --live for a program that shows the wrong value, and writes it to the next file. Stores in the
-  // proof which file it is, or why there is no program.
+  // Asks the tinygrad of --live for a program that shows the wrong value, and writes the program to the next file.
+  // Stores in the proof the name of that file, or why there is no program. Does nothing without --program.
   void write_proof(LiveRuleProof& rule);
   void write_proof(KernelProof& proof);
 

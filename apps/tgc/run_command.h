@@ -12,7 +12,7 @@ struct RunCommandOptions {
   std::vector<std::string> inputs{"-"}, onnx_tests;
   RunOptions run_options;
   bool should_print_json = false;
-  bool should_explain_nan = false;  // what --watch-nan of the exporter found
+  bool should_explain_nan = false;  // --nan: only explain the NaN that the exporter's --watch-nan found
   SourceRunOptions source_options;
   std::string grid = "1", block = "1";  // launch size of a kernel that was written by hand
   std::string profile_path;             // file for the profile of an emulated GPU

@@ -69,8 +69,7 @@ class RunCommand {
     return code;
   }
 
-  // Reads and imports the next graph. --timeout bounds the sum of this time, which `seconds` returns, and the time of
-  // the graph's trial.
+  // Reads and imports the next graph, within the time of --timeout. Sets `seconds` to the time that this took.
   auto read_next_graph(GraphSource& source, double& seconds) {
     const DeadlineScope limit(run_options_.device.trial_seconds());
     const auto begin = Clock::now();
@@ -138,7 +137,7 @@ class RunCommand {
   const RunCommandOptions& options_;
   RunOptions run_options_;
   Session session_;
-  RunCounts kernel_counts_, graph_counts_;    // of the kernels and of the tensor graphs that were run
+  RunCounts kernel_counts_, graph_counts_;    // counts of the results of kernels and of tensor graphs
   std::set<std::string> bound_variables_;  // variables of --var that a kernel or a model has
   UsedPaths used_paths_;              // paths of results that earlier kernels wrote
 };

@@ -26,7 +26,8 @@ void show_warning(Diag diag);
 // without control characters and, in a CI job, without workflow commands; to a file unchanged. Ends the program with
 // exit code 2 if printing fails.
 void print_output(std::string_view text);
-// Prints a report for people, as printable_text() returns it.
+// Prints a report for people to standard output, as printable_text() returns it. Ends the program with exit code 2 if
+// printing fails.
 void print_report(std::string_view text);
 // Prints workflow commands of a CI job to standard output or standard error.
 void print_workflow_commands(std::string_view text, bool is_for_stderr);

@@ -30,7 +30,7 @@ class TerminalEvents : public EventListener {
   bool has_colors() const override { return uses_color(2); }
 
  private:
-  std::mutex mutex_;  // several threads of bench --whole print notes
+  std::mutex mutex_;  // several threads may print notes, for example those of `bench --whole`
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-/** Formats an amount as a number with the letter of its unit prefix: "1.50 MB".
+/** Formats an amount with one of the unit prefixes k, M and G, or without one: "1.50 MB".
  * @param {number} n @param {string} unit */
 export function amountText(n, unit) {
   for (const [least, letter] of /** @type {[number, string][]} */ ([[1e9, "G"], [1e6, "M"]]))

@@ -26,8 +26,8 @@ import {sidesOf, wholeSidesOf} from "./rewrites.js";
 const kMostOfSides = 200;
 
 export class App {
-  /** `index` lists the graphs of the page; `fetchGraph` returns a graph as packed text.
-   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph packed, as RecordedGraph.begin() takes it */
+  /** `index` lists the graphs of the page; `fetchGraph` returns a graph in the form that RecordedGraph.begin() takes.
+   * @param {any} index @param {(g: number) => Promise<any>} fetchGraph */
   constructor(index, fetchGraph) {
     this.index = index, this.fetchGraph = fetchGraph;
     const scheduled = index.graphs.filter((g) => g.schedule);
@@ -55,8 +55,7 @@ export class App {
   }
 
   /** Changes the page to another state. `noted`: the browser's history records the change.
-   * @param {Partial<import("./state.js").State>} changes
-   *  @param {boolean} noted in the history */
+   * @param {Partial<import("./state.js").State>} changes @param {boolean} noted */
   go(changes, noted = true) {
     const next = {...this.state, v: null, ...changes};
     if (addressOf(next) === addressOf(this.state)) return Promise.resolve();
@@ -248,8 +247,8 @@ export class App {
     const ofRule = stage.rewrites.map((_, i) => i).filter((i) => isListed(graph.rules[stage.rewrites[i].rule]));
     return {s: stage.index + 1, r: ofRule[(accused.rewrite || 0) - 1] ?? -1};
   }
-  /** Returns the two sides of the rewrite that a bisection holds responsible, as the page writes expressions, or as the
-   * bisection wrote them if the page lacks the rewrite, or its expressions lack the names of the bisection's values. */
+  /** Returns the two sides of the rewrite that a bisection blames, as the page writes expressions. Returns them as the
+   * bisection wrote them if the page lacks the rewrite, or if its expressions lack a name of the bisection's values. */
   accusedSides(g) {
     const {accused} = this.index.graphs[g], place = this.accusedPlace(g), {graph} = this.opened.get(g);
     const {before, after, ...values} = accused.witness || {}, written = (text) => text && text.includes("\n") ? text
@@ -305,7 +304,7 @@ export class App {
       for (const place of state.r < 0 ? [state.s] : [state.s - 1, state.s])
         for (const n of this.relatedNodesAt(place)) for (const box of scene.drawing.home.all(n)) marks.lit.add(box.key);
     }
-    if (state.r >= 0) {  // even if that node existed before
+    if (state.r >= 0) {  // mark the result of the rewrite, even if that node existed before
       const n = this.graph.stages[state.s - 1].rewrites[state.r].after, after = scene.drawing.home.get(n);
       if (after && !this.drawings.inline.has(n) && !scene.came.has(after.key)) marks.lit.add(after.key);
     }
@@ -385,8 +384,8 @@ export class App {
     return [...nodes].filter((m) => !isValue(this.graph, m) && this.graph.sourcesOf(m).includes(n));
   }
 
-  /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. `goThere`: shows
-   * that graph instead, which is also shown if there is no such node.
+  /** Selects the node of the shown graph that `node` of the graph at `place` was or has become. If there is no such
+   * node, or if `goThere` is set, shows the graph at `place` and selects `node` there.
    * @param {boolean} [goThere] */
   selectAt(place, node, goThere = false) {
     const there = this.story.relatives(place, [node])[this.state.s];
@@ -397,8 +396,7 @@ export class App {
     return this.go({s: place, r: -1, d: -1, n: node});
   }
 
-  /** Handles a click on a box. `again`: it is a second click on the same box.
-   * @param {number} key @param {boolean} again a second click */
+  /** Handles a click on a box. `again`: it is a double click. @param {number} key @param {boolean} again */
   #handleBoxClick(key, again) {
     const box = key >= 0 ? this.scene.drawing.byKey.get(key) : null;
     if (box && again) return this.fold(box);

@@ -11,9 +11,9 @@ import {Table} from "./table.js";
 
 const kLeast = 3;
 const kMoves = new Set(["RESHAPE", "EXPAND", "PERMUTE", "PAD", "SHRINK", "FLIP"]);  // ops that only move elements
-const kMostBuffers = 4;  // buffers of a CALL that have boxes of their own
+const kMostBuffers = 4;  // if a CALL has more buffers, their boxes are folded
 const kShortest = 4;  // minimum number of nodes of a chain in which repetitions are searched
-const kMostWork = 150000;  // comparisons for each chain
+const kMostWork = 150000;  // limit on comparisons for each chain
 
 export class Blocks {
   /** @param {import("./data.js").RecordedGraph} g @param {number} root @param {(n: number) => boolean} isText whether a
@@ -30,7 +30,7 @@ export class Blocks {
     });
   }
 
-  /** The blocks of chains. @returns {Block[]} */
+  /** The repeated blocks in chains. @returns {Block[]} */
   get chained() { return this.chains || (this.chains = this.#chains()); }
   get blocksByHead() { return this.byHead || (this.byHead = new Map(this.chained.map((b) => [b.head, b]))); }
 
@@ -106,7 +106,7 @@ export class Blocks {
     return shape;
   }
 
-  /** Returns a number for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
+  /** Returns a key for the ops by which `head`, a node of a chain, is computed from the next node, `floor`. Layers
    * of different widths must be alike, so sizes are ignored, and so are sources that do not depend on `floor`, such
    * as weights. @returns {string} */
   #structureNumber(head, floor, shapes) {
@@ -124,7 +124,8 @@ export class Blocks {
     }
     return says.get(head);
   }
-  /** Returns the node in which a chain continues after node `i`: the largest that only `i` uses; -1: none. */
+  /** Returns the node in which a chain continues after node `i`: of the nodes that only `i` uses, the one with the
+   * largest `size`; -1: none. */
   #next(i) {
     let best = -1;
     for (const k of this.within[i]) if (best < 0 || this.size[k] > this.size[best]) best = k;
@@ -195,8 +196,8 @@ function bestPart(row, sums, taken, budget) {
   return best;
 }
 
-/** For each node, returns the only node that uses it directly or through others: its immediate dominator as seen from
- * the root; -1: none. @param {number[][]} sources by place, sources first */
+/** Returns the immediate dominator of each node: the nearest other node that is on all paths from the root to the node;
+ * -1: the node is the root. @param {number[][]} sources of each node, as positions in this list; the root is last */
 function immediateDominators(sources) {
   const last = sources.length - 1, owner = sources.map(() => -2), depth = sources.map(() => 0);
   owner[last] = -1;

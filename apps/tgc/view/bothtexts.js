@@ -29,8 +29,8 @@ function renumberNodes(text, to) {
   return {...text, linesOf: move(text.linesOf, node, same), nodesOf: move(text.nodesOf, same, node)};
 }
 
-// Returns two texts as one. Lines of the same node, or of its changed version (`back`), stand side by side, as one line
-// if their texts are the same. Lines without nodes belong together if they have the same text.
+// Returns two texts as one. Pyrender's lines of the same node, or of its changed version (`back`), form a pair: one
+// line if their texts are the same, else two successive lines. Other lines form a pair if they have the same text.
 function mergeTexts(a, b, back) {
   const keysOf = (text, nodeOf) => {
     const seen = new Map();

@@ -6,22 +6,23 @@ import {axisTypeOf, expressionOf, nameOf, operatorSign, wrapText} from "./expres
 export const Size = {width: 176, row: 94, line: 14, pad: 6, gap: 18, longest: 4};
 
 const kLetters = 23, kMostLines = 4;
-const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);  // tensor ops whose text has their shape or size
+// ops whose boxes do not show the shape of a tensor; most have it in their other text
+const kWithShapes = new Set(["RESHAPE", "EXPAND", "BUFFER", "CONST"]);
 
 const kShaping = new Set(["RESHAPE", "EXPAND"]);
 
 export class Box {
-  /** `list` has the keys of the node's sources; `byKey` has those that have boxes. The other sources are text in
-   * this box. @param {RecordedGraph} g @param {number} key @param {number[]} list its sources, by key
-   *  @param {Map<number, Box>} byKey which of these are boxes; values are text in it
-   *  @param {import("./folding.js").Fold | null} fold @param {InlineNodes} inline what is text in its users */
+  /** `list` has the keys of the node's sources; `byKey` has the boxes made so far; `inline` decides which sources are
+   * text in this box.
+   * @param {RecordedGraph} g @param {number} key @param {number[]} list @param {Map<number, Box>} byKey
+   *  @param {import("./folding.js").Fold | null} fold @param {InlineNodes} inline */
   constructor(g, key, list, byKey, fold, inline) {
     this.g = g, this.key = key, this.n = key % g.count, this.list = list, this.fold = fold, this.inline = inline;
     this.title = (fold && fold.title) || g.opName(this.n);
     this.x = 0, this.y = 0, this.row = 0;  // left edge, vertical centre and number of the row
-    this.marked = 0;                       // number of last lines that say what a rewrite changed
+    this.marked = 0;                       // how many lines at the end of `lines` say what a rewrite changed
     this.ghost = false;
-    /** The sources that have boxes, and their positions in `list`. */
+    /** The sources with edges to this box, and their positions in `list`. */
     /** @type {number[]} */ this.sources = [];
     /** @type {number[]} */ this.slots = [];
     for (let slot = 0; slot < list.length; slot++)
@@ -32,7 +33,7 @@ export class Box {
     this.height = Size.pad * 2 + Size.line * (1 + lines + ofFold);
   }
 
-  /** Whether the box can be reused in a drawing: the same sources have boxes. @param {Map<number, Box>} byKey
+  /** Whether the box can be reused in a drawing: the same sources have edges to it. @param {Map<number, Box>} byKey
    *  @param {InlineNodes} inline */
   fits(byKey, inline) {
     let at = 0;
@@ -63,7 +64,7 @@ export class Box {
     const hasText = told.some((s, i) => this.#isText(i, s));
     return (isNamed ? 1 : 0) + (hasText && !/^(RANGE|PARAM)$/.test(g.opName(this.n)) ? 1 : 0);
   }
-  // Returns the lines below the op: arg or shape, the sources that are text, and what a rewrite changed.
+  // Returns the lines below the op: arg and shape, the sources that are text, and what a rewrite changed.
   #ownLines() {
     const {g, n} = this, op = g.opName(n), out = [], told = this.#told(), texts = new Map();
     told.forEach((s, i) => { if (this.#isText(i, s)) texts.set(i, expressionOf(g, s, 0, this.inline)); });

@@ -8,7 +8,7 @@ const kSymptoms = {wrong: "a wrong result", crash: "the kernel crashes or times 
   differs: "the text of a stage differs from tinygrad's", endless: "a rewrite that does not end",
   refused: "a stage or the renderer refuses the graph", compile: "the compiler refuses the source",
   cmd: "a script decides"};
-const kListed = 12;  // values shown of an array
+const kListed = 12;  // number of values that are shown of an array
 
 /** @param {HTMLElement[]} out @param {App} app */
 export function showBundle(out, app) {

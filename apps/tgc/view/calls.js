@@ -1,12 +1,13 @@
 import {kernelName} from "./rewrites.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-/** For each recording, the items of the schedule by the CALL or its first source, the kernel's graph.
+/** For each recording, the numbers of the schedule's items by node: by CALL, and by its first source, the kernel's
+ * graph.
  * @type {WeakMap<RecordedGraph, Map<number, number[]>>} */
 const kItems = new WeakMap();
 
-// Returns the items of the schedule by CALL and by kernel's graph. The LINEAR of the last graph lists the CALLs in the
-// order of the schedule.
+// Returns the entry of kItems for a recording. The LINEAR of the last graph lists the CALLs in the order of the
+// schedule.
 function itemsByNode(/** @type {RecordedGraph} */ g) {
   if (!kItems.has(g)) {
     const out = new Map(), isLinear = (n) => g.opName(n) === "LINEAR", add = (n, item) => {

@@ -5,8 +5,8 @@ import {plainText} from "./data.js";
 
 const kWidth = 1000, kEdge = 10, kInner = kWidth - 2 * kEdge;
 const kLeastNamed = 64, kPerLetter = 7;
-const kLeastHeight = 3, kLeastWidth = 2;  // of a buffer, and of a bar
-// of bars and buffers; dark text can be read on them in both themes
+const kLeastHeight = 3, kLeastWidth = 2;  // least height of a buffer's box, and least width of a bar
+// colours of bars and buffers; dark text can be read on them in both themes
 const kPaints = ["#8db2ff", "#61ddaa", "#f6bd16", "#b3a8ff", "#78d3f8", "#f5a3c4", "#cda6e6", "#f8a45e", "#5cc8c5",
   "#a9b8d3"];
 
@@ -116,7 +116,8 @@ export function drawMemoryPlan(schedule, items, names, inUse, opened) {
 }
 
 /** Returns for each used buffer the spans of items in which it holds one value. A buffer that is read first is an input
- * of the schedule: the program has it all the time. A value that no item reads is an output, and lasts to the end.
+ * of the schedule: the program has it all the time. If no item reads the last value of a buffer,
+ * the value is an output and lasts to the end.
  * @param {Item[]} items @returns {Map<number, {first: number, last: number}[]>} */
 export function valueSpans(items) {
   const out = new Map(), end = items.length - 1;

@@ -1,4 +1,4 @@
-// Colours of the ops of all releases, and of ranges by axis type. An op has its colour in tinygrad's VIZ, if any.
+// Colours of the ops of all releases, and of ranges by axis type. Most ops have the colour of tinygrad's VIZ.
 
 const kOpsByColor = {
   "#ffc0c0": "LOAD", "#87ceeb": "STORE", "#909090": "ASSIGN REWRITE_ERROR",
@@ -37,7 +37,7 @@ export function darkened(color) {
   return "#" + parts.map((c) => c.toString(16).padStart(2, "0")).join("");
 }
 
-/** Mixes two colours "#rrggbb". `part`: the share of `b`, from 0 to 1. @param {number} part of `b` */
+/** Mixes two colours "#rrggbb". `part`: the share of `b`, from 0 to 1. @param {number} part */
 export function mixColors(a, b, part) {
   const [x, y] = [a, b].map((c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16)));
   return "#" + x.map((v, i) => Math.round(v + (y[i] - v) * part).toString(16).padStart(2, "0")).join("");

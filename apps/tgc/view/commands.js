@@ -14,7 +14,7 @@ import {dotOf, downloadFile, svgOf} from "./export.js";
 
 /** @typedef {{name: string, keys: string[], says: string, run: (app: App) => any, group?: string}} Command */
 
-/** Names the group of commands in the list of commands. @param {string} name @param {Command[]} list */
+/** Returns the commands with the name of their group. @param {string} name @param {Command[]} list */
 function group(name, list) { return list.map((c) => ({...c, group: name})); }
 
 /** @type {Command[]} */

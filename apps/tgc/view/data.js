@@ -1,8 +1,8 @@
 // A recording (format: lib/view/README.md) as arrays, for fast access.
 import {EventReader, EventKind} from "./events.js";
 
-/** `source`: its file and line in tinygrad, or, in a recording, the line of the matcher that a stage calls; `text`:
- * what it says, "(x + 0) -> x", or its source lines, if a recording has them.
+/** A rewrite rule. `source`: its file and line in tinygrad; in a recording of tinygrad's rewrites, the line of the
+ * matcher that a stage calls. `text`: the rule as "(x + 0) -> x", or its source lines, if a recording has them.
  * @typedef {{name: string, branch: string, file: string, line: number, source: string, text: string}} Rule */
 /** `lines`: for pyrender, the numbers of its lines in the table of all lines, as differences from the previous number.
  * `rows`: for a linear list, numbers in the same table.
@@ -60,8 +60,9 @@ export class RecordedGraph {
     let next = 0;
     for (const n of told)
       for (let e = this.first[n]; e < this.first[n + 1]; e++) this.source[e] = n - raw.source[next++];
-    /** For a tensor graph: the model's nodes, or groups of nodes by the program's lines; for each node of the table,
-     * the model's node or the group that it was made for; and the graphs of the schedule's items. */
+    /** For a tensor graph: `madeOf` has the labels of the model's nodes, or of groups of nodes by the program's lines;
+     * `madeForNode` maps a node of the table to an index of `madeOf`; `kernels` has the ASTs of the schedule's
+     * items. */
     /** @type {string[]} */ this.madeOf = raw.made_of || [];
     this.madeForNode = mapOfPairs(prefixSums(raw.made_for_node || [], 2));
     /** @type {number[]} */ this.kernels = raw.kernels || [];
@@ -85,8 +86,9 @@ export class RecordedGraph {
     /** @type {string[]} */ this.lines = raw.lines;
   }
 
-  /** Unpacks and reads a recording without its events. `at`: its number in a text of several graphs; -1: it is alone.
-   * `unpack`: unpackJson(), or a function that keeps what it returns, for a reader of several graphs of one text.
+  /** Unpacks and reads a recording without its events. `packed`: its text; or a text of several graphs and the number
+   * `at` of the graph in it. `unpack`: unpackJson(), or a function that caches its results, to read several graphs of
+   * one text.
    * @param {string | {text: string, at: number}} packed @returns {Promise<RecordedGraph>} */
   static async begin(packed, unpack = unpackJson) {
     const {text, at} = typeof packed === "string" ? {text: packed, at: -1} : packed;
@@ -98,8 +100,7 @@ export class RecordedGraph {
     return out;
   }
 
-  /** Reads the events, with pauses in which the page can handle input. A call during this reading waits for its
-   * end. */
+  /** Reads the events, with pauses in which the page can handle input. Later calls wait for the end of the first. */
   readEvents() { return this.reading || (this.reading = this.#readEvents()); }
   async #readEvents() {
     const told = documentOfGraph(await this.unread.unpack(this.unread.packed), this.unread.at);
@@ -118,7 +119,7 @@ export class RecordedGraph {
     this.unread = {packed: "", at: -1, derived: [], unpack: unpackJson};
   }
 
-  /** Unpacks and reads a recording with its events, as begin().
+  /** Like begin(), but also reads the events.
    * @param {string | {text: string, at: number}} packed @returns {Promise<RecordedGraph>} */
   static async read(packed, unpack = unpackJson) {
     const out = await RecordedGraph.begin(packed, unpack);
@@ -126,11 +127,12 @@ export class RecordedGraph {
     return out;
   }
 
-  /** For each node, the number of its shape's text. @returns {Map<number, number>} */
+  /** By node, the number of its shape's text in `strings`. @returns {Map<number, number>} */
   get shapes() {
     return this.shapeOf || (this.shapeOf = mapOfPairs(prefixSums(this.facts.shapes, 2)));
   }
-  /** For each node, the numbers of the texts of its minimum and maximum. @returns {Map<number, [number, number]>} */
+  /** By node, the numbers of the texts of its minimum and maximum in `strings`.
+   * @returns {Map<number, [number, number]>} */
   get bounds() {
     if (this.boundsOf) return this.boundsOf;
     const told = prefixSums(this.facts.bounds, 3);
@@ -168,7 +170,8 @@ export class RecordedGraph {
     return out;
   }
 
-  /** Returns the root of the last graph at or before the end of stage `s`, counted from 1; 0: the AST. */
+  /** Returns the root of the last graph, apart from linear lists, at the end of stage `s` or before. Stages count from
+   * 1; 0 is the first graph. */
   rootAfter(s) {
     for (let i = s; i > 0; i--)
       if (this.stages[i - 1].name !== "linear" && this.stages[i - 1].to >= 0) return this.stages[i - 1].to;
@@ -254,8 +257,8 @@ export function pause() {
 
 const kHidden = /(?![\t\n])[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Returns the text with numbers in place of control characters and other characters that have no visible form; tabs
- * and line breaks stay. @param {string} text */
+/** Returns the text with code point numbers in place of control characters and other characters that have no visible
+ * form; tabs and line breaks stay. @param {string} text */
 export function plainText(text) {
   const number = (c) => c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
   return text.replace(kHidden, (c) => "\u27e8U+" + number(c) + "\u27e9");

@@ -199,7 +199,7 @@ function showNodeOrigin(out, app, place, n) {
   out.push(element("h3", "", "origin, the latest rewrite first"), list);
 }
 
-// Says which rewrite or stage removed a node of the graph at `place`, by replacing the node or one of its users.
+// Shows which rewrite or stage removed a node of the graph at `place`, by replacing the node or one of its users.
 function showReplacement(out, app, place, n) {
   const {graph, story} = app, found = story.replacement(place, n), item = element("p", "replacement");
   if (!found) return;

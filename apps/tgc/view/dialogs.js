@@ -4,14 +4,14 @@ import {byId, element} from "./list.js";
  * does.
  * @typedef {{cells: (string | Node)[], values?: (string | number)[], group?: string, id?: string,
  *   open?: (() => void) | null}} TableRow
- * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of its cells; "long": it has
- * words, and cells with more than a few letters are wrapped */
+ * @typedef {{name: string, num?: boolean, kind?: string}} Head `kind`: the class of the column's cells, or
+ * "long" for a column of words, in which cells with more than kShortText characters are wrapped */
 
 const kToastMs = 4000;
 const kManyColumns = 4;  // maximum number of columns of a narrow dialog
 const kFirstRows = 60, kMoreRows = 100;  // rows of a table that are added at once, and in a step of idle time
-const kLongText = 24;  // cells with more letters are wrapped and show only their first lines
-const kShortText = 16;  // the same limit for cells of columns of words
+const kLongText = 24;  // cells of text with more characters are wrapped and show only their first lines
+const kShortText = 16;  // cells with more characters are wrapped in columns of words
 
 /** Shows a text for some seconds. Screen readers announce it. @param {string} text */
 export function toast(text) {

@@ -14,11 +14,13 @@ const kGestureMs = 250, kWheelStep = 50;  // pause between gestures; least step 
 const kAside = 120;  // width of the initial view that is left to the minimap, in pixels
 
 export class GraphCanvas extends Painting {
-  /** `picked` is called with the key of the box that was clicked; -1: no box.
-   * @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked -1: nothing */
+  /** `picked` is called after each click, with the key of the clicked box, or of the clicked stub's source (-1:
+   * neither), and whether it is a double click.
+   * @param {HTMLCanvasElement} canvas @param {(key: number, again: boolean) => void} picked */
   constructor(canvas, picked) {
     super(canvas);
-    /** @type {Box | null} */ this.anchor = null;  // the box from which the initial view starts: the output
+    // the box, such as the output, from which the initial view starts; null: the last
+    /** @type {Box | null} */ this.anchor = null;
     this.beginsAtTop = false;  // whether the initial view starts at the top of a large graph instead
     this.picked = picked;
     this.waiting = false;
@@ -131,7 +133,8 @@ export class GraphCanvas extends Painting {
     this.#removeOuterSpace();
     this.redraw();
   }
-  // Moves the view so that it shows no space beyond the graph's margins, also later, until the user moves the view.
+  // Moves the view so that it shows no space beyond the graph's margins, now and after each change of the canvas's
+  // size until the user moves the view.
   #removeOuterSpace() {
     const d = this.drawing, v = this.view, {width, height} = this.size;
     v.x = viewStart(v.x, d.left, d.right, width / v.scale, 20);
@@ -147,7 +150,7 @@ export class GraphCanvas extends Painting {
       if (gx >= box.x && gx <= box.x + Size.width && Math.abs(gy - box.y) <= this.heightOf(box) / 2) return box;
     return null;
   }
-  /** Returns the box at the other end of a stub at a point of the canvas. @returns {Box | null} */
+  /** Returns the source's box of the stub at a point of the canvas; null: no stub is there. @returns {Box | null} */
   stubAt(x, y) {
     if (this.view.scale < kText) return null;
     const gx = this.view.x + x / this.view.scale, gy = this.view.y + y / this.view.scale;

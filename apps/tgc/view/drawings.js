@@ -13,14 +13,14 @@ import {modelNodeOf} from "./made.js";
 
 /** The difference of two graphs, and their nodes that differ.
  * @typedef {{diff: import("./match.js").Diff, came: Set<number>, went: Set<number>}} News */
-/** `diff`: the difference, if two graphs are compared. `news`: that, or the stage's difference. `edited`: the
+/** `diff`: the difference, if two graphs are compared. `news`: this difference, or that of the stage. `edited`: the
  * boxes whose text a rewrite changed. `isPart`: only the two sides of a rewrite are drawn.
  * @typedef {{drawing: Drawing, came: Set<number>, went: Set<number>, root: number, isPart?: boolean,
  *   edited?: Set<number>, diff?: import("./match.js").Diff, news?: News}} Scene */
 
-export const kMostUnfolded = 200;  // nodes of a graph above which it is shown folded
+export const kMostUnfolded = 200;  // a graph with more nodes is shown folded
 
-const kMostKept = 120;  // boxes of a folded graph above which they do not keep their positions
+const kMostKept = 120;  // if a folded graph has more boxes, they do not keep their positions
 
 export class Drawings {
   /** `hides`: index arithmetic is text in the boxes that use it.
@@ -66,7 +66,7 @@ export class Drawings {
     return scene;
   }
 
-  /** Prepares the scene of a state of the first graph that isFolded(), in steps between which the caller can pause.
+  /** If a state isFolded(), prepares its scene of the first graph, in steps between which the caller can pause.
    * @param {import("./state.js").State} state */
   *prepareFolded(state) {
     const first = {...state, s: 0};
@@ -87,7 +87,7 @@ export class Drawings {
   }
 
   /** Does one step of drawing a graph; the graph before it must be drawn already. Returns whether the step took time.
-   * @returns {boolean} whether that took time */
+   * @returns {boolean} */
   prepare(p) {
     if (this.places[p]) return false;
     if (p && !this.graph.stages[p - 1].changed) {
@@ -116,7 +116,8 @@ export class Drawings {
     return {place: (key) => drawing.byKey.get(key) || moved.get(key), taken, rows, base: drawing};
   }
 
-  /** Whether the first graph is so much folded that the drawing of all of it is not needed. */
+  /** Whether a state shows the first graph alone, and so much of it folded that no drawing of the whole graph is
+   * needed. */
   isFolded({s, r, d, o, f}) {
     const isOf = (word) => word === "a" || word === "m" || word === "l" && this.isLarge(0);
     return s <= 0 && r < 0 && d < 0 && !o && f.some(isOf);
@@ -170,9 +171,8 @@ export class Drawings {
 
   /** Returns what to fold in a graph. A word of the address names nodes of the graph in which the user folded them; the
    * nodes that these have become are folded here. `origin` returns the node of the graph at `place` for a key.
-   * @param {import("./state.js").State} state
-   * @param {import("./replay.js").Shown} shown @param {number} place
-   * @param {(key: number) => number} origin of a key, the node of that place
+   * @param {import("./state.js").State} state @param {number} place
+   * @param {import("./replay.js").Shown} shown @param {(key: number) => number} origin
    * @returns {import("./folding.js").Wish | null} */
   #wish(state, place, shown, origin) {
     if (!state.f.length) return null;

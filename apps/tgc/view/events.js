@@ -4,8 +4,8 @@
 export const EventKind = {Begin: 0, End: 1, Rewrite: 2, Rebuilt: 3, Gated: 4};
 const kEndWithResult = 5, kRebuiltWithResult = 6;
 
-/** Returns what a node has become by the replacements `to` of an open rewrite.
- * @param {Map<number, number>} to @param {number} n */
+/** Returns the node at the end of the chain of replacements `to` that begins at `n`, or `n` itself if the chain does
+ * not end. @param {Map<number, number>} to @param {number} n */
 export function resolveNode(to, n) {
   const begun = n;
   let steps = 0;
@@ -16,7 +16,7 @@ export function resolveNode(to, n) {
   return n;
 }
 
-/** Finds rows of the table by their content. */
+/** Finds nodes (rows of the table) by their content. */
 class RowsByContent {
   /** @param {import("./data.js").RecordedGraph} g */
   constructor(g) {
@@ -31,7 +31,8 @@ class RowsByContent {
     for (const s of sources) hash = Math.imul((hash << 5 | hash >>> 27) ^ s, 0x9e3779b1);
     return hash ^ hash >>> 15;
   }
-  /** Returns the slot of the row that has the columns of row `like` and these sources, whether it exists or not. */
+  /** Returns the index in `slots` for the row that has these sources and the op, dtype, arg and tag of row `like`. If
+   * there is no such row, the slot is empty. */
   slot(like, sources) {
     const g = this.g;
     for (let i = this.#hash(like, sources) & this.mask; ; i = (i + 1) & this.mask) {
@@ -47,8 +48,7 @@ class RowsByContent {
 
 export class EventReader {
   /** `g`: the table, in which the rows of `derived` are still empty; `told`: the columns of the events.
-   * @param {import("./data.js").RecordedGraph} g its table, in which the rows of `derived` are yet to be made
-   *  @param {any} told the columns @param {number[]} derived */
+   * @param {import("./data.js").RecordedGraph} g @param {any} told @param {number[]} derived */
   constructor(g, told, derived) {
     this.g = g, this.told = told, this.derived = derived;
     this.at = Object.fromEntries(Object.keys(told).map((k) => [k, 0]));
@@ -69,7 +69,7 @@ export class EventReader {
 
   /** Reads the next events and appends them to `out` as numbers: 0 begin (input, name, set, number of rules,
    * bottom-up), 1 end (result), 2 rewrite (rule, before, after, first node that it made, number of nodes that it made),
-   * 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out they are added to it */
+   * 3 rebuilt (before, after), 4 gated (node). @param {number} count @param {number[]} out */
   next(count, out) {
     for (let i = 0; i < count; i++) {
       const kind = this.#nextValue("kind");

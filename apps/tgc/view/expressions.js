@@ -6,7 +6,7 @@ import {isValue, valueText} from "./values.js";
 const kMostText = 240;
 const kTightest = 20;  // binds more tightly than all operators
 
-/** Operators: their text, and how tightly they bind. */
+/** By op, the text of the operator, and how tightly it binds. */
 const kOperators = {MUL: ["*", 10], IDIV: ["//", 10], CDIV: ["//", 10], FLOORDIV: ["//", 10], FDIV: ["/", 10],
   MOD: ["%", 10], CMOD: ["%", 10], FLOORMOD: ["%", 10], ADD: ["+", 9], SUB: ["-", 9],
   SHL: ["<<", 8], SHR: [">>", 8], AND: ["&", 7], XOR: ["^", 6], OR: ["|", 5], CMPLT: ["<", 4], CMPNE: ["!=", 4],
@@ -39,8 +39,8 @@ export function nameOf(g, n) {
 export function axisTypeOf(g, n) { return (/AxisType\.(\w+)/.exec(g.argText(n)) || ["", ""])[1]; }
 
 /** Returns the text of a node and of all nodes that it uses. `within`: how tightly the operator around it binds.
- * `inline`: gives the sources, and which of these are text; others are shown as numbers. With its `isExact`, brackets
- * show the order of associative operations.
+ * `inline`: gives the sources, and which of these are text; others are shown by name or number. If `inline.isExact` is
+ * set, brackets show the order of associative operations.
  * @param {RecordedGraph} g @param {number} key @param {number} within @param {InlineNodes | null} inline @returns
  * {string} */
 export function expressionOf(g, key, within = 0, inline = null) {
@@ -86,8 +86,8 @@ const scalar = (g, n) => g.dtypeName(n).replace(/\.vec\(\d+\)/, "");
  * @type {WeakMap<RecordedGraph, {isWhole: boolean, is: Uint8Array}>} */
 const kIndexArithmetic = new WeakMap();
 
-// Marks the nodes that are computed only from names and constants, have integer dtypes and short texts, and are of the
-// dtype of indices, compare such nodes, or are used by an INDEX.
+// Marks ranges and variables, and integer arithmetic on these and on constants whose text is short. Such arithmetic
+// must have an index dtype, be a bool that is computed from indices, or be a part of an index of an INDEX.
 function indexArithmetic(/** @type {RecordedGraph} */ g) {
   const known = kIndexArithmetic.get(g), isWhole = !g.unread.packed;
   if (known && known.isWhole === isWhole && known.is.length === g.count) return known.is;
@@ -169,7 +169,8 @@ export class InlineNodes {
     }
   }
 
-  /** Returns an InlineNodes with boxes for index arithmetic that differs between two graphs, and for its users.
+  /** Returns an InlineNodes with boxes for index arithmetic that differs between two graphs, and for index arithmetic
+   * that uses it.
    * @param {import("./replay.js").Shown[]} graphs @param {(n: number) => boolean} differs */
   openDifferences(graphs, differs) {
     if (!this.hides) return this;
@@ -183,8 +184,7 @@ export class InlineNodes {
   }
 
   /** Returns the InlineNodes of the graph after a rewrite. `more`: lines that say what the rewrite changed, for boxes
-   * whose
-   * text it changed. @param {import("./replay.js").Shown} was @param {import("./replay.js").Shown} is
+   * whose text it changed. @param {import("./replay.js").Shown} was @param {import("./replay.js").Shown} is
    * @param {string[]} more */
   afterRewrite(was, is, more) {
     if (!this.hides) return this;

@@ -1,8 +1,8 @@
 // Folding: boxes that stand for several nodes. Each fold is a word in the address: "20" folds node 20 with the nodes
 // that only it uses, "20-12" folds the block from node 20 down to node 12, which is not included, "m" folds each node
 // of the model, and "m5" folds only node 5 of the model, or with "m" all except node 5. "a" folds all repeated blocks,
-// "l" only those of graphs with many nodes, and "20*" all blocks like that of node 20; with these, the word of one of
-// the blocks unfolds it.
+// "l" only those of graphs with many nodes, and "20*" all blocks like that of node 20; beside one of these three
+// words, the word of a block unfolds this block.
 import {isValue} from "./values.js";
 
 const kMostTitle = 15;  // characters of a text such as "train.py:14–15" that a box has room for
@@ -38,7 +38,7 @@ export function wordOfBlock({head, floor}) { return floor < 0 ? String(head) : h
 /** Returns the graph with a single node for each fold. Edges from a fold to other nodes stay. `owner`: for a hidden
  * node, its box. `isText`: whether a node is text in its users' boxes. @param {RecordedGraph} g @param {Keys} graph
  * @param {number} root @param {Wish} wish
- * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} owner: of what is hidden, its box */
+ * @returns {{graph: Keys, owner: Map<number, number>, folds: Map<number, Fold>}} */
 export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n)) {
   const folds = new Map(), owner = new Map();
   if (wish.model) {
@@ -67,7 +67,7 @@ export function foldedGraph(g, graph, root, wish, isText = (n) => isValue(g, n))
   return {graph: below.size ? contractGraph(graph, below) : graph, owner, folds};
 }
 
-// Shortens the name of a file, so that the box has room for the lines: "train_tr\u2026:14\u201315".
+// Shortens the name of a file, so that the box has room for the line numbers: "train_tr\u2026:14\u201315".
 function shortPlace(/** @type {string} */ place) {
   const [, file, lines] = /^(.*)(:[\d\u2013]+)$/.exec(place) || ["", place, ""], most = kMostTitle - lines.length;
   return (lines && file.length > most ? file.slice(0, most - 1) + "\u2026" : file) + lines;
@@ -92,8 +92,9 @@ function hiddenBelow({order, sources}, heads, root) {
   return owner;
 }
 
-/** Returns the nodes of each folded node of the model, in order. Leaves out nodes that would make a cycle if they were
- * folded. @param {RecordedGraph} g @param {Keys} graph @param {(key: number) => number} of
+/** Returns the nodes of each folded node of the model, in order. Leaves out groups of nodes that would be on a cycle,
+ * or between cycles, if all groups were folded.
+ * @param {RecordedGraph} g @param {Keys} graph @param {(key: number) => number} of
  * @returns {Map<number, number[]>} */
 function modelNodeGroups(g, graph, of, isText) {
   const groups = new Map(), drawn = graph.order.filter((key) => !isText(key % g.count)), label = new Map();

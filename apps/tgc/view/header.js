@@ -36,7 +36,7 @@ export function showHeader(app) {
 export function showFound(app) {
   const {query, state, found, story} = app, rewrites = query.empty ? [] : app.foundRewrites();
   const of = (at, count) => (at < 0 ? "" : at + 1 + " of ") + count;
-  const all = app.foundAt.size > story.last ? app.foundAnywhere.size : 0;  // counted in idle time
+  const all = app.foundAt.size > story.last ? app.foundAnywhere.size : 0;  // 0 until all are counted in idle time
   const says = [];
   if (found.length || all || !rewrites.length) says.push(of(found.indexOf(state.n), found.length) + " in this stage");
   if (all) says.push(all + " in all");
@@ -58,7 +58,8 @@ function captionOf(app) {
   return [element("b", "", title), element("span", kind, plainText(more)), ...comparisonChip(app)];
 }
 
-// Returns a list with a button that says what the graph is compared with and stops that; empty: with nothing.
+// Returns a list with a button that says what the graph is compared with, and that ends the comparison. Returns an
+// empty list if the graph is not compared.
 function comparisonChip(app) {
   const {pinned, state: {d}} = app;
   if (d < 0 && pinned < 0) return [];

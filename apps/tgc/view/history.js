@@ -3,9 +3,9 @@
 import {EventKind} from "./events.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-/** How a node was made of the node `before`. `at`: the event. "rule": a rule replaced `before` by it; "part": a rule
- * replaced `before` by a graph that has it below its root; "sources": it is `before` with new sources; "stage": code of
- * the stage outside its rules made it.
+/** How a node was made from the node `before`. `at`: the event. "rule": a rule replaced `before` by the node; "part": a
+ * rule replaced `before` by a graph that has the node below its root; "sources": the node is `before` with new sources;
+ * "stage": code of the stage outside its rules made the node (`at` and `before` are -1).
  * @typedef {{kind: "rule" | "part" | "sources" | "stage", at: number, before: number}} Maker */
 /** @typedef {{at: number, depth: number, isRule: boolean, before: number, after: number}} Change */
 
@@ -17,7 +17,8 @@ export class StageHistory {
     /** @type {Change[]} */ this.changes = [];
     /** For a node, the first event that resulted in it. @type {Map<number, Change>} */ this.resultOf = new Map();
     /** For a node, the innermost rewrite that created it. @type {Map<number, Change>} */ this.madeBy = new Map();
-    /** For an older node, the rewrite that inserted it. @type {Map<number, Change>} */ this.insertedBy = new Map();
+    /** For a node that the stage's input lacks, the first rewrite whose result used it.
+     * @type {Map<number, Change>} */ this.insertedBy = new Map();
     /** For a node, the events that replace it. @type {Map<number, Change[]>} */ this.changesOf = new Map();
     /** @type {Map<number, number>} */ this.origins = new Map();
     /** @type {Map<number, number>} */ this.nexts = new Map();
@@ -76,7 +77,7 @@ export class StageHistory {
     const out = [], isRoot = node === this.stage.to;
     for (let end = Infinity; node >= 0 && !this.input.has(node);) {
       const made = this.maker(node, end);
-      if (made.kind === "stage") made.before = isRoot ? this.stage.from : -1;  // as the optimizer makes its root
+      if (made.kind === "stage") made.before = isRoot ? this.stage.from : -1;  // such as the optimizer's root
       out.push(made);
       node = made.before, end = Math.min(end, made.at);
       if (made.kind === "stage") break;

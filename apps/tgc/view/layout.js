@@ -6,12 +6,12 @@ import {Box, Size} from "./box.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./expressions.js").InlineNodes} InlineNodes */
 
-/** An edge from a box to a box that uses it. A stub is drawn as two ends with a name.
+/** An edge from a box to a box that uses it. Of a stub, only the end at the user is drawn, with the source's name.
  * @typedef {{from: Box, to: Box, slot: number, stub: boolean, through: {x: number, y: number}[]}} Line */
 /** @typedef {{boxes: Box[], lines: Line[], byKey: Map<number, Box>, home: NodeBoxes, left: number, top: number,
  *   right: number, bottom: number}} Drawing */
 
-const kDirect = [];  // `through` of an edge between adjacent rows: no points
+const kDirect = [];  // `through` of an edge without points between its ends
 
 let wasm = null;
 
@@ -26,11 +26,9 @@ export async function loadLayout(code) {
  * @typedef {{place: (key: number) => {x: number, row: number} | undefined, rows: boolean, base: Drawing,
  *   ghosts?: Map<number, Box>, displaced?: Set<number>}} Before */
 
-/** Lays out one graph, or two as one: before and after a change. `wish`: what to fold.
- * @param {InlineNodes} inline which nodes are text in their users @param {Shown[]} graphs drawn as one: what went and
- * what
- *  came @param {Before | null} before @param {import("./folding.js").Wish | null} wish what is folded
- *  @returns {Drawing} */
+/** Lays out one graph, or two as one: before and after a change. `inline`: which nodes are text in their users' boxes;
+ * `wish`: what to fold. @param {InlineNodes} inline @param {Shown[]} graphs @param {Before | null} before
+ * @param {import("./folding.js").Wish | null} wish @returns {Drawing} */
 export function drawingOf(inline, graphs, before,
   wish = null) { return placeBoxes(boxesOf(inline, graphs, before, wish)); }
 
@@ -69,8 +67,8 @@ export function placeBoxes({g, inline, before, base, boxes, byKey, fresh, ghosts
   return storeBounds({boxes, lines, byKey, home, left: 0, top: 0, right: 0, bottom: 0});
 }
 
-/** Merges two graphs, sources first. A node of both graphs has the last graph's sources. Nodes of the first graph alone
- * come last, so that their sources precede them. @param {Shown[]} graphs one or two */
+/** Merges two graphs, sources first. A node of both graphs has the last graph's sources. Nodes that only the first
+ * graph has come last, so that their sources precede them. @param {Shown[]} graphs one or two */
 function mergeGraphs([was, is]) {
   if (!is) return was;
   const order = [...is.order, ...was.order.filter((key) => !is.sources.has(key))];
@@ -81,9 +79,8 @@ function mergeGraphs([was, is]) {
 /** Finds the box that shows a node, with the interface of a Map: its own box, the first box in which it is text, or the
  * fold that hides it. */
 class NodeBoxes {
-  /** `owner`: for a hidden node, its box. @param {InlineNodes} inline @param {Box[]} boxes @param {Map<number, Box>}
-   * byKey
-   *  @param {Map<number, number>} owner of what is hidden, its box */
+  /** `owner`: for a hidden node, its box. @param {InlineNodes} inline @param {Box[]} boxes
+   * @param {Map<number, Box>} byKey @param {Map<number, number>} owner */
   constructor(inline, boxes, byKey, owner) {
     this.inline = inline, this.g = inline.g, this.boxes = boxes, this.byKey = byKey, this.owner = owner;
   }
@@ -110,7 +107,7 @@ class NodeBoxes {
   }
 }
 
-/** Returns the left edge of the free place in a row that is nearest to a taken one.
+/** Returns the left edge of the free place in a row that is nearest to `x`, apart from `x` itself.
  * @param {Box[]} boxes @param {number} row @param {number} x */
 function freePlaceBeside(boxes, row, x) {
   const taken = boxes.filter((box) => box.row === row).map((box) => box.x), step = Size.width + Size.gap;
@@ -139,8 +136,7 @@ function linesOfStayingBoxes(base, byKey) {
 
 /** Gives boxes positions and adds their edges to `lines`. `fresh`: the boxes without a position; the others stay.
  * @param {RecordedGraph} g @param {Box[]} boxes
- *  @param {number[]} fresh which of them have none yet; the others stay @param {Line[]} lines
- *  @param {Before | null} before */
+ *  @param {number[]} fresh @param {Line[]} lines @param {Before | null} before */
 function placeFreshBoxes(g, boxes, fresh, lines, before) {
   const n = boxes.length, index = new Int32Array(2 * g.count);
   const edges = fresh.reduce((sum, i) => sum + boxes[i].sources.length, 0);
@@ -182,7 +178,7 @@ function placeFreshBoxes(g, boxes, fresh, lines, before) {
   }
 }
 
-/** Stores the bounds of a drawing in it. @param {any} drawing @returns {Drawing} */
+/** Stores the bounds of a drawing's boxes in the drawing. @param {any} drawing @returns {Drawing} */
 export function storeBounds(drawing) {
   drawing.left = drawing.top = Infinity, drawing.right = drawing.bottom = -Infinity;
   for (const b of drawing.boxes) {

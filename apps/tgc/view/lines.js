@@ -1,20 +1,21 @@
 // Groups the nodes of a recorded tensor graph by the lines of the program that made them, for folding (folding.js).
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-/** What a record says of a method: `caller`: "net.py:7::__call__"; `nodes`: numbers of the first graph's nodes, which
- * are counted as nodesOf() lists them.
+/** A tensor method that made nodes, as a recording lists it. `caller`: the line that called it, "net.py:7::__call__";
+ * `nodes`: positions of these nodes in the list that nodesOf() returns for the first graph.
  * @typedef {{name: string, caller?: string, backward?: boolean, nodes: number[]}} Method */
-/** A line of the program, or the lines of a function; `at`: the method's own line. @typedef {{file: string,
- *   first: number, last: number, at: number, own: string, backward: boolean, key: string}} Lines */
+/** A line of the program, or the lines of a function. `at`: the line that called the method; `own`: the name of the
+ * function. @typedef {{file: string, first: number, last: number, at: number, own: string, backward: boolean,
+ *   key: string}} Lines */
 
 const kMostGroups = 200;
-// Maximum number of nodes of a group, such as a weight, that is joined with its user: for groups by lines, and by
-// functions; and how often such groups are joined.
+// kFewOfLine and kFewOfFunction: maximum number of nodes of a group, such as a weight, that is joined with its user, if
+// groups are of lines and if they are of functions. kMostInRow: how often groups are joined with their users.
 const kFewOfLine = 1, kFewOfFunction = 8, kMostInRow = 2;
 
 /** Sets `madeOf` and `madeForNode` of a recorded tensor graph, as those of a model: the label of each group, and the
- * group of each node. A line, or the lines of a function, have several groups if they run several times, or if other
- * lines run between their parts. @param {RecordedGraph} g
+ * group of each node. A line, or the lines of a function, may have several groups, if they run several
+ * times, or if other lines run between their parts. @param {RecordedGraph} g
  * @param {number} most number of groups above which groups are joined */
 export function groupByLine(g, most = kMostGroups) {
   const lines = g.methods.map(linesOf), functions = functionsOf(lines);
@@ -33,8 +34,8 @@ function linesOf({caller = "", backward = false}) {
   const at = Number(line);
   return {file, first: at, last: at, at, own, backward, key: place + (backward ? " gradient" : "")};
 }
-// Whether a node of a line belongs to the run of a function to which its source belongs. A run executes its lines in
-// order, and their gradients in the reverse order.
+// Whether a node of `line` can come from the same execution of a line or function as its source. An execution goes
+// through its lines in order, and through their gradients in the reverse order.
 const isInRun = (/** @type {Lines | undefined} */ source, /** @type {Lines} */ line) => source !== undefined
   && source.key === line.key && (line.backward ? source.at >= line.at : source.at <= line.at);
 const placeOf = (/** @type {Lines} */ {file, first}) => file + ":" + first;
@@ -58,13 +59,14 @@ function functionsOf(/** @type {Lines[]} */ lines) {
 
 class Grouping {
   /** @param {RecordedGraph} g @param {Method[]} methods @param {Lines[]} lines of each method
-   * @param {number} few nodes of a group that belongs to its user
+   * @param {number} few maximum number of nodes of a group that is joined with its user
    * @param {boolean} joinsAlike whether the groups of one line and one depth are one group */
   constructor(g, methods, lines, few, joinsAlike) {
     this.g = g, this.few = few, this.order = g.nodesOf(g.ast);
     /** @type {Map<number, Lines>} */ this.lineOf = new Map();
     /** @type {Map<number, string>} */ this.names = new Map();
-    /** @type {Map<number, number>} */ this.groupOf = new Map();  // by node; -1: only its sources have groups
+    // by node; -1: no line, but nodes below it have groups
+    /** @type {Map<number, number>} */ this.groupOf = new Map();
     /** @type {number[]} */ this.parent = [];  // by group, the group with which it is joined; itself: none
     methods.forEach(({name, nodes}, i) => {
       for (const k of nodes) this.lineOf.set(this.order[k], lines[i]), this.names.set(this.order[k], name);
@@ -84,7 +86,7 @@ class Grouping {
     this.depth = [];
     for (const n of this.order) {
       const sources = Array.from(g.sourcesOf(n)).filter((s) => groupOf.has(s));
-      if (!lineOf.has(n) && n !== g.ast) {  // such as an ASSIGN: has a source's line
+      if (!lineOf.has(n) && n !== g.ast) {  // a node such as an ASSIGN: it gets the line of a source
         const of = sources.filter((s) => lineOf.has(s)).pop();
         if (of !== undefined) lineOf.set(n, lineOf.get(of));
       }
@@ -135,7 +137,7 @@ class Grouping {
       ends.set(key, end), parent[group] = end, depth[end] = Math.max(depth[end], depth[group]);
     }
   }
-  // Returns of each group the users, the line and the number of nodes, and the groups that have sources.
+  // Returns the users, the line and the number of nodes of each group, and the set of groups that have sources.
   #describeGroups() {
     const {g, groupOf, lineOf} = this, users = new Map(), lines = new Map(), size = new Map(), hasSources = new Set();
     /** By node of no line, the groups that it uses. @type {Map<number, Set<number>>} */ const through = new Map();
@@ -176,8 +178,8 @@ class Grouping {
       return place.replaceAll(" ", "\u00a0") + (backward ? " gradient of " : " ") + [...methods].join(", ")
         + (own ? ", in " + own : "");
     });
-    // what no line made, such as a weight, belongs to the first line that uses it
-    const first = new Map();  // by such a node, the group
+    // a node that no line made, such as a weight, belongs to the first group that uses it
+    const first = new Map();  // from such a node to that group
     for (const n of [...order].reverse()) {
       const own = groupOf.get(n) >= 0 ? this.root(groupOf.get(n)) : first.get(n);
       if (own === undefined) continue;

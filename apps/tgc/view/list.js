@@ -27,7 +27,7 @@ export class RowList {
   }
 
   /** `revealed`: scroll so that the selected item is visible.
-   * @param {T[]} items @param {boolean} revealed whether the selected one is to be seen */
+   * @param {T[]} items @param {boolean} revealed */
   show(items, selected = -1, revealed = false) {
     if (items.length !== this.items.length) this.all.style.height = items.length * this.how.height + "px";
     this.items = items, this.selected = selected;
@@ -38,7 +38,7 @@ export class RowList {
     this.selected = selected;
     this.#fill();
   }
-  /** Returns whether the list had to scroll. @returns {boolean} whether it had to move */
+  /** Scrolls so that an item is visible. Returns whether the list had to scroll. @returns {boolean} */
   reveal(index) {
     const at = index * this.how.height;
     if (index < 0 || at >= this.top && at + this.how.height <= this.top + this.room) return false;

@@ -26,7 +26,8 @@ function modelNodesOfTags(g, story) {
  * @param {RecordedGraph} g @param {NodeHistories} story @returns {number[][]} */
 export function nodesOfKernels(g, story) {
   if (!g.madeForNode.size) return [];
-  const ofTag = modelNodesOfTags(g, story), madeOf = new Map();  // madeOf: from a kernel's AST to the node it replaced
+  // madeOf: from a kernel's AST to the node that the kernel replaced
+  const ofTag = modelNodesOfTags(g, story), madeOf = new Map();
   for (const stage of g.stages)
     for (const r of stage.rewrites)
       for (const n of [r.after, ...g.sourcesOf(r.after)])

@@ -1,5 +1,5 @@
-// Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). Numbers of
-// ranges and local buffers are names and are ignored.
+// Matches the nodes of two graphs by structure, like `tgc diff` (lib/diff/graph_match.cpp; same terms). Ignores names,
+// such as the numbers of ranges and local buffers.
 import {Table} from "./table.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
@@ -28,8 +28,7 @@ export function labelOf(g, n) { return g.op[n] + "|" + g.dtype[n] + "|" + g.tag[
 /** One of the two graphs to match; its nodes are numbered in order. */
 class MatchSide {
   /** `shapes` numbers nodes by everything below them, without names; `labels` numbers their labels.
-   * @param {RecordedGraph} g @param {number} root @param {Table} shapes of nodes with everything below, names left out
-   *  @param {Table} labels */
+   * @param {RecordedGraph} g @param {number} root @param {Table} shapes @param {Table} labels */
   constructor(g, root, shapes, labels) {
     this.nodes = g.nodesOf(root);
     const index = new Map(this.nodes.map((n, i) => [n, i]));
@@ -129,7 +128,8 @@ class Matcher {
     return (this.a.op[x] === this.b.op[y] ? 0.5 : 0) + (this.#haveSameLabel(x, y) ? 0.5 : 0)
       + (n ? 2 * alike / Math.max(sx.length, sy.length) : 0);
   }
-  // Pairs x and y, two different sources. If a node was inserted, pairs x with a source of y, or the reverse.
+  // Proposes a pair for x and y, two different sources: x and y themselves or, if a node seems to be inserted, x with a
+  // source of y, or a source of x with y. Proposes nothing if x and y are unlike and each occurs in the other graph.
   #pairUnlike(x, y) {
     const same = this.#haveSameLabel(x, y);
     let best = this.#likeness(x, y), pair = [x, y];
@@ -140,7 +140,8 @@ class Matcher {
     };
     for (const t of this.b.sources[y]) consider(x, t);
     for (const s of this.a.sources[x]) consider(s, y);
-    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;  // both are in both graphs
+    // each occurs in the other graph
+    if (best < 1 && this.inB.has(this.a.shape[x]) && this.inA.has(this.b.shape[y])) return;
     this.#propose(...pair);
   }
 
@@ -152,7 +153,7 @@ class Matcher {
     const shared = sx.filter((s) => sy.some((t) => this.#alike(s, t) || a.match[s] === t)).length;
     return shared * 2 >= Math.max(sx.length, sy.length) && shared > 0;
   }
-  // Matches the proposed pairs of nodes, the most certain pairs first.
+  // Matches proposed pairs of nodes that are similar, the most certain pairs first.
   #acceptBestPairs() {
     const sameOp = (x, y) => this.a.op[x] === this.b.op[y];
     const rank = ({x, y}) => (this.#alike(x, y) ? 0 : this.#haveSameLabel(x, y) ? 1 : sameOp(x, y) ? 2 : 3);
@@ -212,7 +213,8 @@ const kKept = 3;
 /** @type {WeakMap<RecordedGraph, {shapes: Table, labels: Table, sides: Map<number, MatchSide>}>} */
 const known = new WeakMap();
 
-/** Prepares a graph for diffOf(). Returns whether that took time. @param {RecordedGraph} g @param {number} root */
+/** Prepares a graph for diffOf(). Returns false if it was prepared already.
+ * @param {RecordedGraph} g @param {number} root */
 export function prepareSide(g, root) {
   if (!known.has(g)) known.set(g, {shapes: new Table(), labels: new Table(), sides: new Map()});
   const {shapes, labels, sides} = known.get(g);

@@ -1,8 +1,8 @@
 // Merges two recordings into one table, in which equal nodes have the same number.
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-/** Adds the nodes of `b` that `a` lacks to `a`. Returns b's places and their roots in the merged table, and for each
- * node of `b` its number there. @param {RecordedGraph} a @param {RecordedGraph} b
+/** Adds the nodes of `b` that `a` lacks to `a`. Returns the names and roots of b's graphs, and for each node of `b` its
+ * number `to`. The roots are numbers of the merged table, too. @param {RecordedGraph} a @param {RecordedGraph} b
  * @returns {{names: string[], roots: number[], graph: RecordedGraph, to: Int32Array}} */
 export function mergeInto(a, b) {
   const text = (g, number) => g.strings[number];

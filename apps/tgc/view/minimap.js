@@ -26,7 +26,7 @@ export class Minimap {
     const {canvas, graph} = this, {drawing, size} = graph, seen = graph.seen();
     const {left, right, top, bottom} = drawing;
     const isWhole = seen.left <= left && seen.right >= right && seen.top <= top && seen.bottom >= bottom;
-    canvas.hidden = isWhole || !drawing.boxes.length || !size.height;  // a frame that is not shown has no height
+    canvas.hidden = isWhole || !drawing.boxes.length || !size.height;  // a canvas that is not shown has no height
     if (canvas.hidden) return void (this.placedFor = "");
     const scale = Math.min(kMapWidth / (right - left), size.height * kMapShare / (bottom - top));
     if (this.drawing !== drawing || this.scale !== scale) this.placedFor = "", this.#prepare(scale);

@@ -8,7 +8,7 @@ import {nameOfGraph} from "./overview.js";
 
 // The estimate of a kernel's time assumes the memory bandwidth and arithmetic speed of a common desktop.
 const kBytesPerSecond = 40e9, kOpsPerSecond = 200e9;
-const kNearPeak = 0.5;  // least share of a peak rate that bounds a kernel
+const kNearPeak = 0.5;  // a peak rate bounds a kernel that reaches this share of it
 
 /** An item of the schedule. `graph`: number of its kernel's graph, -1: none; `estimate` and `measured` are in seconds,
  * 0: not measured.

@@ -13,8 +13,8 @@ import {verdictText} from "./proof.js";
 
 const kMostFeatures = 3;
 
-/** Returns a target for readers, with the number of its features instead of a list of more than three, as the program
- * writes it. @param {string} target */
+/** Returns the text that the page shows for a target, with the number of its features in place of a list of more than
+ * three. @param {string} target */
 export function shownTarget(target) {
   const [device, renderer, ...features] = plainText(target || "").split(":"),
     count = features.join(":").split(",").length;
@@ -104,8 +104,8 @@ function graphButton(app, g, differs, close) {
   return out;
 }
 
-/** Shows the overview. Kernels of tinygrad's own runtime are hidden until the user clicks a button.
- * @param {HTMLElement} home @param {App} app */
+/** Shows the overview. Kernels of tinygrad's own runtime are hidden, if there are other graphs, until the user clicks a
+ * button. @param {HTMLElement} home @param {App} app */
 export function showOverview(home, app) {
   const {graphs, title, sides} = app.index, all = entriesOf(app);
   const show = (isFolded) => {
@@ -121,7 +121,7 @@ export function showOverview(home, app) {
   show(all.some(({g}) => !graphs[g].runtime));
 }
 
-// For example "6 kernels, 1 tensor graph, 2 refuted, 3 proven, 2 differ, measured on CPU".
+// Returns a text such as "6 kernels, 1 tensor graph, 2 refuted, 3 proven, 2 differ, measured on CPU".
 function summaryOf(app, entries) {
   const {graphs, measured_on: device, sides} = app.index, count = (of) => entries.filter(of).length;
   const kernels = count(({g}) => graphs[g].kind === "kernel"), differing = count((e) => e.differs || e.only);

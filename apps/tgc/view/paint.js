@@ -6,7 +6,8 @@ import {nameOf} from "./expressions.js";
 /** @typedef {import("./box.js").Box} Box */
 
 /** The keys of marked boxes. `came`: new; `went`: removed; `lit`: related to the selection; `found`: by the search;
- * `edited`: with changed text; `selected`: -1: none; `dims`: boxes without a mark are pale, so that others stand out.
+ * `edited`: with changed text; `selected`: one key, or -1; `dims`: boxes without a mark are pale, so that others stand
+ * out.
  * @typedef {{came: Set<number>, went: Set<number>, lit: Set<number>,
  *  edited: Set<number>, found: Set<number>, selected: number, dims?: boolean}} Marks */
 
@@ -39,7 +40,7 @@ export class Painting {
     this.drawn = () => {};
   }
 
-  // Returns the drawn height of a box. At small scales, it suffices for the op's name and, from kReadable on, a line.
+  // Returns the drawn height of a box. From kNames on, it suffices for the title and, from kReadable on, for a line.
   heightOf(box) {
     const {scale} = this.view, {big, step} = this.#textSizes();
     const hasLine = scale >= kReadable && box.height > 2 * Size.pad + Size.line;

@@ -3,8 +3,8 @@
 
 /** @typedef {{with: number, by: string}} Pair */
 
-/** How graphs are paired, the surest way first. Graphs with equal texts are paired in order. A name may be a running
- * number, "prog.3", so what the graph was made for counts more. */
+/** How graphs are paired, the surest way first. Graphs for which `of` returns equal texts are paired in order. A name
+ * may be a running number, "prog.3", so what the graph was made for counts more. */
 const kWays = [
   {by: "paired by name and target", of: (g) => [g.name, g.target, g.made_for].join("\n")},
   {by: "paired by what they were made for", of: (g) => g.made_for && [g.made_for, g.target].join("\n")},

@@ -1,18 +1,18 @@
 /** @typedef {import("./app.js").App} App */
 
-/** `says`: the text for readers; default: the name. `sign`: the badge. `rank`: higher is worse.
+/** `says`: the text that the page shows; default: the name. `sign`: the badge. `rank`: higher is worse.
  * @type {Record<string, {name: string, says?: string, sign: string, rank: number}>} */
 const kVerdicts = {p: {name: "proven", sign: "\u2713", rank: 0},
   s: {name: "sampled", says: "tested, not proven", sign: "\u2248", rank: 1},
   u: {name: "unknown", sign: "?", rank: 2}, r: {name: "refuted", sign: "\u2717", rank: 3}};
 
-/** Returns the text of a verdict for readers. @param {string} name */
+/** Returns the text that the page shows for a verdict. @param {string} name */
 export function verdictText(name) {
   const verdict = Object.values(kVerdicts).find((v) => v.name === name);
   return verdict && verdict.says || name;
 }
 
-/** Says how many of a graph's rewrites have which verdict: "124 proven, 1 refuted, 3 not checked".
+/** Returns how many rewrites of the shown graph have each verdict: "124 proven, 1 refuted, 3 not checked".
  * @param {App} app */
 export function countsText({index, state, graph}) {
   const letters = index.graphs[state.g].proof.marks.join("");
@@ -41,7 +41,7 @@ export function proofNoteOf(app, place, rewrite) {
   return app.index.graphs[app.state.g].proof.notes.find((note) => note.stage === place - 1 && note.rewrite === rewrite);
 }
 
-/** Says with what values a rewrite is wrong, "expected 1, got 2 for r0 = 0", and what a run of the kernel stores.
+/** Returns for what values a rewrite is wrong, "expected 1, got 2 for r0 = 0", and what a run of the kernel stores.
  * @param {Record<string, string>} example */
 export function exampleText({before, after, stored, ...inputs}) {
   const where = Object.entries(inputs).map(([name, value]) => `${name} = ${value}`).join(", ");
@@ -62,8 +62,8 @@ function expectedText(right, wrong, where) {
   return `expected ${a}, got ${b}` + (where ? " for " + where : "");
 }
 
-/** Says what is wrong at a point that a bisection found: "expected 1, got 2 for r0 = 0", "data0[5]: expected 1, got 2
- * for data1[5] = 3". @param {Record<string, string>} [point] */
+/** Returns what is wrong at a point that a bisection found: "expected 1, got 2 for r0 = 0", "data0[5]: expected 1, got
+ * 2 for data1[5] = 3". @param {Record<string, string>} [point] */
 export function pointText({element = "", before = "", after = "", ...values} = {}) {
   const where = Object.entries(values).map(([name, value]) => `${name} = ${value}`).join(", ");
   return before || after ? (element && element + ": ") + expectedText(before, after, where) : "";

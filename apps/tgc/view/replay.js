@@ -10,8 +10,7 @@ import {EventKind, resolveNode} from "./events.js";
 /** The sources of drawn nodes by key, with the interface of a Map: a node's own sources unless some were replaced. */
 export class DrawnSources {
   /** `seen`: by key; 0: the node is not drawn.
-   * @param {RecordedGraph} graph @param {Uint8Array} seen by key, 0: it is not drawn
-   *  @param {Map<number, number[]>} replaced */
+   * @param {RecordedGraph} graph @param {Uint8Array} seen @param {Map<number, number[]>} replaced */
   constructor(graph, seen, replaced) { this.graph = graph, this.seen = seen, this.replaced = replaced; }
   has(key) { return Boolean(this.seen[key]); }
   /** @returns {number[]} */
@@ -21,12 +20,12 @@ export class DrawnSources {
 /** The replacements that a graph rewrite has made up to an event. */
 export class Replacements {
   /** `until`: the last event to apply. @param {RecordedGraph} graph @param {Run} run @param {Int32Array} events
-   *  @param {number} until the event to stop after */
+   *  @param {number} until */
   constructor(graph, run, events, until = Infinity) {
     this.graph = graph;
     /** @type {Map<number, number>} */ this.to = new Map();
     /** @type {Set<number>} */ this.gates = new Set();
-    /** For each new node, the node that it replaces. @type {Map<number, number>} */ this.from = new Map();
+    /** For each new node, the first node that it replaces. @type {Map<number, number>} */ this.from = new Map();
     for (const at of run.events) {
       if (at > until) break;
       if (events[at] === EventKind.Gated) this.gates.add(events[at + 1]);

@@ -1,5 +1,5 @@
-// Says in a line what a rewrite did, "r0*3*4 -> r0*(3*4)", and what a stage did to the loops, "+THREAD 4". Makes the
-// texts of opts and of kernels' names.
+// Describes in a line what a rewrite did, "r0*3*4 -> r0*(3*4)", and what a stage did to the loops, "+THREAD 4". Makes
+// the texts of opts and of kernels' names.
 import {expressionOf, nameOf} from "./expressions.js";
 import {isValue} from "./values.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
@@ -7,7 +7,7 @@ import {isValue} from "./values.js";
 const kArrow = " \u2192 ";
 const kMostNodes = 10, kMostOfSide = 72;
 
-/** Which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
+/** Decides which nodes an expression shows with their sources; others are numbers. Without `nodes`: all. */
 class ExpandedNodes {
   /** @param {RecordedGraph} g @param {Set<number> | null} nodes */
   constructor(g, nodes) { this.g = g, this.nodes = nodes, this.isExact = true; }
@@ -15,7 +15,8 @@ class ExpandedNodes {
   has(n) { return isValue(this.g, n) || !this.nodes || this.nodes.has(n); }
 }
 
-/** Returns the nodes below a root, the nearest first. @param {RecordedGraph} g @param {number} most */
+/** Returns a root and nodes below it, the nearest first, until there are at least `most`.
+ * @param {RecordedGraph} g @param {number} most */
 function nearestNodes(g, root, most) {
   const out = [root], seen = new Set(out);
   for (let i = 0; i < out.length && out.length < most; i++)
@@ -107,7 +108,7 @@ function loopsOf(g, root) {
   return out;
 }
 
-/** Says how the loops of two graphs differ: ["+THREAD 4", "+2 UPCAST 4", "-LOOP 64"].
+/** Returns how the loops of two graphs differ: ["+THREAD 4", "+2 UPCAST 4", "−LOOP 64"].
  * @param {RecordedGraph} g @param {number} from @param {number} to roots @returns {string[]} */
 export function loopChanges(g, from, to) {
   if (from < 0 || to < 0 || from === to) return [];

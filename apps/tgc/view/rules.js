@@ -23,9 +23,9 @@ export function ruleSourceLink(app, rule, graph = app.graph) {
   return out;
 }
 
-/** Returns, for each rule of a graph, the one of the other input that has the same name and text, or else the one that
- * replaced most of the same nodes, or else the one of the same name; undefined: the other input did not apply it. An
- * edited file has a rule on another line.
+/** Returns, for each rule of a graph, the rule of the other input that has the same name and text, or else the one that
+ * replaced most of the same nodes, or else the one of the same name; undefined: there is none. Names that are lines do
+ * not suffice, because an edited file may have the rule on another line.
  * @param {RecordedGraph} graph one with `other` @returns {(Rule | undefined)[]} */
 export function rulesOfOther(graph) {
   const {other} = graph, b = other.graph, votes = graph.rules.map(() => new Map());

@@ -10,8 +10,8 @@ const kListRow = /^\s*(\d+) Ops\.(\w+)\s*:.*?(dtypes\..*?)\s+(\[(?:\d+|'[^']*'|"
 const kNewName = /^[A-Za-z_][\w:<>,]*[\s*&]/;
 const kDefinition = new RegExp(/^(?:(?:[A-Za-z_][\w:<>,]*|__align__\(\d+\)|[*&])[\s*&]+)*?/.source
   + /([A-Za-z_]\w*)(\[.*?\])?(?::[\w<>,]+)?\s*(?:=(?!=)(.*))?;/.source);
-const kMostLeaves = 200;              // nodes of an expression that are searched for names and constants
-const kMostPassed = 12, kPassed = 2;  // rows that a line may skip, and the cost of each
+const kMostLeaves = 200;              // limit on the nodes that are searched for names and constants
+const kMostPassed = 12, kPassed = 2;  // number of rows to try for a line, and the cost of each that it skips
 const kComments = /\/\*.*?\*\/|\/\/ .*$|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
 const kBlockOps = new Set(["RANGE", "END", "ENDRANGE", "IF", "ENDIF", "STORE", "ASSIGN", "BARRIER"]);
 const kPlaces = ["DEFINE_LOCAL", "DEFINE_REG", "DEFINE_ACC", "BUFFER"];
@@ -35,8 +35,8 @@ export function parseRows(lines) {
   return out;
 }
 
-/** Finds the node of each row: the sources of the graph's LINEAR node, else the nodes with its op, dtype and sources.
- * @param {RecordedGraph} g @param {number} root @param {Row[]} rows */
+/** Finds the node of each row: the sources of the graph's LINEAR node, else the nodes with the row's op, dtype and
+ * sources. @param {RecordedGraph} g @param {number} root @param {Row[]} rows */
 export function findNodes(g, root, rows) {
   const nodes = g.nodesOf(root), isSame = (n, row) => g.opName(n) === row.op;
   const linear = nodes.find((n) => g.opName(n) === "LINEAR" && g.sourcesOf(n).length === rows.length

@@ -4,7 +4,7 @@ import {plainText} from "./data.js";
 import {verdictOf, verdictText} from "./proof.js";
 import {changeText, loopChanges} from "./rewrites.js";
 
-/** A row. "quiet": successive stages without a change; "run": a graph rewrite in a stage;
+/** A row of the list of stages. "quiet": successive stages without a change; "run": a graph rewrite in a stage;
  * "group": successive rewrites of one rule, or of several in turn; "filter": the search, if it selects rules of which
  * the rewrites are listed.
  * @typedef {{kind: "place" | "quiet" | "run" | "group" | "rewrite" | "filter", place: number, index: number,
@@ -15,7 +15,7 @@ const kRowHeight = 25;
 // Rewrites of several rules in turn form one group: maximum number of rules in a turn, minimum number of turns.
 const kLongestPeriod = 4, kLeastRounds = 3;
 
-/** Returns after how many rewrites those from `from` on recur, 2 for A B A B A B; 1 also if they do not.
+/** Returns the period with which the rewrites from `from` on recur: 2 for A B A B A B; 1 also if they do not recur.
  * @template T @param {T[]} list @param {number} from @param {(a: T, b: T) => boolean} isSame */
 function periodAt(list, from, isSame) {
   for (let period = 1; period <= kLongestPeriod; period++) {

@@ -3,7 +3,7 @@
 import {StageHistory} from "./history.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 
-const kMostOfUsers = 100;  // users to search for the one whose rewrite removed a node
+const kMostOfUsers = 100;  // limit on the users to search for one whose rewrite removed a node
 
 /** The users of each node of a graph, in one array. */
 class NodeUsers {

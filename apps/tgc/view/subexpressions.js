@@ -3,7 +3,7 @@
 import {operatorSign} from "./expressions.js";
 /** @typedef {import("./data.js").RecordedGraph} RecordedGraph */
 /** @typedef {import("./texts.js").Text} Text */
-/** A part of a line: `name` is an identifier, a number, an operator or a called name.
+/** A part of a line. `name` is, for example, an identifier, a number, an operator or the name of a called function.
  * @typedef {{from: number, to: number, kind: "leaf" | "call" | "binary" | "wrap" | "choice" | "list", name: string,
  *   kids: Part[]}} Part */
 
@@ -12,7 +12,7 @@ const kTokenPattern =
 const kBinds = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7, "<<": 8,
   ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "//": 10, "%": 10, "**": 11};
 const kPythonBinds = {...kBinds, "|": 6.3, "^": 6.4, "&": 6.5, "==": 6, "!=": 6, "<": 6, ">": 6, "<=": 6, ">=": 6};
-const kMostTries = 4000;  // comparisons of parts with nodes for each line
+const kMostTries = 4000;  // limit on comparisons of parts with nodes, for each line
 
 class Parser {
   /** @param {string} text @param {boolean} isPython */
@@ -134,7 +134,7 @@ function mayShow(part, op) {
   return (known && known.includes(op)) || name.toUpperCase() === op || /^make_/.test(name) && op === "VECTORIZE";
 }
 
-/** Returns, for each node that a line shows, the beginning and end of the part of the line that shows it.
+/** Returns, for each node that a part of a line shows, where that part begins and ends.
  * @param {RecordedGraph} g @param {Text} text @param {number} line @returns {Map<number, [number, number]>} */
 export function spansOf(g, text, line) {
   text.spans = text.spans || new Map();

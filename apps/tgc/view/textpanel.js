@@ -82,7 +82,8 @@ export class TextPanel {
   }
 
   // Returns the marked lines to which the text scrolls, the first one first: lines of the nodes that still have the op
-  // of the selected node, if there are any; in assembly, those with an instruction of the op before others.
+  // of the selected node, if there are any; in assembly, only those with an instruction of the op, if there are
+  // any.
   #linesToShow(text, lit, marks) {
     const {graph, story, state} = this.app, op = state.n >= 0 ? graph.opName(state.n) : "";
     const same = new Set([...lit].filter((n) => graph.opName(n) === op));

@@ -52,7 +52,7 @@ function linesAndNodes(graph, raw) {
 
 function makeText(graph, story, raw, cache) {
   const told = linesAndNodes(graph, raw), nodes = told.nodes || foundNodes(graph, story, raw);
-  const lines = told.lines.map(withoutColors);  // kernels' names contain terminal colours
+  const lines = told.lines.map(withoutColors);  // kernels' names may contain terminal colours
   const linesOf = new Map(), nodesOf = new Map();
   const isLlvm = raw.kind === "source" && /^(define|target|; ModuleID)/m.test(raw.text || "");
   for (let i = 0; i < nodes.length; i += 2)

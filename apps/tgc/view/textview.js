@@ -17,13 +17,13 @@ const kTokens = new RegExp([
   "(?<o>\\bOps\\.\\w+|(?<=\\.)[a-z_]\\w*(?=\\())"].join("|"), "g");
 
 export class TextView {
-  /** `chosen` is called with the line and the position of a click in it.
+  /** `chosen` is called with the line and the position of a click in it; -1: none, as for an arrow key.
    * @param {HTMLElement} home @param {string} label @param {(line: number, at: number) => void} chosen */
   constructor(home, label, chosen) {
     this.home = home, this.chosen = chosen, this.selected = -1;
     /** @type {string[]} */ this.lines = [];
     /** @type {HTMLElement[]} */ this.rows = [];
-    /** @type {Map<number, string>} */ this.marked = new Map();  // by line, the classes of its marks and its part
+    /** @type {Map<number, string>} */ this.marked = new Map();  // by line, its CSS classes
     this.box = element("div", "list lines");
     this.box.tabIndex = 0;
     this.box.setAttribute("role", "listbox"), this.box.setAttribute("aria-label", label);

@@ -4,7 +4,7 @@ const kThemeKey = "tgc-view-theme";
  * system's theme changes. @param {(dark: boolean) => void} show */
 export function followTheme(show) {
   let kept = null;
-  try { kept = localStorage.getItem(kThemeKey); } catch { /* a page from the disk may not keep anything */ }
+  try { kept = localStorage.getItem(kThemeKey); } catch { /* the browser may refuse storage to a page from the disk */ }
   const system = matchMedia("(prefers-color-scheme: dark)");
   show(kept ? kept === "dark" : system.matches);
   system.addEventListener("change", () => show(system.matches));

@@ -5,10 +5,12 @@ const kValues = new Set(["CONST", "VCONST", "DEVICE", "UNIQUE", "LUNIQUE", "PYLI
 
 /** For each recording and node: 0 unknown, 1 no value, 2 a value. @type {WeakMap<RecordedGraph, Uint8Array>} */
 const kIsValue = new WeakMap();
-/** The entry of the recording of the last query. @type {{g: RecordedGraph | null, known: Uint8Array}} */
+/** The recording of the last query, and its entry of `kIsValue`.
+ * @type {{g: RecordedGraph | null, known: Uint8Array}} */
 const kLatest = {g: null, known: new Uint8Array(0)};
 
-/** Whether a node is a value: a leaf such as a constant or a device, or a list of constants with an index dtype. */
+/** Whether a node is a value: a constant, a device or the like, a list of these with an index dtype, or an empty
+ * STACK. */
 export function isValue(/** @type {RecordedGraph} */ g, n) {
   if (kLatest.g !== g || kLatest.known.length < g.count) {
     let known = kIsValue.get(g);

@@ -33,20 +33,21 @@ function ruleItems(app, name, stage, place) {
   const items = [span("rule "), bold(name), span(" in stage "), bold(stage), span(": ")], rule = ruleAt(app, place);
   if (rule && rule.text) items[1].title = plainText(rule.text);
   const source = rule && ruleSourceLink(app, rule);
-  if (source && source.textContent === name) items[1] = source;  // a recorded rule has its place as its name
+  if (source && source.textContent === name) items[1] = source;  // the name of a recorded rule is its file and line
   else if (source) items.splice(2, 0, span(" ("), source, span(")"));
   return items;
 }
 function ruleAt({graph}, place) {
   return place && place.r >= 0 ? graph.rules[graph.stages[place.s - 1].rewrites[place.r].rule] : null;
 }
-// Returns the first line of a rule's text, shortened; nothing if the rule has no text.
+// Returns elements with the first line of a rule's text, shortened; none if the rule has no text.
 function ruleText(rule) {
   const [text, ...more] = (rule && rule.text || "").split("\n");
   return text ? [span(".  The rule: "), code(shortened(text, kLongestRule) + (more.length ? " \u2026" : ""))] : [];
 }
 
-// Says what a bisection found: the rule, values for which it is wrong, and the two sides of its rewrite.
+// Returns elements that say what a bisection found: the rule, values for which it is wrong, and the two sides of its
+// rewrite.
 function bisectionVerdict(app, {verdict, rule, branch, stage, witness, wrong_element: wrong, detail, failure}) {
   if (verdict === "same")
     return {kind: "right", items: [bold("tgc bisect: "), span("the kernel computes what its AST says; whether the " +
@@ -93,7 +94,7 @@ function proofVerdict(app, proof) {
   return {kind: {proven: "right", refuted: "wrong"}[proof.verdict] || "differs", items};
 }
 
-// Says where two inputs differ first, and which colour marks which input.
+// Returns elements that say where two inputs differ first, and which colour marks which input.
 function comparisonVerdict(app) {
   const {graph, state, story} = app, {other} = graph, names = [state.g, other.index];
   const [a, b] = (other.isFirst ? names.reverse() : names).map((g) => app.index.graphs[g].name);
@@ -140,8 +141,8 @@ export function nextDiffering(app, by) {
   return list.length ? () => app.openGraph(list[by > 0 ? 0 : list.length - 1]) : null;
 }
 
-// Says what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in B".
-// `r`: the rewrite, -1: none; `rule`: its rule.
+// Returns what differs first: a rewrite, if both inputs have them, else a node: "MUL index: source 1 is 16 in A, 12 in
+// B". `r`: the rewrite, -1: none; `rule`: its rule.
 function differenceAt(app, place) {
   const {graph} = app, {other} = graph, at = place ? other.names.indexOf(graph.stages[place - 1].name) : 0;
   const none = {said: "", r: -1, rule: null};
@@ -150,7 +151,8 @@ function differenceAt(app, place) {
     graph.saidFirst = {...none, said: firstNode(app, place, at)};
   return graph.saidFirst;
 }
-// For example "add-zero made x+0 -> x in A, add-zero made x+0 -> x+1 in B".
+// Returns the first rewrite that differs, with a text such as "add-zero made x+0 -> x in A, add-zero made x+0 -> x+1 in
+// B"; null if there is none, or the other input has no more rewrites.
 function firstRewrite(graph, ours, theirs) {
   const {to, graph: b, isFirst} = graph.other, list = graph.stages[ours].rewrites, others = b.stages[theirs].rewrites;
   const isSame = (x, y) => x && y && x.before === to[y.before] && x.after === to[y.after];

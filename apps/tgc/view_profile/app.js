@@ -49,7 +49,7 @@ export class ProfileApp {
     });
   }
 
-  /** The slowest run: by its time, or by its traces if no time is known. */
+  /** Returns the number of the slowest run: by its time, or by its longest trace if no time is known. */
   #slowestRun() {
     const cost = (run) => run.seconds || 1e-15 * run.traces.reduce((most, t) => Math.max(most, t.last - t.first), 0);
     return this.index.runs.reduce((best, run, n, runs) => (cost(run) > cost(runs[best]) ? n : best), 0);
@@ -146,7 +146,7 @@ export class ProfileApp {
     this.state.v = [this.canvas.view.from, this.canvas.view.to];
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      try { history.replaceState(null, "", addressOf(this.state)); } catch { /* too often; the next change sets it */ }
+      try { history.replaceState(null, "", addressOf(this.state)); } catch { /* too many calls; the next sets it */ }
     }, kAddressMs);
   }
   drawn() {

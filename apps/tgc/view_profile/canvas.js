@@ -4,7 +4,8 @@ import {firstAbove} from "./track.js";
 /** @typedef {import("./lanes.js").Lane} Lane */
 /** @typedef {import("./track.js").Chunk} Chunk */
 
-const kRuler = 22, kLeastSpan = 8, kClick = 4;  // pixels of the ruler; least time in view; most pixels of a click
+// pixels of the ruler; least time in view; most pixels by which a click may move
+const kRuler = 22, kLeastSpan = 8, kClick = 4;
 const kLetter = 6.7, kPale = 0.34;
 
 /** A slice under the mouse. @typedef {{lane: Lane, begin: number, end: number, kind: number, item: number,
@@ -293,7 +294,7 @@ export class TimeCanvas {
     return y < kRuler ? undefined : this.lanes.find((l) => at >= l.y && at < l.y + l.height);
   }
 
-  /** Returns the slice at a place of the canvas. @returns {Hit | null} */
+  /** Returns the slice at a point of the canvas, or the nearest one within two pixels. @returns {Hit | null} */
   sliceAt(x, y) {
     const lane = this.laneAt(y), {track} = lane ? lane.group : {track: null};
     if (!lane || !track || lane.row < 0 || x < this.size.label) return null;

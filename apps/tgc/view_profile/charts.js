@@ -25,7 +25,7 @@ export function chartsOf(run, isEmulated) {
 
 const kMostRows = 300;
 
-/** A run before and after: its time, its stalls by reason, and the instructions with other cycles.
+/** Compares a run before and after a change: its time and cycles, its stalls by reason, and the cycles of instructions.
  * @param {any} run @param {(n: number) => void} select selects an instruction @returns {HTMLElement} */
 export function comparisonOf(run, select) {
   const {name, old_seconds, new_seconds, old_cycles, new_cycles, old_reasons, new_reasons, rows} = run.against;

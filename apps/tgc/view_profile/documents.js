@@ -1,7 +1,7 @@
 // The documents of the page: elements with data. The browser may still be reading documents when the script runs.
 const kPollMs = 20;
 
-/** Returns the text of a document, when the browser has read all of it.
+/** Returns the text of a document once the browser has read all of it; "": the page has no such document.
  * @param {string} id @returns {Promise<string>} */
 export async function textOf(id) {
   for (;;) {

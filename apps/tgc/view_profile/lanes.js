@@ -1,6 +1,6 @@
 /** @typedef {import("./track.js").Track} Track */
 
-/** A group of rows: one track of one trace. `trace`: index in the run's traces, -1: the host; `starts`: open at first
+/** A group of rows: one track of one trace. `trace`: index in the run's traces, -1: the host; `starts`: open at first.
  * @typedef {{number: number, title: string, trace: number, track: Track, isOpen: boolean, starts: boolean}} Group */
 /** A line of the timeline. `row`: the row of the track; -1: only a heading.
  * @typedef {{y: number, height: number, group: Group, row: number, isHead: boolean, name: string}} Lane */

@@ -5,8 +5,9 @@ import {RowList, element} from "../view/list.js";
 import {rateText, svgNode} from "./svg.js";
 
 /** An instruction of a run: its number, address and assembly; times over all followed waves; its source line (0:
- * unknown; about: an approximate one) and the nodes that print it; the reason of its stalls, the cycles that others
- * wait for it, and what it waits for, with cycles. Or a source line with sums; n: its instruction with the most cycles.
+ * none or unknown; about: an approximate one) and the nodes that print it; the reason of its stalls, the cycles that
+ * others wait for it, and what it waits for, with cycles. Or a source line with sums; n: its instruction with the most
+ * cycles.
  * @typedef {{n: number, address: number, text: string, hits: number, cycles: number, stall: number,
  *   idle: number, line: number, source: string, uop: string, about?: boolean, reason?: string, waited?: number,
  *   waits?: number[][]}} Row */
@@ -58,7 +59,7 @@ const kColumns = new Map([["bar", "the share of the cycles; dark: idle, the part
   ["UOp", "the nodes that print the source line, and those printed inside it; numbers of the linear list"]]);
 const kTimes = ["bar", "hits", "cycles", "stall", "idle"];
 const kOfCode = [...kTimes, "reason", "address", "instruction"], kOfLines = ["line", "source", "UOp"];
-const kLong = new Set(["reason", "instruction", "source", "UOp"]);  // cut at the width of their column
+const kLong = new Set(["reason", "instruction", "source", "UOp"]);  // cells of these columns may be cut
 const kNumbers = new Set(["hits", "cycles", "stall", "idle"]);
 
 /** A list of instructions, in the order of the code or the hottest first, or of source lines. */
@@ -154,7 +155,7 @@ export function firstHintOf(run, more) {
   return [...out, hint];
 }
 
-/** Hints with their evidence, and the counters of a run. */
+/** Hints with their evidence, stalls by reason, and the counters of a run. */
 export function countersOf(run) {
   const out = element("div", "facts");
   const add = (title, ...nodes) => out.append(element("h3", "", title), ...nodes);

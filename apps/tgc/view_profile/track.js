@@ -2,7 +2,7 @@
 import {unpackJson} from "../view/data.js";
 import {textOf} from "./documents.js";
 
-const kMost = 20000, kFew = 3000;  // slices to draw of a level; up to kFew are drawn even if they are short
+const kMost = 20000, kFew = 3000;  // most slices of a level to draw; up to kFew are drawn even if they are short
 const kBlur = 3;                   // a bin of at most this many pixels does not look coarse
 const kKept = 160;
 
