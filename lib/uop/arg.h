@@ -20,9 +20,9 @@ class Graph;
 // The dataclasses of tinygrad 0.12.0 that occur in graphs, except CustomKernel, which is read as Raw. Open is any
 // dataclass in a graph of another release; an Open record stores the names of its class and fields, and the values.
 enum class RecordClass : uint8_t { KernelInfo, Opt, BufferizeOpts, Kernel, Metadata, Open };
-inline constexpr int kNumRecordClasses = 5;  // without Open
+inline constexpr int kNumRecordClasses = 5;  // does not count Open
 std::string_view name_of(RecordClass c);
-std::span<const std::string_view> fields_of(RecordClass c);  // the names of the fields; empty for Open
+std::span<const std::string_view> fields_of(RecordClass c);  // returns the fields' names; empty for Open
 std::optional<RecordClass> parse_record_class(std::string_view name);
 class Arg;
 // Returns true if `fields` have the number and types that a record of class `c` needs.
@@ -31,7 +31,7 @@ bool is_fitting_record(RecordClass c, std::span<const Arg> fields);
 class Arg {
  public:
   enum class Kind : uint8_t {
-    Bool, Int, BigInt, Float, Invalid,  // numerically equal to the enumerators of Const::Kind, for to_const()
+    Bool, Int, BigInt, Float, Invalid,  // have the values of Const::Kind's enumerators, because to_const() casts them
     None, Str, Bytes, Tuple, Record, Op, AxisType, AddrSpace, OptOps, DType, UOp,
     Raw,  // the text of a Python object that has none of the other kinds
   };
@@ -85,7 +85,7 @@ class Arg {
   tgc::DType dtype() const { return tgc::DType(static_cast<const DTypeInfo*>(p_)); }
   tgc::UOp uop() const;
 
-  // Python's ==, except that NaN equals itself and no Op equals a number. Interned args must belong to the same graph.
+  // Python's ==, except that all NaNs are equal and no Op equals a number. Interned args must belong to the same graph.
   friend bool operator==(Arg a, Arg b) {
     return (a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_) || is_equal_slowly(a, b);
   }
@@ -96,7 +96,8 @@ class Arg {
     return a.kind_ == b.kind_ && a.record_class_ == b.record_class_ && a.i_ == b.i_;
   }
 
-  // Python's repr(arg) and str(arg), which differ only for strings. Nodes in the arg are abbreviated.
+  // append_repr() and repr() write Python's repr(arg), str() writes str(arg). The texts differ only for strings. Nodes
+  // in the arg are abbreviated.
   void append_repr(std::string& out) const;
   std::string repr() const;
   std::string str() const;
@@ -136,9 +137,10 @@ class RecordView {
   Arg record_;
 };
 
-// The result of a three-way comparison. Unordered means: the values differ, but neither is less than the other.
+// The result of a three-way comparison. Unordered means that the values differ but neither is less than the other.
 enum class Order : int8_t { Less = -1, Equal = 0, Greater = 1, Unordered = 2 };
-// Compares `a` with `b` as Python does. Throws Failure where Python raises an error, and for different Bytes or UOps.
+// Compares `a` with `b` as Python does. Throws Failure where Python raises an error, and for
+// different Bytes, Raws or UOps.
 Order py_compare(Arg a, Arg b);
 
 }  // namespace tgc

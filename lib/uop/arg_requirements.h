@@ -1,4 +1,4 @@
-// What wellformed.cpp requires of the arg of each op.
+// The requirements that wellformed.cpp checks for the args of ops.
 #pragma once
 
 #include <algorithm>

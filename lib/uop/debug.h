@@ -1,4 +1,4 @@
-// Prints the debug output of passes at tinygrad's values of DEBUG, but on standard error.
+// Prints the debug output of passes on standard error. The levels of DEBUG are tinygrad's.
 #pragma once
 #include <cstdio>
 

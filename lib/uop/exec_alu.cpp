@@ -13,7 +13,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 
 [[noreturn]] void throw_unsupported(Op op) { throw Failure("no constant folding for Ops." + std::string(name_of(op))); }
 
-// Returns the exponent `e` of a power. Throws Failure if it exceeds 2**20, because the result could exhaust the memory.
+// Returns the exponent `e` of a power. Throws Failure if `e` exceeds 2**20, because the power could exhaust the memory.
 uint32_t checked_exponent(Int e) {
   if (e > 1 << 20) throw Failure("2**" + e.str() + " is too large");
   return uint32_t(e.small_value());

@@ -8,7 +8,7 @@ namespace tgc {
 
 // Returns the result of `op` on `operands`, which are numbers; for a vector dtype, also Tuples of numbers; for indices,
 // also Invalid. The elements of a vector are truncated to the dtype; a scalar result only if `truncated` is true.
-// Throws Failure where Python raises an exception, and if the operands do not fit or the result is too large.
+// Throws Failure where Python raises an exception, for a wrong number of operands, and if the result is too large.
 Arg exec_alu(Graph& graph, Op op, DType dtype, std::span<const Arg> operands, bool truncated = true);
 
 // Returns UOp.const(dtype, value). `value` is a number, or a Tuple with one number per element.

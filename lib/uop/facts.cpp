@@ -20,7 +20,7 @@ Bounds bounds_of_values(std::initializer_list<Const> values) {
   return out;
 }
 
-// The fast path of binary_bounds, for the ops of index expressions. Returns nullopt where it does not apply.
+// The fast path of binary_bounds for some ops and small integers. Returns nullopt where this path does not apply.
 std::optional<Bounds> small_int_bounds(Op op, const Bounds& a, const Bounds& b) {
   if (!are_small_ints(a.min, a.max) || !are_small_ints(b.min, b.max)) return std::nullopt;
   auto a0 = int64_t(a.min.raw_bits()), a1 = int64_t(a.max.raw_bits()), b0 = int64_t(b.min.raw_bits()),
@@ -175,7 +175,7 @@ const Bounds& UOp::compute_bounds() const {
   return *node()->bounds;
 }
 
-struct alignas(UOp) RangeList {  // a header, which `size` UOps follow in memory
+struct alignas(UOp) RangeList {  // a header; `size` UOps follow the header in memory
   uint32_t size;
 };
 
@@ -229,8 +229,8 @@ bool may_end_ranges(UOp u) {
   return range_start(u.op()) >= 0 || u.is(Op::AFTER);
 }
 
-// Returns the list of the first source of `u` that has ranges, if it has all ranges of the other sources, else null;
-// the empty list if no source has ranges.
+// Returns the range list of the first source of `u` that has ranges, or null if the list lacks a range of another
+// source. Returns the empty list if no source has ranges.
 const RangeList* shared_source_ranges(UOp u) {
   const RangeList* shared = &kNoRanges;
   for (UOp s : u.src()) {

@@ -13,35 +13,36 @@ namespace tgc {
 
 // Returns the shape of `u`, or nullopt if `u` has no shape. Throws Failure if the shape cannot be computed.
 std::optional<Shape> shape_or_none(UOp u);
-Shape shape_of(UOp u);  // throws Failure if the node has no shape
-// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure if
-// `u` has no shape.
+Shape shape_of(UOp u);  // like shape_or_none, but throws Failure if `u` has no shape
+// Returns the product of the sizes in u's shape (UOp.size). A symbolic size counts as its maximum. Throws Failure where
+// shape_of does.
 Int size_of(UOp u);
 
 // Returns the device of `u`: a Str; a Tuple of Strs for several devices; or None. Throws Failure for a malformed node.
 Arg device_of(UOp u);
-Arg device_or_throw(UOp u);  // throws Failure if the device is None (UOp.device)
+Arg device_or_throw(UOp u);  // like device_of, but throws Failure if the device is None (UOp.device)
 
-// Copies the cached shape and device of `from` to `to`, which is `from` with a different tag or different sources,
-// where the sources' facts prove that they are the same.
+// `to` must be `from` with another tag or other sources. Copies the cached shape and the cached device of `from` to
+// `to`, each only if the facts of the sources prove that `to` has the same.
 void inherit_facts(UOp from, UOp to);
 
-// Returns the ranges that end at `u`, and expressions all whose ranges end there (UOp.ended_ranges).
+// Returns the nodes whose ranges `u` ends (UOp.ended_ranges). A RANGE stands for itself, another node for all its
+// ranges.
 std::vector<UOp> ended_ranges(UOp u);
 // Returns the ranges that enclose `u`, in tinygrad's order (UOp.ranges). A RANGE encloses itself.
 std::span<const UOp> ranges_of(UOp u);
-bool is_inside_range(UOp u, UOp range);  // true if `range` is in ranges_of(u)
+bool is_inside_range(UOp u, UOp range);  // returns true if `range` is in ranges_of(u)
 
-// Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis). Throws Failure for a
-// RESHAPE that moves items between shards.
+// Returns the axis over which the tensor `u` is sharded; nullopt if `u` is not sharded (UOp.axis). Throws Failure if
+// the axis cannot be computed, as for a RESHAPE that moves items between shards.
 std::optional<int64_t> axis_of(UOp u);
 
-// Return the argument of the movement op `u` (UOp.marg). Throw Failure if it is not a list of sizes, and in graphs of
-// other releases than 0.12.0.
+// Return the argument of the movement op `u` (UOp.marg). Throw Failure if the argument is malformed, and in graphs of
+// releases other than 0.12.0.
 ShapeVec marg_shape(UOp u);                              // for RESHAPE, EXPAND: the sizes
 std::vector<std::pair<Sint, Sint>> marg_pairs(UOp u);    // for PAD: (before, after) per axis; for SHRINK: (begin, end)
-// Returns element `i` of `u`, a vector of sizes, as an integer or a UOp (UOp.sgep). Throws Failure if `u` is not a
-// CONST, VCONST or VECTORIZE.
+// Returns element `i` of `u`, a vector of sizes or one size, as an integer or a UOp (UOp.sgep). Throws Failure
+// if `u` is not a CONST, VCONST or VECTORIZE.
 Sint sgep(UOp u, size_t i);
 
 // Follows first sources from `u` down to the first node that is neither a movement op nor a MULTI (UOp.base).

@@ -59,7 +59,8 @@ void Graph::reserve(size_t nodes) {
   if (size_t slots = std::bit_ceil(2 * nodes); slots > table_size_) resize_table(slots);
 }
 
-// A table of fewer slots grows to four times its size; a larger table doubles, because unused slots take memory.
+// A table with fewer slots than this grows to four times its size. A larger table doubles, because unused slots take
+// memory.
 static constexpr size_t kLargeTable = size_t(1) << 16;
 
 // Returns the slot of the node with this key for which same(node) is true, or the empty slot where such a node belongs.

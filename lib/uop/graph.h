@@ -1,7 +1,7 @@
 // A Graph owns and interns the nodes and args of one job, and numbers the nodes by dense ids. All nodes are freed with
 // the Graph. Graphs share no state, so several threads may use different graphs. Only one thread at a time may use a
 // graph, because functions that only read it change its caches; but several threads may copy it at once (copy_into).
-// Also sets and maps of nodes, and functions that visit nodes.
+// This header also declares sets and maps of nodes, and functions that visit nodes.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -99,12 +99,13 @@ class Graph {
   }
 
   UOp constant(DType dtype, Const value);
-  UOp constant(DType dtype, std::span<const Const> values);           // a VCONST, or a CONST if all values are equal
+  UOp constant(DType dtype, std::span<const Const> values);           // makes a VCONST; a CONST if all values are equal
   UOp constant(DType dtype, Const value, Arg device);                 // `device` is a Str or a Tuple of Strs
   UOp invalid(int64_t count = 1);
   UOp sink(UOpSpan src, Arg arg = {});
-  UOp group(UOpSpan src);                                             // a GROUP; a single source is returned itself
-  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);  // `arg` is the axis ids and an AxisType
+  UOp group(UOpSpan src);                                             // makes a GROUP, or returns the only source
+  // Returns a RANGE. `arg` has the axis ids, then the AxisType.
+  UOp range(UOp end, std::span<const Arg> arg, DType dtype = dtypes::index);
   UOp range(Const end, int64_t axis, AxisType type);
   UOp special(UOp end, std::string_view name, DType dtype = dtypes::index);
   UOp variable(std::string_view name, Const min, Const max, DType dtype = dtypes::index);
@@ -251,7 +252,7 @@ std::vector<UOp> toposort(UOp root, Gate&& gate) {
   return node_order;
 }
 
-// Returns toposort(root), which the graph caches until it caches that of another root.
+// Returns toposort(root), which the graph caches. The span is valid until the graph caches another list.
 std::span<const UOp> last_toposort(UOp root);
 // Stores `nodes`, which must equal toposort(root), in the cache of last_toposort.
 void cache_toposort(UOp root, std::vector<UOp> nodes);
@@ -289,7 +290,7 @@ std::vector<UOp> prepend(UOp first, UOpSpan rest);
 std::vector<UOp> split_uop(UOp root, Op op);
 
 // Copies `root`, its transitive sources and the graphs inside their args to the Graph `to`. Returns the copy of `root`.
-// If the release of root's graph is not 0.12, sets the release of `to` to it.
+// `to` takes over the release of root's graph if that release is not 0.12.
 UOp copy_into(Graph& to, UOp root);
 
 }  // namespace tgc

@@ -1,6 +1,6 @@
 // Functions on integer expressions: factors, exact division, sums, products (uop/ops.py: is_increasing, const_factor,
 // divides, pop_const, gcd, divide_exact, sum, prod, overflows). They throw Failure if a constant that they use as an
-// integer is not an integer. The empty UOp as a result stands for Python's None: `u` is not known to be divisible.
+// integer is not an integer. An empty UOp as a result stands for Python's None.
 #pragma once
 #include <utility>
 
@@ -11,17 +11,17 @@ namespace tgc {
 // Return the least and the greatest value of an integer expression. Throw Failure if the bound is not an integer.
 Int int_vmin(UOp u);
 Int int_vmax(UOp u);
-bool may_overflow(UOp u, DType dtype);  // true if `u` may have a value that `dtype` cannot represent
+bool may_overflow(UOp u, DType dtype);  // returns true if the bounds of `u` exceed those of `dtype`
 
-bool is_increasing(UOp u);      // true if `u` provably does not decrease when one of its variables grows
-Int const_factor(UOp u);        // an integer known to divide `u`; may be negative
-bool is_divisible(UOp u, Int v);  // true if divides(u, v) is not empty
-UOp divides(UOp u, Int v);      // u / v if `v` is known to divide `u`, else the empty UOp
-UOp divide_exact(UOp u, UOp v); // u / v if `v` is known to divide `u`, else the empty UOp
-int log2_exact(UOp u);          // k if `u` is the integer constant 2**k with k < 64, else -1
-UOp gcd(UOpSpan uops);          // a common divisor: the product of common factors and of the constants' gcd
+bool is_increasing(UOp u);      // returns true if `u` provably never decreases when a variable grows
+Int const_factor(UOp u);        // returns an integer that is known to divide `u`; may be negative
+bool is_divisible(UOp u, Int v);  // returns true if divides(u, v) is not empty
+UOp divides(UOp u, Int v);      // returns u / v if `v` is known to divide `u`, else the empty UOp
+UOp divide_exact(UOp u, UOp v); // returns u / v if `v` is known to divide `u`, else the empty UOp
+int log2_exact(UOp u);          // returns k if `u` is the integer constant 2**k with k < 64, else -1
+UOp gcd(UOpSpan uops);          // returns the product of the common factors and the gcd of the constant factors
 
-// Splits `u` into (rest, constant) if it is `rest op constant`; otherwise returns (u, identity element of op).
+// Returns (rest, constant) if `u` is `rest op constant`; otherwise (u, identity element of op).
 std::pair<UOp, Const> pop_const(UOp u, Op op = Op::ADD);
 
 // Combine one or more operands from left to right: sum with ADD (OR for bools), prod with MUL (AND for bools).

@@ -29,7 +29,7 @@ class OpSet {
   constexpr OpSet(std::initializer_list<Op> ops) {
     for (Op op : ops) add(op);
   }
-  static constexpr OpSet all() {  // all ops of 0.12.0
+  static constexpr OpSet all() {  // returns all ops of 0.12.0
     OpSet s;
     for (int i = 0; i < kNumOps; i++) s.add(Op(i));
     return s;
@@ -78,7 +78,8 @@ inline constexpr OpSet Comparison{Op::CMPLT, Op::CMPNE, Op::CMPEQ};
 inline constexpr OpSet UnsafePad{Op::RECIPROCAL, Op::LOG2, Op::EXP2, Op::IDIV, Op::POW};  // f(0) may differ from 0
 }  // namespace ops
 
-// Returns the index of the first of the sources whose ranges `op` ends; -1 if there are none (ops.py:range_start).
+// A node with `op` ends the ranges that are its sources from the returned index on. Returns -1 for ops that
+// ops.py:range_start lacks.
 constexpr int range_start(Op op) {
   switch (op) {
     case Op::BUFFERIZE:
@@ -98,7 +99,7 @@ std::string_view name_of(AxisType type);
 std::optional<AxisType> parse_axis_type(std::string_view name);
 char axis_letter(AxisType type);                                  // returns 'L' for LOOP, '?' for PLACEHOLDER
 std::string_view axis_color(AxisType type);                       // returns "WHITE" for LOOP, "" for PLACEHOLDER
-int axis_to_pos(AxisType type);                                   // returns the type's sort key: tinygrad's axis_to_pos
+int axis_to_pos(AxisType type);                                   // returns tinygrad's sort key; 0 for PLACEHOLDER
 
 enum class OptOps : uint8_t { TC, UPCAST, UNROLL, LOCAL, THREAD, GROUP, GROUPTOP, NOLOCALS, PADTO, SWAP };
 inline constexpr int kNumOptOps = 10;

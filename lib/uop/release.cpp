@@ -11,7 +11,7 @@ namespace {
 
 struct ReleaseEntry {
   enum class Kind : uint8_t { Release, Op, Name, Class } kind;
-  std::string_view text, fields;  // the name without quotes; the names of a class's fields
+  std::string_view text, fields;  // `text` is the name; `fields` are the names of a class's fields
 };
 constexpr ReleaseEntry kEntries[] = {
 #define RELEASE(name) {ReleaseEntry::Kind::Release, name, {}},

@@ -83,7 +83,7 @@ std::string range_str(UOp range) {
   return out;
 }
 
-// Returns the color of a RANGE's axis type. Axis types of other releases are recognized by name.
+// Returns the color of a RANGE's axis type; "" if unknown. DEVICE and WEAK are axis types of later releases.
 static std::string_view color_of_range(UOp range) {
   if (!range.arg().is_tuple() || range.arg().items().empty()) return "";
   Arg type = range.arg().items().back();
@@ -204,7 +204,7 @@ Int sym_infer(UOp root, const std::function<std::optional<Int>(std::string_view)
 
 namespace {
 
-// Returns the infix operator of an op in any release. In 0.13 and later, // and % are the ops that round down.
+// Returns the infix operator of an op in any release, or "". 0.13 and later print // and % for ops that round down.
 std::string_view foreign_infix_symbol(Op op) {
   switch (op) {
     case Op::FLOORDIV: return "//";

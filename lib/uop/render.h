@@ -17,8 +17,8 @@ std::string render(UOp u, bool simplify = true, const std::function<std::string(
 // Returns true if `u`, written as a tree in which each use of a node is a new node, has at most `nodes` nodes.
 bool is_tree_within(UOp u, size_t nodes);
 
-// Returns the axis ids of a RANGE, joined by '_' (ops.py:range_str). The id -1 is printed as "m1"; an id that is not an
-// integer is printed as "?".
+// Returns the axis ids of a RANGE, joined by '_' (ops.py:range_str). A negative id, such as -1, is printed as "m1"; an
+// id that is not an integer, as "?".
 std::string range_str(UOp range);
 // Returns the axis ids of the ranges, sorted by arg, joined by ',' and padded to `pad` columns (ops.py:multirange_str).
 // If `color` is true, each range is printed in the color of its axis type.
@@ -31,11 +31,12 @@ std::string_view strip_parens(std::string_view text);
 // for ops that have none).
 std::string_view infix_symbol(Op op);
 int infix_precedence(Op op);
-// Appends "(left OP right)", without outer parentheses of operands that x's op does not need (strip_binary_parens).
+// Appends "(", `left`, the infix operator of `x`, `right` and ")". Strips the outer parentheses of `left` and `right`
+// where the precedence of the operators allows it (ops.py:strip_binary_parens).
 void append_infix(std::string& out, UOp x, std::string_view left, std::string_view right);
 
-// Returns the value of an index expression (ops.py:sym_infer). value_of(name) returns the value of a variable. Throws
-// Failure if the expression cannot be evaluated.
+// Returns the value of an index expression (ops.py:sym_infer). value_of(name) returns the value of a variable, or
+// nullopt. Throws Failure if the expression cannot be evaluated.
 Int sym_infer(UOp u, const std::function<std::optional<Int>(std::string_view)>& value_of);
 
 // Like render(), for graphs of releases other than 0.12.0 (tinygrad's uop/render.py). Does not simplify. A node whose

@@ -1,5 +1,5 @@
 // Computes shape, device and sharding axis (uop/ops.py: _shape, _device, axis); reads the arguments of movement ops;
-// finds the base and the buffer of a node.
+// and finds the base_of and the buf_target of a node.
 #include <algorithm>
 
 #include "lib/uop/bottom_up.h"
@@ -9,7 +9,7 @@
 
 namespace tgc {
 
-struct alignas(Sint) ShapeFact {  // a header, which `size` Sints follow in memory
+struct alignas(Sint) ShapeFact {  // a header; `size` Sints follow the header in memory
   uint32_t size;
 };
 struct DeviceFact {
@@ -233,7 +233,7 @@ const DeviceFact* compute_device(UOp u) {
   }
 }
 
-// In a graph without these ops, nodes whose dtype is neither a pointer nor void count as nodes without a shape.
+// In a graph without these ops, shape_or_none returns nullopt for a node whose dtype is neither a pointer nor void.
 constexpr OpSet kGiveShapes = ops::Movement | OpSet{Op::DEVICE, Op::BUFFER, Op::BUFFER_VIEW, Op::BUFFERIZE,
                                                     Op::ENCDEC, Op::KERNEL, Op::MULTI,       Op::REDUCE_AXIS};
 // In a graph without these ops, no node has a device.
@@ -306,8 +306,8 @@ void inherit_facts(UOp from, UOp to) {
 
 namespace {
 
-// Returns the last axis of `to` such that the product of the sizes of the axes before it is `before`. Throws Failure if
-// there is none.
+// Returns the greatest number of leading axes of `to` whose sizes have the product `before`. Throws Failure if there is
+// no such number.
 int64_t last_axis_after(UOp reshape, Sint before, Shape to) {
   std::optional<int64_t> last;
   Sint count = 1;

@@ -41,15 +41,16 @@ using ShapeVec = std::vector<Sint>;
 Sint operator+(Sint a, Sint b);
 Sint operator-(Sint a, Sint b);
 Sint operator*(Sint a, Sint b);
-Sint floor_div(Sint a, Sint b);  // integers: Python's a // b; UOps: an IDIV node
+Sint floor_div(Sint a, Sint b);  // returns Python's a // b of integers; with a UOp, an IDIV node
 Sint mod(Sint a, Sint b);
 Sint neg(Sint a);
 
 bool is_same_shape(Shape a, Shape b);
-Sint prod(Shape shape);             // the product of the sizes, multiplied from left to right; 1 for an empty shape
+Sint prod(Shape shape);             // multiplies the sizes from left to right; returns 1 for an empty shape
 std::string str(Shape shape);       // returns text for messages, such as "(2, 3)"
 
-// Returns the value of a boolean UOp if its simplified bounds determine it, else `otherwise` (ops.py:resolve).
+// Simplifies the boolean `cond`. Returns its value if the bounds of the result determine it, else `otherwise`
+// (ops.py:resolve).
 bool resolve(UOp cond, bool otherwise = true);
 // Return a < b, a <= b and a != b. If `a` or `b` is a UOp, the result is resolve() of the comparison.
 bool resolve_lt(Sint a, Sint b, bool otherwise = true);
@@ -59,8 +60,8 @@ bool resolve_ne(Sint a, Sint b, bool otherwise = true);
 bool py_ne(Sint a, Sint b);
 
 Sint ssimplify(Sint s);  // simplifies a UOp; returns an integer if the result is constant
-UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // returns a UOp of `dtype`; an integer as a CONST
-// Return the greatest and the least of one or more values, simplified (ops.py: smax, smin).
+UOp to_uop(Sint s, Graph& graph, DType dtype = dtypes::index);  // makes a CONST of an integer; casts a UOp
+// Return the greatest (smax) or the least (smin) of one or more values, simplified (ops.py: smax, smin).
 Sint smax(std::span<const Sint> values);
 Sint smin(std::span<const Sint> values);
 Sint smax(Sint a, Sint b);

@@ -49,7 +49,7 @@ class UOp {
   bool is_const() const { return is(Op::CONST); }
   inline bool is_invalid() const;
 
-  // ---- modified copies; they return this node itself if nothing changes
+  // ---- modified copies; these functions return this node itself if nothing changes
   struct NodeChanges {
     std::optional<Op> op = {};
     std::optional<DType> dtype = {};
@@ -67,13 +67,13 @@ class UOp {
   UOp const_like(Const value) const;
   UOp const_like(std::span<const Const> values) const;  // one value for each element; sets no device or shape
 
-  UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...); has the dtype of the last operand, or bool if a comparison
+  UOp alu(Op op, UOpSpan rest) const;  // op(this, rest...), with the last operand's dtype; bool for a comparison
   UOp alu(Op op) const;
   UOp alu(Op op, UOp b) const;
   UOp alu(Op op, UOp b, UOp c) const;
   UOp cast(DType dtype) const;
   UOp bitcast(DType dtype) const;
-  UOp neg() const;  // logical_not for bools
+  UOp neg() const;  // returns logical_not() of a bool, else the product with -1
   UOp logical_not() const;
   UOp lt(UOp b) const { return alu(Op::CMPLT, b); }
   UOp gt(UOp b) const { return b.alu(Op::CMPLT, *this); }
@@ -107,8 +107,8 @@ class UOp {
   UOp broadcast(int64_t count) const;
   // Returns element `i`. Folds VECTORIZE, VCONST (both throw Failure if they have no such element) and CONST.
   UOp gep(int64_t i) const;
-  UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) if there is one index
-  UOp gep(Arg indices) const;                       // the vector of the elements in `indices`, a Tuple of Ints
+  UOp gep(std::span<const int64_t> indices) const;  // the vector of these elements; gep(i) for one index i
+  UOp gep(Arg indices) const;                       // like gep(span); `indices` is a Tuple of Ints
 
   UOp index(UOpSpan indices, DType dtype) const;
   UOp index(UOp i) const;                          // makes an INDEX whose dtype is that of a buffer element
@@ -123,10 +123,10 @@ class UOp {
   UOp barrier(UOpSpan deps) const;
   UOp reduce(UOpSpan ranges, Op op) const;
   UOp assign(UOp value) const;
-  UOp valid(UOp cond) const;  // where(cond, this, Invalid)
+  UOp valid(UOp cond) const;  // returns cond.where(*this, Invalid)
   // The next two throw Failure unless the scalar dtype is dtypes.index.
-  UOp get_idx() const;        // for an index valid(idx, cond), returns idx; otherwise this node
-  UOp get_valid() const;      // the cond of valid(idx, cond); otherwise true, or false for Invalid
+  UOp get_idx() const;        // returns idx if this node is idx.valid(cond); otherwise this node
+  UOp get_valid() const;      // returns cond if this node is idx.valid(cond); otherwise false for Invalid, else true
 
   inline Const vmin() const;
   inline Const vmax() const;
@@ -173,7 +173,7 @@ struct RewriteSlot {
   uint32_t slot_mark = 0;
 
   void set(const Node* new_result, uint32_t new_mark) { result = new_result, slot_mark = new_mark; }
-  RewriteSlot& operator=(const RewriteSlot&) = delete;  // would overwrite RewriterNote fields in the tail padding
+  RewriteSlot& operator=(const RewriteSlot&) = delete;  // an assignment could overwrite fields in the tail padding
 };
 
 // Data that the rewriter stores in a node. Only lib/rewrite may access the data; hashes and comparisons ignore it.
@@ -186,7 +186,7 @@ class RewriterNote {
 // A node. The sources follow the node in memory, so the last fields, next to the sources, are the most frequently used
 // ones.
 struct Node {
-  mutable const ShapeFact* shape = nullptr;  // cached; null until computed, as device, bounds and ranges below
+  mutable const ShapeFact* shape = nullptr;  // shape, device, bounds and ranges are null until computed
   mutable const DeviceFact* device = nullptr;
   Arg tag;
   mutable const Bounds* bounds = nullptr;
@@ -240,7 +240,7 @@ UOp operator^(UOp a, UOp b);
 UOp operator<<(UOp a, UOp b);
 UOp operator>>(UOp a, UOp b);
 inline UOp operator-(UOp a) { return a.neg(); }
-UOp fdiv(UOp a, UOp b);  // a * 1/b
+UOp fdiv(UOp a, UOp b);  // a * b.reciprocal()
 
 #define TGC_MIXED(op)                                                        \
   inline UOp operator op(UOp a, Const b) { return a op a.const_like(b); }    \
@@ -258,7 +258,7 @@ using Simplifier = UOp (*)(UOp);
 // the call can initialize a static variable.
 bool install_simplifier(Simplifier simplifier);
 
-// Returns true for a CUSTOM(place, number) that adds `number` to the element at `place`, an INDEX. tinygrad writes such
+// Returns true for a CUSTOM(index, number) that adds `number` to the element at `index`, an INDEX. tinygrad writes such
 // an atomic operation as source code (nn/__init__.py:_embedding_bwd_kernel of 0.13 and 0.14).
 inline bool is_atomic_add(UOp u) {
   if (!u.is(Op::CUSTOM) || !(u.dtype() == dtypes::void_) || u.num_src() != 2 || !u.arg().is_str()) return false;

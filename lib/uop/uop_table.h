@@ -1,4 +1,5 @@
-// UOpTable: a map from some nodes of a large graph to T, in which other nodes take less memory than in a UOpMap.
+// UOpTable: a map from nodes to T that stores a T only for each added node. It takes less memory than a UOpMap, which
+// stores a T for each node id up to the greatest key, if T is large and few nodes have a value.
 #pragma once
 #include <vector>
 

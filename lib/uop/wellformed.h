@@ -1,7 +1,7 @@
 // Checks that nodes are well formed: that a node has the number of sources and the type of arg that its op requires,
 // and dtypes that fit together. Stages rely on these checks, so readers of files reject a graph that is not well
 // formed. The checks must accept every node that tinygrad 0.12.0 makes. Nodes in graphs of other releases are not
-// checked. Also checks the order of a linear list.
+// checked. first_unordered_node() checks the order of a linear list.
 #pragma once
 #include <optional>
 #include <span>
@@ -30,7 +30,7 @@ struct MalformedNode {
   UOp node;
   std::string message;
 };
-// Returns the first of `nodes` that has a dtype_error; nullopt if there is none, and in graphs of other releases than
+// Returns the first of `nodes` that has a dtype_error; nullopt if there is none, and for graphs of releases other than
 // 0.12.0.
 std::optional<MalformedNode> first_malformed_node(std::span<const UOp> nodes);
 

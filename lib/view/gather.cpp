@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTimedRuns = 5;
 
-// Appends each kernel of a trace to `to`. The trace is read from a file, or made from a record.
+// Appends a recording of each kernel of a trace to `to`. The trace is read from a file, or made from a record.
 class TraceGraphRecorder : public Recorder {
  public:
   explicit TraceGraphRecorder(std::vector<RecordedGraph>& to) : recorded_graphs_(to) {}
@@ -55,9 +55,9 @@ class TraceGraphRecorder : public Recorder {
     Recorder::apply_rule(depth, named, before, after, cost);
   }
 
-  std::map<std::string, std::string, std::less<>> call_places;  // by stage: the place in tinygrad that runs it
-  std::string producer;                                   // empty: that of the graphs
-  std::string user_operation_text;  // the tensor methods; empty: those that the trace names
+  std::map<std::string, std::string, std::less<>> call_places;  // by stage: the line of tinygrad that calls the stage
+  std::string producer;                                   // if empty, the release of the graphs is shown
+  std::string user_operation_text;  // the tensor methods; if empty, those that the trace names
   TextOptions texts;
 
  private:
@@ -69,7 +69,7 @@ class TraceGraphRecorder : public Recorder {
 // difference.
 struct LaterNames {
   RenameTable renames;
-  std::string producer = {};  // the later release; empty: nothing is renamed
+  std::string producer = {};  // the producer of the later release; if empty, nothing is renamed
 
   bool is_older(std::string_view by) const {
     return !producer.empty() && release_of(by) < release_of(producer);
@@ -82,15 +82,15 @@ struct LaterNames {
     auto stage_name = [this](const std::string& stage) { return renames.stage_after_renames(stage); };
     return LaterRelease{release_of(producer), stage_name, rename};
   }
-  // Names the release and, if names were converted, the one whose names are shown.
+  // Returns the producer `by` or its default and, if names were converted, the producer whose names are shown.
   std::string producer_text(const std::string& by) const {
     const std::string own = by.empty() ? "tinygrad 0.12.0" : by;
     return own + (is_older(by) ? ", by the names of " + producer : "");
   }
 };
 
-// Returns the release of an INPUT's graphs; "" if it names none (then it is 0.12.0), and for standard input, folders,
-// trace files, ONNX models and files that cannot be read.
+// Returns the producer of an INPUT's graphs. Returns "", which stands for 0.12.0, if the INPUT names no producer, and
+// for standard input, folders, trace files, ONNX models and files that cannot be read.
 std::string producer_of_input(const std::string& spec) {
   const Session session;
   std::error_code error;
@@ -111,7 +111,7 @@ LaterNames later_names(const std::string& a, const std::string& b) {
   return {RenameTable::for_releases(of_a, of_b), of_a < of_b ? in_b : in_a};
 }
 
-// If the methods of the graph are not known, returns those of all kernels in its record.
+// Returns the tensor methods that made the graph. If they are unknown, returns those of all kernels in the record.
 std::string user_operation(const InputGraph& in) {
   if (!in.record || !in.user_operation.empty()) return in.user_operation;
   std::vector<std::string> texts;
@@ -124,7 +124,8 @@ std::string user_operation(const InputGraph& in) {
   return out;
 }
 
-// Returns a record's source lines of rules, by place, as JSON, or "".
+// Returns the member "texts" of a record's rewrites, as JSON: the source lines of rules, by place. Returns "" if there
+// is no such member.
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {
@@ -142,7 +143,7 @@ Result<RecordedGraph> record_run(const CompileRun& run, const std::string& by, c
                                  const LaterNames& names, TextOptions texts) {
   Graph graph;
   std::string producer = by;
-  // parse all stages before renaming, because it changes the Graph's release, which parsers read
+  // parse all stages before renaming, because renaming changes the Graph's release, which parsers read
   struct StageGraph {
     std::string stage;
     UOp root;
@@ -254,7 +255,7 @@ class ViewGatherer {
   }
 
   // Adds a graph that tgc cannot compile, such as one of another release, as it was recorded. If the request says so,
-  // proves a kernel, and runs and bisects one that can run.
+  // proves the rewrites of a kernel, and runs or bisects a kernel that can run.
   Status add_foreign_graph(const InputGraph& in) {
     if (auto status = add_recorded_graph(in); !status) return status;
     const Status compiled = check_is_runnable(in);
@@ -293,7 +294,7 @@ class ViewGatherer {
     if (schedules_.empty()) return Unit{};
     if (request_.should_prove_rewrites)
       session_.report_note("the proofs are those of the kernels; `tgc prove` decides the schedules");
-    // by a kernel's id, or else its AST: the graph with the schedule, and the kernel's index
+    // maps a kernel's id, or its AST if it has no id, to pairs: the graph with a schedule, and the kernel's index in it
     std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> wanted;
     auto key = [](const GoldenKernel& k) { return k.id.empty() ? k.ast : k.id; };
     for (const auto& [graph, in] : schedules_)
@@ -329,7 +330,7 @@ class ViewGatherer {
                        .target = "",
                        .file = in.file, .texts = {{"ast", k.ast, true}}, .producer = in.info.producer};
         if (auto status = add_run(run, "", methods_text(k.metadata)); !status) return status;
-        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // a copy of a buffer
+        if (content_.graphs.back().is_tensor_graph) content_.graphs.pop_back();  // this item copies a buffer
         else place_in_schedule(at->second);
         wanted.erase(at);
       }

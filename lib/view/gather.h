@@ -8,24 +8,26 @@
 namespace tgc {
 
 struct ViewRequest {
-  std::string input = "-", kernel;  // INPUT (also a trace file or a folder of `tgc dump -o`) and --kernel
-  std::string other_input;          // a second INPUT to compare with, or empty
-  // unless should_prove_rewrites: compile a tensor graph's kernels when the page asks
+  // `input` is an INPUT, a trace file or a folder of `tgc dump -o`; `kernel` is the value of --kernel.
+  std::string input = "-", kernel;
+  std::string other_input;          // a second input to compare with, or empty
+  // If true, a kernel of a tensor graph is compiled only when the page requests it. should_prove_rewrites overrides
+  // this.
   bool should_compile_later = false;
-  bool should_include_assembly = true;  // the LLVM IR and assembly that compilers make of kernels
-  bool should_strip_paths = false;  // omit folders of files, and commands that name files
+  bool should_include_assembly = true;  // whether to include the LLVM IR and assembly of kernels
+  bool should_strip_paths = false;  // whether to omit folders of files, and commands that name files
   bool should_run_kernels = false;
-  bool should_bisect_kernels = false;  // find the rewrite that makes a kernel's result wrong
+  bool should_bisect_kernels = false;  // whether to find the rewrite that makes a kernel's result wrong
   bool should_prove_rewrites = false;
-  // as `tgc run --device` takes it
+  // a device in the syntax of `tgc run --device`
   std::string run_device;
 };
 
-// Runs the pipeline on all graphs of the input and on each kernel of a tensor graph, on equal ones once. If a stage
-// fails, the graph has the stages before it. Graphs of other releases, trace files and folders are taken as recorded;
-// with two inputs, golden records, too. Fails if an input cannot be read or its target is unknown, if a kernel of a
-// schedule cannot be made, if --run or --bisect fails or does not apply, or if one of two inputs has no graph or their
-// first graphs are a tensor graph and a kernel.
+// Compiles each graph of the input and the kernels of a tensor graph, equal kernels once. If a stage fails, the
+// recording has the stages before it. Graphs that tgc cannot compile, trace files and folders are shown as recorded;
+// with two inputs, golden records, too. Fails if an input cannot be read, if a compilation cannot begin, if a kernel of
+// a schedule cannot be made, and if --run or --bisect fails or does not apply. The first graphs of
+// two inputs must be two tensor graphs or two kernels.
 Result<ViewContent> gather_view(const Session& session, const ViewRequest& plan);
 
 }  // namespace tgc

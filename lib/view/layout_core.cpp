@@ -24,7 +24,7 @@ class Workspace {
   char* next_byte_;
 };
 
-// Sorts `items` stably by `key`. `spare` has the same length.
+// Sorts `count` items stably by key[item]. `spare` is a buffer for as many items.
 void sort_by(const float* key, int32_t* items, int32_t count, int32_t* spare) {
   for (int32_t i = 1; i < count; i++) {
     if (key[items[i - 1]] > key[items[i]]) break;
@@ -65,7 +65,9 @@ class Layout {
   }
 
  private:
-  // Puts nodes below their sources, not above earlier rows; with should_keep_known_nodes, only new ones, if possible.
+  // Puts each node below its sources and not above its earlier row. With should_keep_known_nodes, known nodes keep
+  // their rows. Then new nodes are put above the known nodes that depend on them, unless these are in row 0, and may
+  // not be below their sources.
   void find_rows() {
     int32_t* nearest_user = workspace_.array<int32_t>(input_.num_nodes, INT32_MAX);
     int32_t* fixed_user = workspace_.array<int32_t>(input_.num_nodes, INT32_MAX);
@@ -85,7 +87,7 @@ class Layout {
       if (!stays && row >= fixed_user[i]) row = fixed_user[i] ? fixed_user[i] - 1 : 0;
       output_.row[i] = row;
     }
-    // to shorten edges, a new node without other users of its sources moves down, right above its topmost user
+    // to shorten edges, a new node whose sources have no other users moves down to the row above its topmost user
     int32_t* users = workspace_.array<int32_t>(input_.num_nodes, 0);
     for (int32_t e = 0; e < input_.edge_begins[input_.num_nodes]; e++) users[input_.source[e]]++;
     for (int32_t i = input_.num_nodes; i-- > 0;) {
@@ -280,7 +282,7 @@ class Layout {
     int32_t before, behind;  // gaps that may have room (union-find), initially the gap itself
   };
   // Puts each new item of row `c` into the gap between its neighbours in the row's order. A node that does not fit goes
-  // into the gap with enough space that is nearest to sort_keys_.
+  // into the gap with enough space that is nearest to the node's sort key.
   void fill_gaps(int32_t c) {
     constexpr float kFar = 1e9f;
     int32_t *items = row_items_ + row_begins_[c], count = row_begins_[c + 1] - row_begins_[c], gaps = 0;
@@ -326,8 +328,8 @@ class Layout {
       else gaps_[at].behind = at + 1, behind = find_gap_behind(at, gaps);
     }
   }
-  // Return the nearest gap at or left of `g` that may have room, or -1; and at or right of it, or `gaps`. The rightmost
-  // gap always has room.
+  // Returns the last gap up to `g` that may have room, or -1. find_gap_behind() returns the first such gap from `g` on,
+  // or `gaps`. The last gap of a row always has room.
   int32_t find_gap_before(int32_t g) {
     while (g >= 0 && gaps_[g].before != g) {
       if (int32_t n = gaps_[g].before; n >= 0) gaps_[g].before = gaps_[n].before;
@@ -343,8 +345,8 @@ class Layout {
     return g;
   }
 
-  // Neighbours that would overlap at their ideal positions: they are placed side by side at the weighted mean
-  // weighted_sum / weight.
+  // Consecutive items that would overlap at their ideal positions. They are placed side by side, at the weighted mean
+  // weighted_sum / weight of these positions.
   struct Block {
     float weighted_sum, weight;
     int32_t num_items;
@@ -363,7 +365,7 @@ class Layout {
       else if (is_not_nan(other)) there = (there + other) / 2;
       float weight = is_fixed_[i]           ? kStays
                      : i < input_.num_nodes ? 1
-                                            : 6;  // chain elements: long edges become straight
+                                            : 6;  // a chain element: a high weight makes long edges straight
       float target = (is_fixed_[i] ? input_.earlier_positions[i] : there) - offset;
       Block block{target * weight, weight, 1};
       while (blocks &&
@@ -400,7 +402,7 @@ class Layout {
 size_t layout_workspace_bytes(const LayoutInput& in) {
   size_t num_nodes = size_t(in.num_nodes), edges = num_nodes ? size_t(in.edge_begins[num_nodes]) : 0;
   size_t items = num_nodes * size_t(in.max_edge_rows < 1 ? 1 : in.max_edge_rows);
-  size_t rows = num_nodes + 1, links = edges + items;  // at most the largest earlier row + nodes + 1
+  size_t rows = num_nodes + 1, links = edges + items;  // `rows` is at most the largest earlier row + nodes + 1
   for (size_t i = 0; i < num_nodes; i++)
     if (size_t c = in.earlier_rows[i] > 0 ? size_t(in.earlier_rows[i]) : 0; c + num_nodes + 1 > rows)
       rows = c + num_nodes + 1;

@@ -1,13 +1,13 @@
 // Layered graph layout: nodes in rows, sources above their users. Uses no library, because it is also compiled to
 // WebAssembly.
 //
-// The row of most nodes is their longest distance from nodes without sources. An edge between distant rows has a narrow
-// place in each row between them, which all edges of its source share: the source's chain. Edges over more than
-// `max_edge_rows` rows are stubs, which are not drawn as lines. Each step takes at most O(n log n) and does not
-// recurse.
+// The row of most nodes is their longest distance from nodes without sources. An edge between distant rows passes each
+// row between them at a narrow slot. All edges of a source share these slots, which are the chain of the source. Edges
+// over more than `max_edge_rows` rows are stubs, which are not drawn as lines. Each step takes at most O(n log n) time
+// for n nodes and edges, and does not recurse.
 //
-// Nodes with a position in an earlier layout keep their order and, if there is space for new nodes, almost their place.
-// With `should_keep_known_nodes`, they always keep their rows and positions.
+// Nodes with a position in an earlier layout keep their order in a row and, if there is space for new nodes, almost
+// their positions. With `should_keep_known_nodes`, they always keep their rows and positions.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +22,10 @@ struct LayoutInput {
   const float* node_sizes = nullptr;
   const float* earlier_positions = nullptr;  // NaN: the node is new
   const int32_t* earlier_rows = nullptr;     // -1: the node is new
-  int32_t max_edge_rows = 4;                 // an edge that spans more rows is a stub
+  int32_t max_edge_rows = 4;                 // edges that span more rows are stubs
   float gap = 12;                            // minimum distance of neighbouring nodes in a row
-  // New nodes are put where there is space, even if a source is then not above its user; such an edge is a stub.
+  // If true, new nodes are put where there is space, even if a source is then not above its user. The edge from such a
+  // source is a stub.
   bool should_keep_known_nodes = false;
 };
 

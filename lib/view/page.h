@@ -13,21 +13,22 @@ namespace tgc {
 
 struct ViewContent {
   std::string input_title;              // name of the input, or "A and B"
-  std::vector<std::string> input_names;  // of two inputs; else empty
+  std::vector<std::string> input_names;  // the names of two inputs; empty for one input
   std::vector<RecordedGraph> graphs;
-  std::string schedule;              // of a tensor graph that tgc compiled, as JSON (schedule_text.h), or ""
-  std::string measuring_device;      // empty: no kernel was run
-  std::vector<double> item_seconds;  // of each item of the schedule; 0: not timed
-  std::optional<PeakRates> device_peaks;  // of `measuring_device`, if measured
+  std::string schedule;              // JSON (schedule_text.h) for a tensor graph that tgc compiled, or ""
+  std::string measuring_device;      // the device that ran kernels; empty if none ran
+  std::vector<double> item_seconds;  // the time of each schedule item; 0: not timed
+  std::optional<PeakRates> device_peaks;  // the peaks of `measuring_device`, if measured
 };
 
 // Returns the page's index as JSON, {"title","graphs":[{"name","target",...}],"schedule",...}: what the page shows of
 // graphs that are not unpacked.
 std::string view_index_json(const ViewContent& content);
 
-// Compresses with zlib. `is_mostly_numbers`: the text mostly consists of columns of numbers.
+// Compresses with zlib. Set `is_mostly_numbers` if the text mostly consists of columns of numbers.
 std::string compress_text(std::string_view text, bool is_mostly_numbers = false);
-// Encodes bytes as printable text: each 13 bits as two of 91 characters, and up to 6 bits at the end as one.
+// Encodes bytes as printable text: each 13 bits as two of 91 characters. A rest of at most 6 bits becomes one
+// character.
 std::string encode_bytes(std::string_view bytes);
 
 // Returns an HTML element with data that encode_bytes() encoded.

@@ -26,12 +26,12 @@ using Listing = profile::ProgramListings::Listing;
 
 struct PageDocument {
   std::string id;
-  std::vector<std::string> json_parts;  // JSON, compressed separately
-  size_t load_rank = 0;                 // the page needs the lowest first
+  std::vector<std::string> json_parts;  // JSON texts, each of which is compressed separately
+  size_t load_rank = 0;                 // the page needs the documents of the lowest rank first
 };
 constexpr size_t kRankOfTracks = 1, kRankOfHits = 1000;
-// Characters of documents before the page's script. A browser runs the script before it has read the others, so a long
-// page opens as fast as a short one.
+// Documents of about this many characters precede the page's script; the others follow it. A browser runs the script
+// before it has read these others, so a long page opens as fast as a short one.
 constexpr size_t kBeforeScript = 400'000;
 
 // Unlike profile::ProgramListings, includes code whose packets cannot be mapped to instructions.

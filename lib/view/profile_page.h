@@ -8,7 +8,8 @@ namespace tgc {
 
 // Returns the page of a hardware profile: `page_code`, the page without data, with the content at kDataPlaceholder
 // (page.h) and, if it is large, also at the end of the body. `title` names the profile. Compresses with at most
-// `num_jobs` threads; 0: one for each processor. `older`: the profile to compare the runs with.
+// `num_jobs` threads; 0 means one for each processor. If `older` is not null, the page compares the runs with those of
+// `older`.
 std::string make_profile_page(std::string_view page_code, const profile::Profile& profile, const std::string& title,
                               unsigned num_jobs = 0, const profile::Profile* older = nullptr);
 

@@ -22,16 +22,16 @@ using profile::PacketId;
 using profile::PacketView;
 using profile::WaveSpan;
 
-constexpr uint32_t kWaves = 32;           // places for waves on a SIMD that a packet can name
-constexpr int64_t kCdnaIssue = 4;         // cycles of an issue on CDNA
-constexpr size_t kMostPending = 1 << 16;  // instructions that wait for a unit; a damaged trace may have more
+constexpr uint32_t kWaves = 32;           // wave slots of a SIMD that a packet can name
+constexpr int64_t kCdnaIssue = 4;         // length of a slice on CDNA, in cycles
+constexpr size_t kMostPending = 1 << 16;  // maximum number of instructions that wait for a unit; others are dropped
 constexpr std::string_view kOther = "OTHER_";
 
-// The page can represent times up to this exactly. Only a damaged trace has others.
+// The page can represent times between -kMostTime and kMostTime exactly. Only a damaged trace has other times.
 constexpr int64_t kMostTime = int64_t(1) << 50;
 bool is_representable_time(int64_t time) { return time > -kMostTime && time < kMostTime; }
 
-// Units with Alt: instructions that another SIMD issued.
+// UnitLdsAlt and UnitVmemAlt are for instructions that another SIMD issued.
 enum ExecutionUnit : uint8_t {
   UnitScalar, UnitVector, UnitTrans, UnitMatrix, UnitLds, UnitLdsAlt, UnitVmem, UnitVmemAlt, UnitCount
 };
@@ -40,8 +40,8 @@ constexpr const char* kUnitNames[UnitCount] = {
 
 struct TraceOperation {
   SliceKind kind = SliceKind::Other;
-  std::optional<ExecutionUnit> unit;  // if the timeline has a row for it
-  bool is_of_other_simd = false;     // another SIMD issued it
+  std::optional<ExecutionUnit> unit;  // the unit that executes the operation, if the timeline shows the unit
+  bool is_of_other_simd = false;     // true if another SIMD issued the operation
   int64_t cycles = 1;
 };
 
@@ -260,13 +260,13 @@ class TraceTrackMaker {
       out.track_rows.push_back({formatted("CU %u SIMD %u", place.first, place.second), most, "place"});
     }
     std::vector<TimeSlice> slices;
-    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and place: the latest wave's index in `slices`
+    std::map<std::pair<uint32_t, uint32_t>, size_t> latest;  // by row and wave slot: index of the latest slice
     for (const WaveSpan& w : waves) {
       bool has_begin = w.begin != WaveSpan::kUnknownTime, has_end = w.end != WaveSpan::kUnknownTime;
       if ((has_begin && !is_representable_time(w.begin)) || (has_end && !is_representable_time(w.end))) continue;
       TimeSlice s{.row = track_rows[{w.cu, w.simd}], .kind = uint8_t(SliceKind::Wave), .begin = has_begin ? w.begin : 0,
               .end = has_end ? w.end : is_representable_time(last_time) ? last_time : kMostTime, .item_number = w.wave};
-      // a wave ends at latest when the next one begins in the same place
+      // a wave ends at the latest when the next wave begins in the same slot
       auto [last, is_first] = latest.try_emplace({s.row, s.item_number}, slices.size());
       if (!is_first) {
         TimeSlice& before = slices[last->second];
@@ -292,7 +292,7 @@ class TraceTrackMaker {
   InstructionMap instruction_map_;
   std::vector<std::string> assembly_;
   std::vector<std::vector<ExecutionSpan>> execution_spans_;
-  std::array<int64_t, kWaves> last_slice_ends_;  // by wave: its begin or the end of its last slice; or kNotStarted
+  std::array<int64_t, kWaves> last_slice_ends_;  // by wave; kNotStarted if no wave is active
   std::array<std::deque<PendingInstruction>, UnitCount> pending_instructions_;
   std::vector<TimeSlice> slices_;
 };
@@ -354,7 +354,7 @@ TraceTracks make_trace_tracks(const profile::Profile& p, size_t event, const std
 
 namespace {
 
-// Assigns rows to ranges, so that those of a row do not overlap. Call take_row() in the order of the begins.
+// Assigns rows to ranges, so that the ranges in a row do not overlap. Call take_row() in the order of the begins.
 class FreeRows {
  public:
   size_t take_row(double begin, double end) {

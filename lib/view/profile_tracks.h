@@ -27,10 +27,10 @@ struct TraceTracks {
   // slice begins at the end of the previous one and ends at its own issue; on CDNA, it begins at its own issue. The
   // item is the instruction's index in the code, or kNoItemNumber.
   TimelineTrack instructions;
-  // A row for the number of active waves, and rows for the waves of each SIMD. The item is the wave's place on the
-  // SIMD.
+  // A row for the number of active waves, and a row for the waves of each SIMD. The item of a wave's slice is its wave
+  // slot on the SIMD.
   TimelineTrack waves;
-  // by instruction: times and waves of its issues as JSON; empty if the code is unknown
+  // For each instruction of the code, the times and waves of its issues as JSON. Empty if the code is unknown.
   std::vector<std::string> execution_times;
 };
 
@@ -41,8 +41,8 @@ int64_t shift_time(int64_t time, int64_t offset);
 TraceTracks make_trace_tracks(const profile::Profile& profile, size_t event,
                               const std::map<uint64_t, std::string>& listing);
 
-// Times are nanoseconds since the begin of the first range. Stores the ranges' names in `names`; the item of a slice is
-// the index of its name.
+// Makes the track of the host and the devices. Times are nanoseconds since the earliest begin of a range. Appends the
+// distinct names of the ranges to `names`. The item of a slice is the index of its name.
 TimelineTrack make_host_track(const profile::ProfileTrace& trace, std::vector<std::string>& names);
 
 }  // namespace tgc

@@ -10,9 +10,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr size_t kMaxRuleText = 600;  // of a rule, in characters; longer texts are truncated
+constexpr size_t kMaxRuleText = 600;  // maximum length of a rule's text, in bytes
 
-// Returns both sides of a rule, "(x + 0) -> x", and how many similar rules its line makes; "" if tgc lacks the rule.
+// Returns both sides of a rule, "(x + 0) -> x", and the number of other rules of its line; "" if tgc lacks the rule.
 std::string text_of_rule(const TraceRule& r) {
   std::string out;
   size_t alike = 0;
@@ -77,7 +77,7 @@ void Recorder::gate_node(int, UOp node) { events_.push_back({Event::Kind::Gated,
 RecordedGraph Recorder::finish_graph(Compilation* of, const TextOptions& texts, const std::string& error) {
   graph_.error = error;
   graph_.num_stages = stage_events_.size();
-  if (!of) {  // the times are those of reading a file
+  if (!of) {  // the times are not those of a compilation
     graph_.wall_ms = 0;
     for (StageEvents& s : stage_events_) s.wall_ms = 0;
   }
@@ -87,7 +87,7 @@ RecordedGraph Recorder::finish_graph(Compilation* of, const TextOptions& texts, 
   return std::move(graph_);
 }
 
-// Names the error's file without its folders, because pages are shared with other people.
+// Returns the error's text without the folders of its file, because pages are shared with other people.
 static std::string without_folders(Diag diag) {
   diag.file.erase(0, diag.file.find_last_of('/') + 1);
   return diag.text();

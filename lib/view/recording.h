@@ -16,39 +16,39 @@ namespace tgc {
 
 struct RecordedGraph {
   std::string name, target, user_operation;
-  // the recording starts with this stage's result; empty: with the AST or tensors
+  // The first recorded graph is the result of this stage; if empty, it is the AST or the tensor graph.
   std::string begin_stage;
-  std::string producer;  // the release that recorded the graph; empty: none, or tinygrad 0.12.0
+  std::string producer;  // such as "tinygrad 0.14.0"; may be empty for graphs of 0.12.0 and for those that tgc compiled
   bool is_tensor_graph = false;
-  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` counts the first graph's
+  size_t num_nodes = 0, num_rewrites = 0, num_stages = 0;  // `num_nodes` is that of the first graph
   double wall_ms = 0;                                           // wall time of all stages, with recording; 0: unknown
   std::string error;
-  std::optional<GoldenProgram> program;  // launch facts of a kernel, if known
-  bool is_of_runtime = false;            // a kernel of tinygrad's runtime, which no schedule contains
+  std::optional<GoldenProgram> program;  // the launch facts of a kernel, if known
+  bool is_of_runtime = false;            // true for a kernel of tinygrad's runtime, which no schedule has
   std::vector<int64_t> item_indices;
-  int64_t schedule_index = -1;  // of a kernel: the graph with its recorded schedule
-  std::string schedule;         // of a recorded tensor graph, as JSON, or empty
-  double measured_seconds = 0;  // of a kernel that was run alone; 0: not run
-  std::string bisect_json;      // BisectReport::json, or empty
-  std::string proof_json;       // proof_marks_json of lib/prove, or empty
-  std::string bundle_json;      // bundle_facts of a repro bundle, or empty
-  std::string structure_hash;   // of the first graph, without names of kernels
+  int64_t schedule_index = -1;  // index of the graph with the kernel's recorded schedule, or -1
+  std::string schedule;         // JSON of the schedule of a recorded tensor graph, or empty
+  double measured_seconds = 0;  // shortest time of a kernel that was run alone, or 0
+  std::string bisect_json;      // the result of BisectReport::json(), or empty
+  std::string proof_json;       // the result of proof_marks_json() in lib/prove, or empty
+  std::string bundle_json;      // the result of bundle_facts() for a repro bundle, or empty
+  std::string structure_hash;   // hash of the first graph, without the names of kernels
   // The first graph (`begin_stage`, or "ast") and each stage by name, with a hash of the result; "" if the stage did
   // not change the graph or failed.
   std::vector<std::pair<std::string, std::string>> stage_hashes;
-  int input_side_index = 0;  // 0: the graph is of the first input, 1: of the second
-  // the rewrites, which the page reads after it has drawn the graph
+  int input_side_index = 0;  // 0 for a graph of the first input, 1 for the second input
+  // The events as JSON, which the page reads after it has drawn the graph.
   std::string events_json;
-  // nodes, stages and texts; empty: compile_later() makes the graph with `data_json` and `events_json`
+  // The nodes, stages and texts as JSON. If empty, compile_later() makes `data_json` and `events_json`.
   std::string data_json;
   std::function<Result<RecordedGraph>()> compile_later = {};
 };
 
 struct TextOptions {
   bool should_include_assembly = true;
-  std::vector<std::pair<std::string, std::string>> given_texts = {};  // kind and text
+  std::vector<std::pair<std::string, std::string>> given_texts = {};  // pairs of kind and text
   std::string made_by = {};  // JSON: GoldenRecord::made_by, or empty
-  std::string rule_sources = {};  // JSON: by place of a rule, the lines in the user's tinygrad; or empty
+  std::string rule_sources = {};  // JSON: the lines of rules in the user's tinygrad, or empty
 };
 
 // Gives each distinct text a number, from 0 in the order of first use.
@@ -66,10 +66,14 @@ class TextNumbering {
   std::vector<std::string_view> text_views_;  // views of keys, whose addresses are stable
 };
 
-// Begin: `event_node` is the input; numbers: name, rule set, number of rules, 1 if bottom-up. End: `event_node` is the
-// result. Rewrite: `event_node` became `new_node`; numbers: the rule, and begin and end of the numbers of the nodes
-// made.
-// Rebuilt: `event_node` with replaced sources is `new_node`. Gated: `event_node` was not entered.
+// An event of a graph rewrite. The fields depend on the kind:
+// Begin: `event_node` is the input. `event_numbers` are the name, the rule set, the number of rules, and 1 if the
+// rewrite is bottom-up.
+// End: `event_node` is the result.
+// Rewrite: `event_node` became `new_node`. `event_numbers` are the rule, and the begin and end of the numbers of the
+// nodes made.
+// Rebuilt: `new_node` is `event_node` with replaced sources.
+// Gated: the rewrite did not enter `event_node`.
 struct RecordedEvent {
   enum class Kind : uint8_t { Begin, End, Rewrite, Rebuilt, Gated };
   Kind kind;
@@ -92,8 +96,8 @@ class Recorder : public TraceConsumer {
   void set_producer(std::string_view producer) { graph_.producer = producer; }
   void set_begin_stage(std::string_view stage) { graph_.begin_stage = stage; }
 
-  // Returns the recording. `of` is the observed compilation, whose list, source and compilers' outputs are included;
-  // null if the events are read from a file.
+  // Returns the recording. `of` is the observed compilation, whose list, source and compilers' outputs are included, or
+  // null if tgc does not compile the graph.
   RecordedGraph finish_graph(Compilation* of, const TextOptions& texts, const std::string& error = "");
 
  private:
@@ -122,7 +126,7 @@ class Recorder : public TraceConsumer {
   std::chrono::steady_clock::time_point begin_time_;
 };
 
-// Runs a kernel up to the linear list, or a tensor graph up to its schedule. If a stage fails, the recording ends
+// Compiles a kernel up to the linear list, or a tensor graph up to its schedule. If a stage fails, the recording ends
 // there, and `error` says why.
 RecordedGraph record_compilation(Compilation& compilation, const TextOptions& texts);
 

@@ -6,10 +6,11 @@
 namespace tgc {
 namespace {
 
-// The column `kind`. The reader derives the result of kEnd and kRebuilt; those of the last two are written.
+// Values of the column `kind`. The reader derives the results of kEnd and kRebuilt. The results of the last two kinds
+// are written.
 enum EventCode : int64_t { kBegin, kEnd, kRewrite, kRebuilt, kGated, kEndWithResult, kRebuiltWithResult };
 
-// The reader does not derive rows whose hash another row also has.
+// Returns the hash of a row. The reader derives no row whose hash another row has, too.
 uint64_t hash_of_row(UOp u, const EventWriter::NodeTexts& t) {
   uint64_t hash = 0;
   auto add = [&](uint64_t v) { hash = (std::rotl(hash, 5) ^ v) * 0x9e3779b97f4a7c15ull; };
@@ -113,8 +114,9 @@ void EventWriter::add_rewrite(const RecordedEvent& e) {
   record_replacement(before, after);
 }
 
-// A reader can derive `after` if its sources are what replaced those of `before`, nothing else differs, and no other
-// row has its hash. Its row is omitted if also no earlier event refers to it and all rows derived so far precede it.
+// The reader can derive `after` if it is `before` with each source replaced as in the running rewrite, and if no other
+// row has its hash. The row of `after` is omitted if, in addition, no earlier event refers to the row and all rows
+// derived so far precede it.
 void EventWriter::add_rebuilt_node(const RecordedEvent& e) {
   int64_t before = row_of_node(e.event_node), after = row_of_node(e.new_node);
   mark_written(before);

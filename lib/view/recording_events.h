@@ -1,5 +1,5 @@
-// Writes the events of a recording as columns of numbers (README.md). Omits what the reader, apps/tgc/view/events.js,
-// can derive: it keeps the same state as this writer, to which events are relative.
+// Writes the events of a recording as columns of numbers (README.md). Omits values that the reader,
+// apps/tgc/view/events.js, can derive. The reader keeps the same state as this writer.
 #pragma once
 #include <map>
 #include <unordered_map>
@@ -22,7 +22,7 @@ class EventWriter {
 
   // Adds events in the order of the trace.
   void add_event(const RecordedEvent& event);
-  // Whether the reader derives the row from an event. Valid after the last add_event().
+  // Returns true if the reader derives the row `node` from an event. Valid after the last add_event().
   bool is_derived(size_t node) const { return node_states_[node] == State::Derived; }
   void write_events(JsonWriter& json) const;
 
@@ -50,9 +50,9 @@ class EventWriter {
   const std::vector<NodeTexts>& node_texts_;
   std::vector<State> node_states_;
   std::vector<bool> is_ambiguous_;  // another row has the same hash; such rows are never derived
-  // running graph rewrites; the first entry is for events outside of them
+  // The running graph rewrites. The first entry is for events outside of graph rewrites.
   std::vector<RewriteRun> open_runs_{{-1, {}}};
-  std::unordered_map<int64_t, int64_t> last_results_;  // of the last rewrite of each node
+  std::unordered_map<int64_t, int64_t> last_results_;  // by row: the result of the node's last rewrite
   int64_t previous_row_ = 0, made_end_ = 0, last_derived_ = -1;
   std::map<std::vector<int64_t>, int64_t> run_kinds_;
   std::vector<int64_t> event_kinds_, runs_, inputs_, results_, rules_, rewritten_nodes_, made_begins_, made_counts_,

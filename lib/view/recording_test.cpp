@@ -38,8 +38,8 @@ TEST_CASE("RecordingWriter: shortens long literals, and keeps different ones dif
   CHECK(b.find(std::string(100, 'a')) == b.npos);
   CHECK(a != b);
   CHECK(data_of("short").find("'short'") != a.npos);
-  CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);  // names of kernels, which have colours, are not
-                                                                    // shortened
+  // names of kernels, which have color codes, are not shortened
+  CHECK(data_of("r\x1b[31m_\x1b[0m" + same).find(same) != a.npos);
 }
 
 TEST_CASE("view_page: graphs that are not compiled yet stand between others in a page of many graphs") {

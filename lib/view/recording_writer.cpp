@@ -17,8 +17,8 @@
 namespace tgc {
 namespace {
 
-constexpr size_t kMaxText = 4000;    // characters of an arg; longer ones are truncated
-constexpr size_t kMostParts = 1000;  // names and constants of a line that the page derives
+constexpr size_t kMaxText = 4000;    // maximum length of the text of an arg, in bytes
+constexpr size_t kMostParts = 1000;  // maximum number of names and constants that the page derives in a line
 
 }  // namespace
 
@@ -78,7 +78,7 @@ std::string RecordingWriter::hash_structure() const {
   return std::to_string(hash);
 }
 
-// Hashes the first graph and each stage's result, so that the page finds the first that differs without reading graphs.
+// Hashes the first graph and each stage's result, so that the page finds the first difference without reading graphs.
 void RecordingWriter::hash_results() {
   std::vector<uint64_t> of_text, of_node(nodes_.size());
   for (std::string_view text : recorder_.string_numbers_.texts())
@@ -143,8 +143,8 @@ std::string RecordingWriter::text_of_arg(UOp u) {
   return out.size() > kMaxText ? out.substr(0, kMaxText) + "..." : out;
 }
 
-// Writes the table of nodes as columns. Of a node that the reader derives, writes only `number`, and ~(number of
-// sources) in `sources`.
+// Writes the table of nodes as columns. A node that the reader derives is only in `number`, and in `sources` as
+// ~(number of sources).
 void RecordingWriter::write_nodes() {
   auto column = [&](std::string_view name, auto value) {
     json_writer_.key(name).array([&] {
@@ -184,8 +184,8 @@ void RecordingWriter::write_nodes() {
   json_writer_.member("ops", ops.texts());
 }
 
-// Writes a flat list of groups, the row of a node and `values` numbers, sorted by row, as differences from the previous
-// group.
+// `groups` is a flat list of groups: the row of a node and `values` numbers. Writes the groups sorted by row, each as
+// its differences from the previous group.
 void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64_t>& groups, size_t values) {
   const size_t row = values + 1;
   std::vector<size_t> order(groups.size() / row);
@@ -199,7 +199,7 @@ void RecordingWriter::write_deltas(std::string_view key, const std::vector<int64
   });
 }
 
-// Writes facts of `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that a node depends on.
+// Writes facts of `result_nodes_`: shapes in tensor graphs, bounds of integers, and the ranges that enclose a node.
 void RecordingWriter::write_facts() {
   std::map<std::vector<int64_t>, int64_t> lists{{{}, 0}};
   std::vector<int64_t> shapes, bounds, ranges;
@@ -232,8 +232,8 @@ void RecordingWriter::write_facts() {
   });
 }
 
-// For a tensor graph, writes the labels of the ONNX nodes, the one for which each UOp was made, and the rows of the
-// kernels' ASTs.
+// For a tensor graph that tgc compiles, writes the labels of the ONNX nodes, the ONNX node for which each UOp was made,
+// and the rows of the kernels' ASTs.
 void RecordingWriter::write_model() {
   if (!compilation_ || !recorder_.graph_.is_tensor_graph) return;
   std::vector<int64_t> user_operation;
@@ -297,7 +297,8 @@ void RecordingWriter::write_text(std::string_view kind, std::string_view text) {
   json_writer_.start_line().object([&] { json_writer_.member("kind", kind).member("text", text); });
 }
 
-// Returns true if the page (pyrender.js) can make this text from the table of nodes, which needs all args in full.
+// Returns true if the page (pyrender.js) can make the pyrender text of `graph` from the table of nodes. For that, the
+// table must have the full text of each arg.
 bool RecordingWriter::is_printed_by_page(UOp graph) const {
   auto is_in_full = [&](UOp u) {
     const std::string_view text = recorder_.string_numbers_.texts()[size_t(row_texts_[size_t(row_of_node(u))].arg)];

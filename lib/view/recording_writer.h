@@ -47,11 +47,11 @@ class RecordingWriter {
   Recorder& recorder_;
   Compilation* compilation_;
   TextOptions text_options_;
-  std::vector<UOp> linear_list_;  // of a kernel that tgc compiled; else empty
+  std::vector<UOp> linear_list_;  // the list of a kernel that tgc compiled, or empty
   std::vector<UOp> nodes_;        // the rows of the table, sources first
   std::vector<int32_t> node_rows_;  // by node id: the row, or -1
   std::vector<uint32_t> trace_numbers_;
-  std::vector<UOp> result_nodes_;  // of the graphs between stages; their facts are written
+  std::vector<UOp> result_nodes_;  // nodes of the AST and of stages' inputs and results
   std::vector<EventWriter::NodeTexts> row_texts_;
   std::optional<EventWriter> event_writer_;
   TextNumbering pyrender_lines_;

@@ -59,10 +59,10 @@ bool are_equal_secrets(std::string_view a, std::string_view b) {
 struct ViewServer::State {
   std::string page;
   ViewContent content;
-  std::mutex mutex;  // guards `content`
+  std::mutex mutex;  // guards the graphs in `content`
   std::atomic<int> num_connections{0};
 
-  // Compiles a graph with compile_later() at the first request.
+  // Returns graph `i` for the page. Compiles the graph at the first request, if it has compile_later().
   Result<std::string> encoded_graph(size_t i) {
     std::lock_guard lock(mutex);
     RecordedGraph& g = content.graphs[i];
@@ -110,7 +110,7 @@ Result<std::string> ViewServer::redirect_file() {
   std::error_code error;
   std::string folder = own && *own ? own : std::filesystem::temp_directory_path(error).string();
   std::string path = folder + "/tgc-view.XXXXXX.html";
-  int file = mkostemps(path.data(), 5, O_CLOEXEC);  // mode 0600
+  int file = mkostemps(path.data(), 5, O_CLOEXEC);  // creates the file with mode 0600
   if (file < 0) return Diag{.message = std::string("cannot write it: ") + std::strerror(errno), .file = path};
   redirect_path_ = path;
   std::string page = "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0; url=" + address_ + "\">\n";

@@ -1,7 +1,7 @@
 // Serves the page on 127.0.0.1 and compiles kernels of a schedule when the user opens them. Answers only GET requests
 // whose path begins with a random token, whose Host is 127.0.0.1 or localhost with the server's port, and whose Origin,
-// if any, is this Host: other web sites cannot use the server by DNS rebinding or by scripts. Requests cannot name
-// files.
+// if any, names this Host. So other web sites cannot use the server by DNS rebinding or by scripts. Requests cannot
+// name files.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace tgc {
 
 // The parts of an untrusted HTTP request that the server uses.
 struct HttpRequest {
-  std::string path;  // as sent, up to a '?'
+  std::string path;  // the path as sent, without the query
   std::string host_header;
   std::string origin_header;
 };
@@ -39,7 +39,7 @@ class ViewServer {
   const std::string& page_address() const { return address_; }  // "http://127.0.0.1:8123/TOKEN/"
   // Writes an HTML file that forwards to page_address(), and returns its path, to start a browser with. Other users see
   // a browser's arguments, but cannot read the file, so they do not learn the token. The destructor removes the file.
-  // Fails if it cannot be written.
+  // Fails if the file cannot be written.
   Result<std::string> redirect_file();
   // Answers requests until the session is cancelled, then finishes the open connections.
   void serve_requests(const Session& session);

@@ -88,7 +88,7 @@ TEST_CASE("view server: the file that a browser opens is readable by its user on
 }
 
 TEST_CASE("view server: waits while no descriptor is free") {
-  for (rlim_t most : {0, 1}) {  // with 0, poll fails; with 1, accept fails
+  for (rlim_t most : {0, 1}) {  // poll fails with a limit of 0, accept with 1
     Served s;
     Session session;
     CancelRequest stop;
@@ -110,7 +110,7 @@ TEST_CASE("view server: waits while no descriptor is free") {
     double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
     setrlimit(RLIMIT_NOFILE, &before);
     close(client);
-    CHECK(seconds < 0.1);  // processor time: nearly 0.5 s without a pause
+    CHECK(seconds < 0.1);  // without pauses, the server would use nearly 0.5 s of processor time
   }
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int64_t kFactor = 4;
 constexpr uint32_t kChunk = 8192;   // usual number of slices that begin in a chunk
-constexpr size_t kCoarsest = 2000;  // a level with at most so many slices is the last
-constexpr double kGain = 0.5;       // maximum number of slices, relative to the next finer level
-constexpr int kAmounts = 15;        // amounts are stored as 0 to 15, which stands for TimelineRow::max_amount
+constexpr size_t kCoarsest = 2000;  // a level with at most this many slices is the last
+constexpr double kGain = 0.5;       // maximum number of slices of a level, relative to the next finer level
+constexpr int kAmounts = 15;        // amounts are stored as 0 to 15; 15 is TimelineRow::max_amount
 constexpr size_t kKinds = 32;
 
 bool is_before(const TimeSlice& a, const TimeSlice& b) { return a.row != b.row ? a.row < b.row : a.begin < b.begin; }

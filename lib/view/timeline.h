@@ -1,5 +1,5 @@
-// Makes the levels of detail of a timeline: the page draws a level of which few enough slices are visible, and reads
-// only the chunks of the visible time.
+// Makes the levels of detail of a timeline. The page draws the finest level of which few enough slices are visible, and
+// reads only the chunks of the visible time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,37 +8,37 @@
 
 namespace tgc {
 
-// In cycles, or in nanoseconds in the track of the host.
+// A slice of a row. Times are in cycles; in the host's track, in nanoseconds.
 struct TimeSlice {
   static constexpr uint32_t kNoItemNumber = UINT32_MAX;
   uint32_t row = 0;
   uint8_t kind = 0;
   int64_t begin = 0, end = 0;
-  uint32_t item_number = kNoItemNumber;  // an instruction, the place of a wave, or a name
-  double amount = 1;               // mean: the busy share of a row, or the number of waves
+  uint32_t item_number = kNoItemNumber;  // number of an instruction, a wave slot or a name
+  double amount = 1;               // mean busy share of the row, or mean number of waves
 };
 
 struct TimelineRow {
   std::string name;
-  double max_amount = 1;                    // is drawn with the row's full height
-  std::string_view drawing_style = "unit";  // "unit", "wave", "count" or "place" (of waves)
+  double max_amount = 1;                    // this amount is drawn with the row's full height
+  std::string_view drawing_style = "unit";  // "unit", "wave", "count" or "place" (waves of a SIMD)
 };
 
 struct TimelineChunk {
   int64_t begin = 0, end = 0;
-  uint32_t num_slices = 0;  // including those that begin in an earlier chunk
+  uint32_t num_slices = 0;  // includes slices that begin in an earlier chunk
   std::string json;
 };
 
 struct TimelineLevel {
-  int64_t bin_cycles = 1;  // slices begin and end at multiples of it
+  int64_t bin_cycles = 1;  // slices begin and end at multiples of this number
   std::vector<TimelineChunk> level_chunks;
 };
 
 struct TimelineTrack {
   std::string name;
   std::vector<TimelineRow> track_rows;
-  std::vector<TimelineLevel> detail_levels;  // the finest first
+  std::vector<TimelineLevel> detail_levels;  // the finest level first
 };
 
 // Merges slices to bins of the width `bin`. The bins that a slice fills become one slice; the other parts in a bin
