@@ -31,7 +31,7 @@ struct Compilation::State {
   std::optional<KernelOutputs> outputs;
   std::optional<Result<Schedule>> schedule;
   StageObserver* stage_observer = nullptr;
-  std::unique_ptr<Fault> fault;  // the graph points to it
+  std::unique_ptr<Fault> fault;  // the graph has a pointer to the fault
   std::unique_ptr<ShortcutFault> shortcut_fault;
   std::optional<Diag> failure;
   double seconds = 0;

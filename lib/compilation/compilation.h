@@ -1,10 +1,10 @@
 // Compilation: a graph and its position in the list of stages (stage_rows.h).
 //
 //   auto c = Compilation::begin(std::move(graph), {.target = "CPU:LLVM"});
-//   while (c->next_row()) c->run_step();                 // or c->run_through_stage(row_of("expander"))
-//   std::string source = *c->row_output(row_of(OutputKind::Source));
+//   while (c->next_row()) c->run_step();                 // or run_through_stage(get_stage_row("expander"))
+//   std::string source = *c->row_output(get_stage_row(OutputKind::Source));
 //
-// Outputs of compilers are not steps: row_output() makes them on request.
+// run_step() does not make the outputs of compilers; row_output() makes them on request.
 #pragma once
 #include <memory>
 #include <optional>
@@ -20,12 +20,13 @@ namespace tgc {
 
 // The parameters of one compilation.
 struct CompilationSpec {
-  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU, or for a kernel of a tensor graph the device of its buffers.
+  // DEVICE[:RENDERER[:ARCH]]. If empty: CPU, or for a kernel of a tensor graph the device of its first buffer.
   std::string target = {};
   std::string opts = {};  // opts as text, "[Opt(...)]"; empty: those of the AST, else the optimizer chooses
-  // For the result of a stage: whether stages that depend on the optimizer run. For an AST, begin_kernel() decides.
+  // For the result of a stage: whether the optimizer, and the stages that depend on it, run. Ignored for an AST, for
+  // which begin_kernel() decides.
   std::optional<bool> should_optimize = {};
-  // For each kernel name: how many earlier kernels of the schedule have it. The second kernel "E_4" is named "E_4n1".
+  // For each kernel name, the number of earlier kernels that have it. The second kernel "E_4" is named "E_4n1".
   std::map<std::string, int> kernel_name_counts = {};
   CompileOptions compile_options = {};
 };
@@ -33,7 +34,7 @@ struct CompilationSpec {
 class Compilation;
 
 // Receives the events of a compilation. end_compilation() also follows errors. The Compilation may move between two
-// events, so a watcher must not keep a pointer to it.
+// events, so an observer must not keep a pointer to it.
 class StageObserver {
  public:
   virtual ~StageObserver() = default;
@@ -46,7 +47,7 @@ class StageObserver {
 class Compilation {
  public:
   // Begins a compilation before the first stage, or after the stage that `graph.info.stage` names. Fails if an argument
-  // or TGC_FAULT is invalid.
+  // or TGC_FAULT is invalid, or if the graph is of another release than 0.12.0.
   static Result<Compilation> begin(InputGraph graph, CompilationSpec spec);
   Compilation(Compilation&&) noexcept;
   Compilation& operator=(Compilation&&) noexcept;
@@ -62,7 +63,7 @@ class Compilation {
   UOp ast() const;                      // the graph before the first step
   UOp current_graph() const;            // for a linear list, the last node
   const StageRow* input_stage() const;  // the stage that made the input; null if the input names none or is an AST
-  // the row that ran last; if no row has run, input_stage(), or the row "linear" for a linear list
+  // the row that ran last; before the first row runs, input_stage(), or the row "linear" if the input is a linear list
   const StageRow* last_row() const;
   // the row that run_step() will run; null if all rows have run, or after run_step() failed
   const StageRow* next_row() const;
@@ -73,24 +74,24 @@ class Compilation {
     UOp before, after;  // the graph before and after the row
     bool has_changed() const { return !(before == after); }
   };
-  // Runs the next row. After a row fails, later calls return the same error.
+  // Runs the next row. Fails if there is none. After a row fails, later calls return the same error.
   Result<StepResult> run_step();
-  // Runs all rows up to and including `row`. Skips stages that do not apply to this graph.
+  // Runs the rows from next_row() up to and including `row`. Skips stages that do not apply to this graph.
   Status run_through_stage(const StageRow& row);
 
-  // ---- outputs; functions that return a Result first run the stages that they need
+  // ---- outputs; functions that return a Result first run the rows that they need
   Result<std::string> row_output(const StageRow& row);  // text or bytes
   // The functions from here up to kernel_name_counts() are only for a kernel.
   const Result<std::vector<UOp>>& list();
   const Result<std::string>& source();                    // the text that the target's renderer prints
   Result<KernelOutputs*> outputs();                       // owned by the Compilation
   Result<CompileJob> make_compile_job();
-  // as in CompilationSpec; the optimizer adds the kernel; not for lists
+  // CompilationSpec::kernel_name_counts, to which the optimizer adds the name of this kernel. Not for linear lists.
   const std::map<std::string, int>& kernel_name_counts() const;
-  // The functions from here up to tensor_job() are only for a tensor graph.
+  // The functions from here up to kernels() are only for a tensor graph.
   const Result<Schedule>& schedule();      // fails if the input is the result of a stage, or if a step fails
   Result<std::string> schedule_as_json();
-  Sha256 schedule_key();                   // tinygrad's key of the schedule cache; requires schedule()
+  Sha256 schedule_key();                   // tinygrad's key of the schedule cache; call it after schedule()
   double schedule_seconds() const;
   const TensorJob& tensor_job() const;
   // ---- kernels of a tensor graph. Kernel 3 of the schedule of NAME is named NAME.3. Items that only copy or view are
@@ -98,19 +99,20 @@ class Compilation {
   std::vector<size_t> kernel_numbers();
   std::string kernel_name(size_t number) const;
   std::string kernel_target(size_t number);
-  std::string kernel_user_operation(size_t number) const;  // see InputGraph::made_for
+  std::string kernel_user_operation(size_t number) const;  // see InputGraph::user_operation
   Result<Compilation> kernel(size_t number);
   Result<std::vector<Compilation>> kernels();
 
-  // ---- copies, the input, and the watcher
-  // Returns a Compilation at the same position, with its own Graph; after an output, at the last graph stage. Runs the
-  // stages of a tensor graph again. Fails for a linear list, and after an error.
+  // ---- copies, the input, and the observer
+  // Returns a Compilation at the same position, with its own Graph. After an output, returns one at the last graph
+  // stage. Runs the rows of a tensor graph again. Fails for a linear list, and after an error.
   Result<Compilation> fork() const;
 
-  // Removes the watcher.
+  // Removes the observer and the seeded faults, and returns the input.
   InputGraph take_input() &&;
 
-  // Null removes the watcher. Calls end_compilation() of the previous one, then begin_compilation().
+  // Calls end_compilation() of the previous observer, then begin_compilation() of `stage_observer`. Null removes the
+  // observer.
   void set_stage_observer(StageObserver* stage_observer);
 
  private:
@@ -120,8 +122,9 @@ class Compilation {
   std::unique_ptr<State> state_;
 };
 
-// Runs all stages of a kernel, and makes its linear list; or runs the stages of a tensor graph, its schedule and its
-// kernels. Fails for a linear list, or if one of these steps fails.
+// Sends the events of a compilation to `stage_observer`: runs the stages of a kernel, and makes its linear list; or
+// runs the stages of a tensor graph, schedules it, and then compiles each of its kernels. Fails for a linear list, or
+// if one of these steps fails.
 Status run_with_observer(Compilation& compilation, StageObserver& stage_observer);
 inline Status run_with_observer(Compilation&& compilation, StageObserver& stage_observer) {
   return run_with_observer(compilation, stage_observer);

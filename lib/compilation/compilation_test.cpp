@@ -195,7 +195,7 @@ TEST_CASE("a tensor graph resumes after any stage, and runs the following stages
     later.info.stage = whole.last_row()->name;
     Compilation resumed = begin(std::move(later), {});
     while (resumed.next_row() && resumed.next_row()->tensor)
-      if (!resumed.run_step()) break;  // it may need data of earlier stages
+      if (!resumed.run_step()) break;  // a stage may need data of earlier stages
     CHECK_FALSE(resumed.schedule().ok());
   }
 }

@@ -15,8 +15,8 @@ struct DumpPlan {
   std::set<const StageRow*> wanted_rows = {};
   bool dumps_changed_graphs = false;
   bool dumps_only_input = false;
-  bool is_self_describing = false;    // begin graphs and lists with a header that names the stage
-  bool explains_fusion = false;       // after the schedule, explain why each kernel is separate (fusion.h)
+  bool is_self_describing = false;    // name the stage in each text of a graph or list, if the format can
+  bool explains_fusion = false;       // append to a schedule why each kernel is separate (fusion.h)
   std::optional<Format> format = {};  // unset: pyrender for graphs, print_uops for lists
   CompileOptions compile_options = {};
   unsigned num_threads = 1;
@@ -43,7 +43,7 @@ struct DumpText {
   std::string file_name(const std::string& stem) const;  // returns "STEM.NN.STAGE.EXT"
 };
 
-// Returns the requested texts, of a tensor graph also those of its kernels. Fails if a stage, an output or
+// Returns the requested texts, of a tensor graph also those of its kernels. Fails if a stage, a text or
 // `on_compiled` fails, or if the input is a linear list that has none of the requested texts.
 Result<std::vector<DumpText>> make_dump_texts(Compilation& compilation, const DumpPlan& plan);
 

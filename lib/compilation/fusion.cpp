@@ -64,7 +64,7 @@ std::vector<size_t> node_numbers_of(Arg tag) {
   return out;
 }
 
-// Returns the numbers in the tag of the BUFFERIZE or STORE `by` or, if it has no tag, of its value.
+// Returns the numbers in the tag of `by`, a BUFFERIZE or STORE, or, if `by` has no tag, in the tag of `value`.
 std::vector<size_t> node_numbers_of(UOp by, UOp value) {
   return node_numbers_of(by.tag().is_none() ? value.tag() : by.tag());
 }

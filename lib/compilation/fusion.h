@@ -15,8 +15,8 @@ struct StorageReason {
 // Returns the texts for `why` (GoldenStoredValue::Reason::reason). `op` is the op of the value, such as
 // "Ops.CONTIGUOUS"; `by` is the op of its user.
 StorageReason explain_storage(std::string_view why, const std::string& op, const std::string& by);
-// Adds to `reason` why the scheduler did not remove the buffer later, unless the reason is final. `buffers` is the
-// number of buffers that the value reads; `has_buffer_reduction`: computing it reduces a buffer.
+// Unless `reason` is final, adds to it why computing the value again would cost too much, if it would. `buffers` is the
+// number of buffers that the value reads. `has_buffer_reduction` is true if computing the value reduces a buffer.
 void add_storage_cost(StorageReason& reason, size_t buffers, bool has_buffer_reduction);
 
 // Returns a text like that of fusion_text() for a recorded schedule of any release, which must have a kernel.

@@ -49,7 +49,7 @@ inline Compilation begin_golden_case(const GoldenCase& c, const std::function<vo
   return std::move(*compilation);
 }
 
-// The graphs after the stages, and the items of a schedule, copied into one Graph, where equal graphs of two
+// The graphs after the stages, and the items of a schedule, copied into one Graph. In this Graph, equal graphs of two
 // compilations are the same node. The last element is empty if a stage or the scheduling failed.
 using StageGraphs = std::vector<UOp>;
 

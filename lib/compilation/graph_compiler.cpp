@@ -110,8 +110,8 @@ class NativeCompiler : public GraphCompiler {
     return settings;
   }
 
-  // The settings other than DEBUG that differ from tinygrad's defaults; for the CPU, also CPU_COUNT, which depends on
-  // the machine.
+  // Returns the settings other than DEBUG that differ from tinygrad's defaults; for the CPU, also CPU_COUNT, which
+  // depends on the machine.
   GoldenSettings settings_of_bundle(const InputGraph& in, std::string_view device) const override {
     const Settings& settings = in.graph->settings();
     GoldenSettings out;
@@ -122,8 +122,8 @@ class NativeCompiler : public GraphCompiler {
     return out;
   }
 
-  // If kernels are imported without --native, returns false for a record of another release whose target does not begin
-  // with the parts that --target names: --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
+  // If kernels are imported without --native, returns false for a kernel's record of another release whose target does
+  // not begin with the parts that --target names: --target=CL:CL selects a record for CL:CL:cl_khr_fp16.
   bool accepts_record(const GoldenRecord& record, std::string_view producer) const override {
     const CompileOverrides& over = choices_.overrides;
     if (over.target.empty() || over.uses_native_pipeline || !over.imports_kernels || record.target.empty()) return true;

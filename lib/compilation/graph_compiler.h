@@ -85,11 +85,11 @@ class GraphCompiler : public std::enable_shared_from_this<GraphCompiler> {
   virtual bool can_compile(const InputGraph& in) const = 0;
   virtual Result<std::unique_ptr<Pipeline>> pipeline(InputGraph in) const = 0;
   Result<Compilation> begin(InputGraph in) const;
-  // Returns the record that a live pipeline makes of `in`, a kernel's AST or a tensor graph of the running release.
-  // Fails without a live pipeline, or if it cannot make the record.
+  // Returns the record that the user's tinygrad makes of `in`, a kernel's AST or a tensor graph of its own release.
+  // Fails without --live, or if tinygrad cannot make the record.
   virtual Result<GoldenRecord> record_of_input(const InputGraph& in) const = 0;
-  // Returns the graph of `record`, which record_of_input() made of a graph of `file`; a kernel is imported if the
-  // session imports kernels.
+  // Returns the graph of `record`, which a live tinygrad made of a graph of `file`. Imports a kernel if the
+  // CompileOverrides say so.
   Result<InputGraph> graph_of_record(GoldenRecord record, const std::string& file) const;
   // Returns the records of the kernels of an ONNX model, the file `path`; nullopt if tgc's own frontend reads models.
   // `sizes` has the values of the model's symbolic dimensions. Fails if --live cannot run the model with these options.

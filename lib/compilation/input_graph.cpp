@@ -28,7 +28,7 @@ bool looks_like_tensor_graph(UOp root) {
 
 namespace {
 
-// `print(t.uop)` prints such a value without a SINK.
+// Returns true for the graph of a tensor's value, which `print(t.uop)` prints without a SINK.
 bool is_tensor_value(const InputGraph& in) {
   return in.is_tensor_graph && in.list.empty() && in.info.stage.empty() && !in.root.is(Op::SINK) &&
          in.root.dtype() != dtypes::void_;

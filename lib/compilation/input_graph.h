@@ -21,10 +21,10 @@ struct InputGraph {
   std::string user_operation;
   // for an ONNX model: label and outputs of each node
   std::vector<std::pair<std::string, std::vector<UOp>>> onnx_nodes;
-  std::unordered_map<UOp, std::string> buffer_names;              // for an ONNX model: of its inputs and initializers
+  std::unordered_map<UOp, std::string> buffer_names;  // for an ONNX model: the names of its inputs and initializers
   std::string text, file;        // the text that was read, and the name of its file
   GraphReadReport read_report;
-  std::shared_ptr<const GoldenRecord> record;  // of the graph or its tensor graph
+  std::shared_ptr<const GoldenRecord> record;  // that of the graph, or of a kernel's tensor graph; may be null
 
   Diag diag_at(UOp node, std::string message) const;
 };
@@ -37,8 +37,8 @@ Diag foreign_graph_error(std::string_view producer, const std::string& file);
 bool looks_like_tensor_graph(UOp root);
 
 // Reads one graph from a text that is no file of golden records. Adds the SINK that a tensor's value lacks, unless
-// `take_malformed` (GraphReadReport::accepts_malformed_graphs) is set. `producer`: as in GraphReadReport. Fails if
-// malformed.
+// `take_malformed` (GraphReadReport::accepts_malformed_graphs) is set. `producer`: as in GraphReadReport. Fails as
+// read_graph() does.
 Result<InputGraph> load_graph_text(const Settings& settings, InputKind kind, std::string_view text,
                                    const std::string& file, bool take_malformed = false,
                                    std::string_view producer = {});
@@ -46,7 +46,7 @@ Result<InputGraph> load_graph_text(const Settings& settings, InputKind kind, std
 // Returns the target for a tinygrad device: "CUDA" for "CUDA:1"; "CPU" if tgc has no target for the device.
 std::string target_of_device(std::string_view device, const Settings& settings);
 
-// The original of an imported graph, an extension of the Graph.
+// The original of an imported graph. A Graph has these facts as an extension.
 struct ImportFacts {
   std::shared_ptr<Graph> graph;                  // null if the graph was not imported
   std::string producer;                          // the release that made the original, such as "tinygrad 0.14.0"
@@ -67,8 +67,8 @@ bool runs_threads_in_turn(const InputGraph& in);
 // set.
 InputGraph import_input(InputGraph in, const Settings& settings);
 
-// Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of another release) that names a target of tgc; "CL:CL"
-// for QCOM's OpenCL; "" if there is none.
+// Returns the longest prefix of `target` (DEVICE:RENDERER:ARCH of any release) that names a target of tgc; "CL:CL" for
+// QCOM's OpenCL; "" if there is none.
 std::string supported_target(std::string_view target, const Settings& settings);
 
 // Returns `recorded`, the target of the record of `in`; for an imported kernel, its supported_target().

@@ -71,7 +71,7 @@ class CostCounter {
     for (UOp s : u.src()) pending_values_.push_back(s);
   }
 
-  std::vector<UOp> pending_values_;  // the nodes that are still to be visited; they compute values, and not addresses
+  std::vector<UOp> pending_values_;  // nodes still to visit
   std::unordered_set<UOp> visited_values_;
   std::unordered_map<UOp, double> bytes_read_, bytes_written_;
   double num_operations_ = 0;

@@ -6,10 +6,10 @@
 namespace tgc {
 
 struct KernelCost {
-  // operations on values, not on indices; a reduction of n counts n, a MULACC counts 2
+  // operations on values, not on indices; a reduction of n values counts n, a MULACC counts 2
   double num_operations = 0;
-  double bytes_read = 0;     // summed over the accesses; of a buffer at most its size
-  double bytes_written = 0;  // summed over the STOREs; of a buffer at most its size
+  double bytes_read = 0;     // summed over the accesses; for each buffer at most its size
+  double bytes_written = 0;  // summed over the STOREs; for each buffer at most its size
   double total_bytes() const { return bytes_read + bytes_written; }
 };
 

@@ -12,7 +12,7 @@
 namespace tgc {
 namespace {
 
-constexpr double kModelSeconds = 1800;  // for a model, which tinygrad schedules, compiles and runs
+constexpr double kModelSeconds = 1800;  // time limit for a model, which tinygrad schedules, compiles and runs
 
 using SettingValues = std::vector<std::pair<std::string, std::string>>;
 

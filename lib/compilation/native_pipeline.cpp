@@ -43,7 +43,7 @@ Result<Compilation> restart_compilation(const Compilation& c) {
 
 class NativePipeline : public Pipeline {
  public:
-  // `left_out`: the number of the rewrite to suppress; 0: none.
+  // `left_out` is the number of the rewrite to suppress, or 0 for none.
   explicit NativePipeline(Compilation compilation, uint64_t left_out = 0)
       : compilation_(std::move(compilation)), suppressed_rewrite_(left_out) {
     if (suppressed_rewrite_)
@@ -230,7 +230,7 @@ class NativePipeline : public Pipeline {
   }
 
   std::vector<std::unique_ptr<RewriteSuppressor>>
-      suppressors_;  // one per compilation, if suppressed_rewrite_; outlives compilation_ and compilation_copies_
+      suppressors_;  // one per compilation, if suppressed_rewrite_ is not 0; must outlive the compilations
   Compilation compilation_;
   std::deque<Compilation> compilation_copies_;
   const uint64_t suppressed_rewrite_;

@@ -79,7 +79,7 @@ Result<std::string> linear_text(KernelOutputs& k) {
 
 Result<std::string> source(KernelOutputs& k) { return k.source(); }
 
-// As JSON with Python's blanks: ["i", 1, 32].
+// Returns the variable as JSON with Python's blanks, such as ["i", 1, 32].
 std::string variable_text(UOp var) {
   auto text = [](const Arg& a) {
     if (a.is_str()) return "\"" + std::string(a.text()) + "\"";

@@ -42,8 +42,8 @@ class KernelOutputs {
     return out;
   }
 
-  // Returns the outputs of compilers for a recorded source. Fails if no source was recorded, or if target_of_source()
-  // fails.
+  // Returns the KernelOutputs of a recorded source, for the outputs of compilers. The linear list is empty. Fails if no
+  // source was recorded, or if target_of_source() fails.
   static Result<KernelOutputs> make_recorded_outputs(const GoldenRecord& record, const Settings& settings,
                                                      CompileOptions compile = {});
 
@@ -80,8 +80,9 @@ struct OutputStage {
   bool is_binary = false;
 };
 
-// Returns the source of a kernel, with the facts that its target's compiler needs. Fails if there is no source or no
-// compiler for the target, or if CompileOptions::cpu_machine does not fit the target.
+// Returns the source of a kernel, with the facts that its target's compiler needs. Fails if the source or the name of
+// its function cannot be made, if tgc has no compiler for the target, or if CompileOptions::cpu_machine is invalid or
+// set for another target than a CPU.
 Result<CompileJob> compile_job_of_outputs(KernelOutputs& outputs);
 
 // Returns all outputs, in the order of their rows (stage_rows.h).

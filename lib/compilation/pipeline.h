@@ -12,7 +12,7 @@
 //       if (r.depth == row.own_depth()) ...             // a rewrite of the stage itself
 //     }
 //     UOp first_half = pipeline->replay_rewrites(row, row.own_rewrites().size() / 2, false);
-//     auto other = pipeline->omit_rewrite(*culprit); // the pipeline compiled again; see Ability::LeaveOut
+//     auto other = pipeline->omit_rewrite(*culprit); // compiles again without this rewrite; see Ability::LeaveOut
 //   }
 #pragma once
 #include <functional>
@@ -34,7 +34,7 @@ namespace tgc {
 
 enum class Ability : uint8_t {
   Rewrites,
-  Compile,        // compilation() works, with tgc's own stages, options, compilers and seeded faults
+  Compile,        // compilation() works: tgc's own stages compile the graph
   LeaveOut,
   Attempts,
   Reasons,
@@ -42,7 +42,7 @@ enum class Ability : uint8_t {
   Recording,
 };
 
-// Renames the stages and nodes of a recording to those of a later release, to compare recordings of both.
+// Renames the stages and nodes of a recording to those of a later release, to compare recordings of both releases.
 struct LaterRelease {
   Release release = Release::v0_12;
   std::function<std::string(const std::string& stage)> stage_name;
@@ -54,7 +54,7 @@ class Pipeline {
   // A stage that ran, or the linear list.
   struct Row {
     const StageRow* stage = nullptr;
-    UOp input;                               // in the release's own nodes
+    UOp input;                               // in nodes of the producer's release, like `result` and `list`
     UOp result;                              // empty if there is none or it is not known
     std::optional<Diag> error = {};
     std::vector<UOp> list = {};
@@ -63,8 +63,8 @@ class Pipeline {
     const GoldenStage* recorded_stage = nullptr;
 
     bool changes_graph() const { return !(result == input); }
-    // Returns the depth of the rewrites that the stage itself made, which is the smallest one. It is not 0 if a rule of
-    // another graph rewrite runs the stage.
+    // Returns the smallest depth of the rewrites, which is that of the rewrites that the stage itself made. It is above
+    // 0 if a rule of another graph rewrite runs the stage. Returns 0 if there are no rewrites.
     int own_depth() const;
     std::vector<const Rewrite*> own_rewrites() const;
   };
@@ -75,10 +75,10 @@ class Pipeline {
   virtual const InputGraph& input() const = 0;
   const std::string& name() const { return input().info.name; }
   bool is_tensor_graph() const { return input().is_tensor_graph; }
-  virtual std::string producer() const = 0;     // who makes the stages: "tgc" or "tinygrad 0.14.0"
+  virtual std::string producer() const = 0;     // who makes the stages, such as "tgc" or "tinygrad 0.14.0"
   virtual std::string target() const = 0;
   virtual std::string_view kind() const = 0;    // "native", "recorded" or "live"
-  // the stage that made the input; null for an AST, and in a recorded pipeline
+  // the stage that made the input; null if the input is an AST or names no stage, and in recorded pipelines
   virtual const StageRow* input_stage() const { return nullptr; }
 
   // ---- abilities
@@ -113,7 +113,8 @@ class Pipeline {
   virtual Graph& sides_graph() = 0;
   // Repeats the first `count` of the row's own rewrites on the row's input, and returns the result; the empty UOp if
   // the rewrites fail, such as by nesting too deep. With `bottom_up`, rewrites a node before its sources. A native
-  // pipeline counts only graph rewrites in this order, and returns the graph of the one that has rewrite `count`.
+  // pipeline counts only the rewrites of graph rewrites in this order. It repeats only the graph rewrite that has
+  // rewrite `count`, on the input of this graph rewrite; if there is none, it returns the row's result.
   virtual UOp replay_rewrites(const Row& row, size_t count, bool bottom_up) = 0;
   virtual Result<std::unique_ptr<Pipeline>> omit_rewrite(const Rewrite& rewrite) = 0;
 
@@ -144,8 +145,8 @@ using RecompileFunction =
     std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, const RuleMatch& left_out)>;
 using KernelCompileFunction = std::function<Result<std::unique_ptr<Pipeline>>(const InputGraph& in, size_t number)>;
 
-// Returns the recorded pipeline of `in`: the texts of its record or, if it is no whole record, its one text. `in` may
-// be imported. With `again` and `kernel`, returns a live pipeline.
+// Returns the recorded pipeline of `in`, which has the texts of its record or, if `in` is not a whole record, its one
+// text. `in` may be imported. With `again` and `kernel`, returns a live pipeline.
 std::unique_ptr<Pipeline> make_recorded_pipeline(InputGraph in, RecompileFunction again = {},
                                                  KernelCompileFunction kernel = {});
 

@@ -7,13 +7,13 @@
 namespace tgc {
 namespace {
 
-// Returns true if the two buffers surely share memory. Offsets are in bytes. Sizes are in elements, and count as bytes:
-// an element has at least one.
+// Returns true if the two buffers surely share memory. Offsets are in bytes. Sizes are in elements, and count as bytes,
+// because an element has at least one byte.
 bool share_memory(const GoldenBuffer& a, const GoldenBuffer& b) {
   return a.base == b.base && (a.offset == b.offset || (a.offset < b.offset + b.size && b.offset < a.offset + a.size));
 }
 
-// The kernels that read the result of kernel `i` before another kernel overwrites it.
+// Returns the numbers of the kernels that read the result of kernel `i` before another kernel overwrites it.
 std::vector<size_t> reading_kernels(const std::vector<GoldenKernel>& kernels, size_t i) {
   std::vector<size_t> out;
   if (kernels[i].buffer_args.empty()) return out;
@@ -31,7 +31,7 @@ bool is_copy_kernel(const GoldenKernel& k) {
   return k.stored_reasons && k.stored_reasons->node.starts_with("Ops.COPY ");
 }
 
-// The reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
+// Returns the reason for a CONTIGUOUS that a rule of the scheduler added for `op`.
 StorageReason added_contiguous_reason(const std::string& op) {
   if (op.starts_with("REDUCE")) return explain_storage("split", "", "");
   if (op == "COPY") return {"a copy needs its source in memory, in one piece", "no operation before the copy", true};

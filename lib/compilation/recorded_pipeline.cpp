@@ -304,7 +304,7 @@ class RecordedPipeline : public Pipeline {
   InputGraph input_;
   RecompileFunction recompile_;
   KernelCompileFunction compile_kernel_;
-  const GoldenRecord* record_ = nullptr;  // null if `input_` is one text
+  const GoldenRecord* record_ = nullptr;  // null if `input_` is not a whole record
   SidesImporter sides_importer_;
   std::shared_ptr<Graph> graph_;
   UOp ast_;

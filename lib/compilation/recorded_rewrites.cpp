@@ -106,7 +106,7 @@ class RewriteRebuilder {
     UOp before, after;
   };
 
-  // Uses the `matches` of the smallest depth, without the first `skipped` of them.
+  // Applies the `matches` of the smallest depth, except the first `skipped` of them and discarded ones.
   RewriteRebuilder(Graph& graph, std::span<const Rewrite> matches, size_t skipped = 0)
       : match_of_(graph), final_nodes_(graph), exists_after_(graph), nodes_in_progress_(graph) {
     for (const Rewrite& m : matches) match_depth_ = std::min(match_depth_, m.depth);
@@ -169,7 +169,7 @@ class RewriteRebuilder {
     if (const size_t* i = match_of_.find(u)) {
       UOp after = matches_[*i]->after;
       if (!is_ready(after)) return;
-      const FinalNode* to = final_nodes_.find(after);  // null if `after` contains `u`
+      const FinalNode* to = final_nodes_.find(after);  // null if `after` needs the final node of `u`
       final_nodes_[u] = to ? FinalNode{to->node, std::max(to->after, *i + 1)} : FinalNode{after, *i + 1};
       return;
     }
@@ -206,9 +206,9 @@ class RewriteRebuilder {
 namespace {
 
 // Returns the rebuilder of a stage, after its rebuild_graph(). A stage may first make graph rewrites whose results it
-// drops. So if all matches together do not give `result`, tries to skip the matches before each of the last kMostTried
-// places where the file of the rules changes, and returns the first rebuilder that gives `result`; if none does, that
-// of all matches.
+// drops. So if all matches together do not give `result`, tries to skip the first matches: those before each of the
+// last kMostTried matches whose rule is in another file than the previous one. Returns the first rebuilder that gives
+// `result` or, if there is none, that of all matches.
 std::unique_ptr<RewriteRebuilder> make_stage_rebuilder(UOp input, UOp result, std::span<const Rewrite> matches) {
   constexpr size_t kMostTried = 64;
   auto rebuilder = [&](size_t skipped) {
@@ -272,8 +272,8 @@ void RecordedTraceSender::send_rewrites(std::span<const Rewrite> matches, int de
       const std::string_view name = intern_text("inside " + (is_whole ? matches[i].source_location : "a rule"));
       assign_node_numbers(inside[0].before);
       stage_consumer_->begin_rewrite({.name = name, .rule_set = name}, depth + 1, inside[0].before);
-      // The recording does not have the graphs that the rule rewrote. Assume that they are the rule's own node, as for
-      // a substitution of ranges below this node.
+      // The recording does not have the graphs that the rule rewrote. Assume that the rule rewrote the graph of the
+      // node that it matched, as a substitution of ranges does.
       RewriteRebuilder rebuilt_inside(inside[0].before.graph(), inside);
       if (is_whole)
         rebuilt_inside.rebuild_graph(matches[i].before), rebuilt_inside.drop_nodes_outside(matches[i].after);

@@ -23,19 +23,19 @@ struct Rewrite {
   const StageRow* stage = nullptr;  // null outside of the stages
   const Rule* rule = nullptr;       // null if tinygrad made the rewrite
   const char* branch = nullptr;     // the branch (folding) of the rule that applied; null if the rule has only one
-  uint64_t rewrite_number = 0;      // among all rewrites of the pipeline, from 1
-  uint64_t number_in_stage = 0;     // among the rewrites by this rule in this stage, from 1
+  uint64_t rewrite_number = 0;      // position among all rewrites of the pipeline, from 1
+  uint64_t number_in_stage = 0;     // position among the rewrites by this rule in this stage, from 1
   // Depth of nesting: 0 in a graph rewrite that the stage starts, 1 in one that a rule of this graph rewrite starts. In
   // a recording, the number of rules that were running, which may be above 0 for all rewrites of a stage.
   int depth = 0;
   UOp before, after;
-  UOp substitution_target = {};  // for a substitution: the replacement of `before`
-  // of the innermost graph rewrite that applied the rule; empty if unknown
+  UOp substitution_target = {};  // for a substitution by tgc: the replacement of `before`; else empty
+  // the name of the graph rewrite that applied the rule; empty in recordings
   std::string_view graph_rewrite_name = {};
-  uint32_t num_nodes_before = 0;        // when the rule was tried; 0 in recordings
+  uint32_t num_nodes_before = 0;        // number of nodes in the Graph when the rule was tried; 0 in recordings
   // tinygrad is known to have discarded this rewrite (mark_discarded() in recorded_rewrites.h).
   bool is_discarded = false;
-  // for a rewrite by tinygrad: file and line of the rule, "uop/symbolic.py:217"
+  // for a rewrite by tinygrad: file and line of the rule, such as "uop/symbolic.py:217"
   std::string source_location = {};
 };
 using AppliedRewrite = Rewrite;
@@ -58,8 +58,8 @@ struct TopLevelRewrite {
   const StageRow* stage;
   UOp input;
   bool bottom_up;
-  std::vector<size_t> application_indices;  // indices into RewriteLog::all_rewrites(), of depth 0
-  std::vector<UOp> gated_nodes;             // nodes that it left unchanged, with all nodes below them (BottomUpGate)
+  std::vector<size_t> application_indices;  // its rewrites, as indices into RewriteLog::all_rewrites()
+  std::vector<UOp> gated_nodes;             // nodes that a rule left unchanged with all nodes below them
 };
 
 struct StageRun {

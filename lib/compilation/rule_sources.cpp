@@ -7,7 +7,7 @@ namespace tgc {
 namespace {
 
 struct RuleSourceRow {
-  std::string_view set, file, rules;  // `rules` is "add-zero:42, mul-one:43"
+  std::string_view set, file, rules;  // `rules` is a text such as "add-zero:42, mul-one:43"
 };
 constexpr RuleSourceRow kRows[] = {
 #define X(set, file, rules) {set, file, rules},

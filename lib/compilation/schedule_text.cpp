@@ -12,7 +12,7 @@ namespace tgc {
 
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule) {
   std::vector<GoldenKernel> out;
-  std::unordered_map<size_t, int64_t> numbers;  // by base buffer, in order of first use
+  std::unordered_map<size_t, int64_t> numbers;  // the number of each base buffer, in order of first use
   for (const ScheduleItem& item : schedule.items) {
     GoldenKernel kernel;
     auto ast = pyrender(item.ast);

@@ -12,7 +12,8 @@
 
 namespace tgc {
 
-// A view becomes its base buffer and an offset.
+// Returns the kernels of `schedule` as golden records have them: a view becomes its base buffer and an offset. Fails if
+// an AST cannot be printed.
 Result<std::vector<GoldenKernel>> golden_kernels(const Schedule& schedule);
 
 // Returns a text for comparing schedules: of each kernel the AST, a line for each buffer (BASE+OFFSET SIZE DTYPE) and
@@ -25,7 +26,7 @@ std::string schedule_listing(const Schedule& schedule, const MemoryPlan& plan, c
                              std::span<const std::string> user_operation = {});
 
 // Returns `schedule` as a JSON object: {"key", "kernels": [{"op", "ast_nodes", "buffers", "writes", "reads",
-// "fixedvars", "user_operation"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of",
+// "fixedvars", "made_for"}], "buffers": [{"device", "dtype", "size", "bytes", "input", "output", "view_of",
 // "offset", "place", "name"}], "shared", "outputs", "var_vals", "bytes": {...}}. Numbers of kernels and buffers are
 // positions in these arrays. `buffer_names` maps BUFFERs to their names.
 std::string schedule_json(const Schedule& schedule, const MemoryPlan& plan, const Sha256& key,

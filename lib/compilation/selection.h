@@ -1,5 +1,5 @@
-// Parses lists of stage names, slugs and aliases (in any case), spans `a..b`, and words such as `all`; and ops and node
-// numbers.
+// Parses lists of stages: names, slugs and aliases (case-insensitive), spans `a..b`, and words such as `all`. Also
+// parses ops and node numbers.
 #pragma once
 #include <optional>
 #include <span>
@@ -29,7 +29,7 @@ size_t end_of_word(std::string_view list, size_t at);
 Result<std::vector<std::string_view>> select_stages(std::string_view list, std::span<const NameChoice> choices,
                                                     std::string_view expected = "a stage that `tgc stages` lists");
 
-// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", with similar `names`.
+// Returns the error "unknown WHAT 'RDUCE', expected REDUCE, or EXPECTED", with the `names` that resemble `word`.
 Diag unknown_word_error(std::string_view what, std::string_view word, std::span<const std::string_view> names,
                         std::string expected);
 

@@ -16,8 +16,8 @@ struct Trial : ShortcutTrial {
   const Shortcut* goes_faithful = nullptr;
   const Shortcut* faulty = nullptr;
   ShortcutWay faulty_way = ShortcutWay::Quick;
-  std::map<const Shortcut*, size_t> quick, faithful;  // number of results
-  static constexpr size_t kMostFaults = 16;           // so that the run ends
+  std::map<const Shortcut*, size_t> quick, faithful;  // number of results of each shortcut
+  static constexpr size_t kMostFaults = 16;           // limit, so that the rewriting ends
 
   ShortcutWay choose_way(const Shortcut& what, ShortcutWay) override {
     return &what == goes_faithful ? ShortcutWay::Faithful : ShortcutWay::Quick;

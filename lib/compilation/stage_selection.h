@@ -1,5 +1,5 @@
-// StageSelection: a list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). The list is
-// applied to each pipeline of a command's input, because they may have different stages.
+// StageSelection: the list of --stage (names, slugs, aliases, spans a..b, `all`, `changed`, `kernels`). A command
+// applies the list to each pipeline of its input, because pipelines may have different stages.
 #pragma once
 #include <set>
 #include <string>
@@ -31,8 +31,8 @@ class StageSelection {
   // stage of this record select nothing. Fails if the list is malformed, or names a stage whose result tinygrad could
   // not print.
   Result<std::vector<bool>> select_recorded_stages(const RecordedStageTexts& recorded);
-  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. If the pipeline has
-  // what the word names, it calls mark_matched_word(), so that outcome() does not report the word.
+  // Returns the word of the list that is the name, slug or alias of `row`; "" if there is none. A pipeline that
+  // has this row then calls mark_matched_word(), so that outcome() does not report the word.
   std::string word_for_row(const StageRow& row) const;
   void mark_matched_word(const std::string& word) { matched_words_.insert(word); }
   // Returns the rows of tgc's own pipeline that the list selects, of those for which `offered` returns true; an empty
@@ -40,23 +40,23 @@ class StageSelection {
   Result<SelectedRows> select_rows(bool (*offered)(const StageRow&));
   // Returns true if the last select_rows() with a non-empty list failed.
   bool is_unknown() const { return is_unknown_; }
-  // Fails if a word of the list named no stage of any pipeline so far.
+  // Fails if a word of the list named nothing in any recorded pipeline so far, unless a select_rows() has succeeded.
   Status outcome() const;
 
  private:
   std::vector<std::string> words_of_list() const;
 
   std::string list_text_;
-  // words that named something in some recorded pipeline; words that named nothing in one
+  // words that named something in at least one recorded pipeline; words that named nothing in at least one
   std::set<std::string, std::less<>> matched_words_, unmatched_words_;
-  // of all recorded pipelines, for suggestions
+  // the stages of all recorded pipelines, for suggestions
   std::set<std::string, std::less<>> stage_names_;
   bool is_unknown_ = false;
   bool has_found_rows_ = false;
 };
 
-// Passes the events of the selected stages, and the failure of any stage, to another watcher. If the list has the word
-// `changed`, forks each compilation to find out which stages change its graph.
+// Passes the events of compilations and of selected stages, and the failure of any stage, to another observer. If
+// SelectedRows::selects_changed_rows is set, forks each compilation to find out which stages change its graph.
 class SelectedStageObserver : public StageObserver {
  public:
   SelectedStageObserver(SelectedRows selected, StageObserver& to)

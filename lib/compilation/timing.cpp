@@ -40,7 +40,7 @@ Result<GraphTime> time_one_run(const TimedInput& in, RunPurpose what, RewriteObs
   run.graph_time.num_nodes = nodes;
   if (what == RunPurpose::Total || c.is_tensor_graph()) return std::move(run.graph_time);
   auto count = [&] { return c.list()->size(); };
-  (void)c.source();  // some kernels cannot be rendered
+  (void)c.source();  // ignores the error, because some kernels cannot be rendered
   run.end_stage("source", count);
   if (auto program = c.row_output(get_stage_row(OutputKind::LaunchFacts)); !program) return program.diag();
   run.end_stage("program", count);

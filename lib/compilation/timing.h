@@ -12,7 +12,7 @@ namespace tgc {
 
 // A graph to time, stored as text, so that thousands of graphs fit into memory.
 struct TimedInput {
-  std::string name, file, text;  // `text` is pyrender text with a header that names the stage
+  std::string name, file, text;  // `text` is pyrender text, as write_graph() returns it
   Settings settings;
   bool is_tensor_graph = false;
   CompilationSpec job_spec;
@@ -20,12 +20,12 @@ struct TimedInput {
 
 struct StageTime {
   std::string_view name;
-  size_t num_nodes = 0;  // of the stage's result
+  size_t num_nodes = 0;  // number of nodes in the stage's result
   double stage_ms = 0;   // wall time or processor time, as StageTimer::ClockKind says
 };
 
 struct GraphTime {
-  size_t num_nodes = 0;           // of the AST
+  size_t num_nodes = 0;           // number of nodes in the input graph
   double stages_ms = 0;           // processor time of the stages, for a kernel without `source` and `program`
   double counting_run_ms = 0;     // processor time of a run that counts attempts of rules; 0 if not measured
   std::vector<StageTime> stages;
@@ -41,7 +41,7 @@ class StageTimer {
   explicit StageTimer(RunPurpose what, ClockKind in = ClockKind::Elapsed);
 
   // Unless the run is for RunPurpose::Total, records the time of the step `name`, which just ended. count() returns the
-  // number of nodes of its result.
+  // number of nodes in the result of the step.
   template <class Count>
   void end_stage(std::string_view name, Count count) {
     if (run_purpose_ == RunPurpose::Total) return;
@@ -61,8 +61,8 @@ class StageTimer {
   double start_time_ms_, last_time_ms_;
 };
 
-// Calls once(RunPurpose::Nodes) to count nodes and warm up, then `repeats` times once(RunPurpose::Total) and as often
-// once(RunPurpose::Stages). Returns the minimum of each time.
+// Calls once(RunPurpose::Nodes) to count nodes and warm up, then `repeats` times once(RunPurpose::Total) and
+// once(RunPurpose::Stages). Returns the minimum of each time, or the first error of once().
 template <class Once>
 Result<GraphTime> fastest_time(int repeats, Once once) {
   Result<GraphTime> best_time = once(RunPurpose::Nodes);
@@ -82,7 +82,8 @@ Result<GraphTime> fastest_time(int repeats, Once once) {
 // Returns the input for time_graph(). Fails if the graph cannot be printed.
 Result<TimedInput> make_timed_input(const InputGraph& in, const CompilationSpec& job);
 
-// Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if a stage fails.
+// Returns the minimum times of `repeats` runs. With `count_rules`, further runs count rules. Fails if a step fails,
+// other than the renderer.
 Result<GraphTime> time_graph(const TimedInput& in, int repeats, bool count_rules = false);
 
 }  // namespace tgc

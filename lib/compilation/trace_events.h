@@ -18,22 +18,23 @@ struct TraceRule {
   // The branch (folding) of the rule that applied; empty if the rule has only one. In a recording, "discarded" for a
   // discarded rewrite (Rewrite::is_discarded).
   std::string_view branch = {};
-  std::string_view source = {};  // file and line of the rule in tinygrad, "uop/symbolic.py:42"; empty if unknown
+  // file and line of the rule in tinygrad, such as "uop/symbolic.py:42"; empty if unknown
+  std::string_view source = {};
 };
 
 inline bool is_discarded(const TraceRule& rule) { return rule.branch == "discarded"; }
-// Returns "add-zero"; for a rule with several branches, "divmod-general [cancel]".
+// Returns a name such as "add-zero" or, if TraceRule::branch is set, "divmod-general [cancel]".
 inline std::string name_with_branch(const TraceRule& rule) {
   return std::string(rule.name) + (rule.branch.empty() ? "" : " [" + std::string(rule.branch) + "]");
 }
-// Returns "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
+// Returns a text such as "passes/symbolic/simple.cpp:131 (uop/symbolic.py:42)".
 inline std::string locations_of_rule(const TraceRule& rule) {
   if (rule.file.empty()) return std::string(rule.source);
   return std::string(rule.file) + ":" + std::to_string(rule.line) +
          (rule.source.empty() ? "" : " (" + std::string(rule.source) + ")");
 }
 
-// Returns the name and the place of the rule; only the name if it is the place, as in recordings.
+// Returns the name and the locations of the rule. In recordings, a rule's name is its location, which is not repeated.
 inline std::string name_with_location(const TraceRule& rule) {
   const std::string place = locations_of_rule(rule);
   return rule.name == place ? place : name_with_branch(rule) + "  " + place;
@@ -41,7 +42,7 @@ inline std::string name_with_location(const TraceRule& rule) {
 
 struct TraceRewrite {
   std::string_view name, rule_set;
-  size_t num_rules = 0;             // number of rules in the set; 0 if unknown
+  size_t num_rules = 0;             // number of rules in the rule set; 0 if unknown
   bool bottom_up = false;
 };
 

@@ -1,4 +1,4 @@
-// Watchers that send the rewrites of a Compilation as events or count the attempts of its rules, and ScopedObserver.
+// Observers that send the rewrites of a Compilation as events or count the attempts of its rules, and ScopedObserver.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,7 +11,7 @@ namespace tgc {
 
 inline bool has_rewrites(const StageRow& row) { return row.kind != StageRow::Kind::Schedule; }
 
-// If a stage fails, calls abandon_kernel() of the consumer.
+// Sends trace events. At the end of a compilation in which a stage failed, calls abandon_kernel() of the consumer.
 class TraceObserver : public StageObserver {
  public:
   explicit TraceObserver(TraceConsumer& to) : trace_consumer_(to) {}
@@ -63,14 +63,14 @@ class RuleCounter : public RewriteObserver {
 // Counts the attempts and matches of rules in stages for which `wants` returns true.
 class StatsObserver : public StageObserver {
  public:
-  // `stats` must outlive the watcher.
+  // `stats` must outlive the observer.
   StatsObserver(std::function<bool(const StageRow&)> wants, RuleStats& stats)
       : rule_stats_(stats), is_wanted_(std::move(wants)) {}
   void begin_stage(const StageRow& row, UOp input) override {
     if (is_wanted_(row)) rule_counter_.emplace(input.graph(), rule_stats_);
   }
   void end_stage(const StageRow&, UOp) override { rule_counter_.reset(); }
-  // the graph of a failed stage may be freed before the watcher
+  // the graph of a failed stage may be freed before the observer
   void end_compilation(Compilation&) override { rule_counter_.reset(); }
 
  private:
@@ -79,7 +79,7 @@ class StatsObserver : public StageObserver {
   std::optional<RuleCounter> rule_counter_;
 };
 
-// The destructor removes the watcher, and drops exceptions of StageObserver::end_compilation(). To get them, call
+// The destructor removes the observer, and drops exceptions of StageObserver::end_compilation(). To get them, call
 // Compilation::set_stage_observer(nullptr) before.
 class ScopedObserver {
  public:

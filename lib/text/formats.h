@@ -30,7 +30,8 @@ std::optional<Format> parse_format(std::string_view name);
 
 // Returns the graph under `root` as text with a final newline. Fails if the graph cannot be written in this format.
 Result<std::string> write_graph(Format format, UOp root, const GraphInfo& info = {});
-// Returns "" for an empty list. Pyrender, Repr and Dot show the graph under the last node. Fails as write_graph().
+// Returns the list as text; "" for an empty list. Pyrender, Repr and Dot show only the graph under the last node. Fails
+// as write_graph() does.
 Result<std::string> write_list(Format format, std::span<const UOp> list, const GraphInfo& info = {});
 
 }  // namespace tgc

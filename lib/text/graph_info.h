@@ -16,7 +16,7 @@ struct GraphInfo {
   std::string name;
   std::string stage;  // tinygrad's name of the last applied stage; empty or "ast" before the first one
   std::string target;
-  std::map<std::string, std::string> settings;  // those that were set explicitly
+  std::map<std::string, std::string> settings;  // tinygrad's settings, by name
 
   bool operator==(const GraphInfo&) const = default;
 };

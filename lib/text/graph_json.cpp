@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::string_view kFormat = "tgc-graph";
 
-// The only raw args in graphs of 0.12.0: of a CustomKernel, and of a source outside its listing (print_uops.h). Any
-// other text in "raw" is refused, because a reader in Python might run it.
+// The only raw args in graphs of 0.12.0: of a CustomKernel, and of a source outside its listing (print_uops.h). In
+// these graphs, any other text in "raw" is an error, because a reader in Python might run it.
 constexpr std::string_view kRawArgs[] = {"CustomKernel(panic)", "--"};
 
-// Returns true for a text such as "AxisType.WEAK": enum values that 0.12.0 lacks are stored as texts.
+// Returns true for a text such as "AxisType.WEAK": enum values that 0.12.0 lacks are stored as raw args.
 bool is_dotted_name(std::string_view text) {
   bool dot = false, start = true;
   for (char c : text) {
@@ -165,7 +165,7 @@ class GraphJsonWriter {
     put(']');
   }
 
-  // {"NAME":{"field":value,...}}; values without a field name are a member "*", an array
+  // Writes {"NAME":{"field":value,...}}. The member "*", an array, has the values without a field name.
   void put_record(RecordView r) {
     put('{'), put_string(r.name()), put(":{");
     size_t i = 0, n = r.size();
@@ -211,7 +211,7 @@ class JsonReader {
         graph_.set_release(release_of(out.info.producer));
       } else if (key == "nodes") scanner_.array([&] { nodes_.push_back(read_node()); });
       else if (key == "list") scanner_.array([&] { out.list.push_back(read_node_reference()); });
-      else if (key == "texts" && format.empty())  // `tgc dump --format=json` of several graphs
+      else if (key == "texts" && format.empty())  // the output of `tgc dump --format=json` for several graphs
         scanner_.throw_error(begin_, "several graphs in one text", "one graph; golden records hold several");
       else scanner_.skip_any();
     });

@@ -16,16 +16,16 @@ class JsonScanner;
 
 struct GraphFile {
   GraphInfo info;
-  UOp root;               // of a linear list: its last node
-  std::vector<UOp> list;  // nodes of a linear list in order
+  UOp root;               // for a linear list, its last node
+  std::vector<UOp> list;  // the nodes of a linear list in order; empty for a graph
 };
 
 // Return the JSON text, one node per line, with a final newline; list_to_json() returns "" for an empty list.
 std::string graph_to_json(UOp root, const GraphInfo& info = {});
 std::string list_to_json(std::span<const UOp> list, const GraphInfo& info = {});
 
-// Sets the release of `graph` to that of the JSON's producer. Errors name `file`, line and column. `places`, if not
-// null, receives the position of each node.
+// Sets the release of `graph` to that of the JSON's producer. Fails for malformed JSON; errors name `file`, line and
+// column. `places`, if not null, receives the position of each node.
 Result<GraphFile> graph_from_json(Graph& graph, std::string_view text, std::string_view file = {},
                                   NodePlaces* places = nullptr);
 // Parses the graph at the position of `in`, without moving the caller's scanner.

@@ -40,7 +40,7 @@ class GraphMap {
   GraphMap() = default;
   // Fails if a line has another form. Empty lines and comments, which begin with '#', are allowed.
   static Result<GraphMap> read(std::string_view text, std::string_view file);
-  bool empty() const { return !is_read_; }  // not made by read()
+  bool empty() const { return !is_read_; }  // returns true if read() did not make this object
 
   // Returns the graph in tgc's JSON (graph_json.h), with the producer "port" if the table has no line `release`. Fails
   // if `json` is not JSON, is nested too deeply, or does not fit the table.

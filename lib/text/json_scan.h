@@ -103,7 +103,7 @@ class JsonScanner {
     key = input_text_.substr(begin, end - begin);
     position_ = end + 2;
   }
-  void read_key_slowly(std::string_view& key);   // also for keys with escapes, and for blanks before the ':'
+  void read_key_slowly(std::string_view& key);   // reads any key, such as one with escapes
   void read_escape(std::string& out);
   uint32_t read_hex4(size_t at);
   void expect_literal(std::string_view word);

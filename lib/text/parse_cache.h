@@ -10,8 +10,8 @@ namespace tgc {
 template <class T>
 class ParseCache {
  public:
-  // Returns null if `piece` is not cached. find_value() and keep_value() read at least 8 bytes, even of a shorter
-  // piece.
+  // Returns null if `piece` is not cached. find_value() and keep_value() may read 8 bytes from piece.data() on, even of
+  // a shorter piece.
   const T* find_value(std::string_view piece) const {
     const CacheSlot& slot = slots_[hash_piece(piece) % kNumSlots];
     return !piece.empty() && slot.size == piece.size() && std::memcmp(slot.text, piece.data(), piece.size()) == 0

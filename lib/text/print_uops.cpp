@@ -105,9 +105,9 @@ class ListingReader : public PyValueReader {
     }
   }
 
-  // Finds lines that look like a later line but show another node, which differs in a tag. A source names its node by
-  // the last line of the node, so a line whose own position is a source shows another node than the later line. Returns
-  // true if there are such lines. Not for listings of 0.12.0.
+  // Finds lines that equal a later line but show another node, which differs in a fact that a listing omits, such as a
+  // tag. A source refers to the last line of its node. So if a source refers to a line above an equal line, the two
+  // lines show different nodes. Returns true if there are such lines; false for listings of 0.12.0.
   bool find_lookalike_lines() {
     if (!is_foreign()) return false;
     UOpMap<size_t> last(graph_);
@@ -247,8 +247,8 @@ class ListingReader : public PyValueReader {
     return read_node_ahead(n, at);
   }
 
-  // A source may refer to a `position` below the current line if its node is listed twice: then an equal line is above,
-  // whose position is returned.
+  // Returns the position of a line above the current line that equals the line at `position`; nullopt if there is none,
+  // or if the two lines show different nodes. A source may refer to a line below if its node is listed twice.
   std::optional<size_t> equal_line_above(size_t position) {
     if (lines_by_position_.empty()) index_lines();
     auto below = lines_by_position_.find(position);
@@ -347,8 +347,8 @@ class ListingReader : public PyValueReader {
   UopsListing out_;
   std::vector<UOp> sources_;
   std::unordered_map<std::string, std::vector<UOp>> constants_;
-  std::unordered_map<size_t, std::string_view> lines_by_position_;  // by position: its line; filled on first use
-  std::unordered_map<std::string_view, size_t> positions_by_line_;  // by text of a line: the first position that has it
+  std::unordered_map<size_t, std::string_view> lines_by_position_;  // the line at each position; filled on first use
+  std::unordered_map<std::string_view, size_t> positions_by_line_;  // the first position of each line
   struct NodeAhead {
     UOp node;
     size_t end = 0;
@@ -357,7 +357,7 @@ class ListingReader : public PyValueReader {
   size_t levels_ahead_ = 0;
   std::unordered_map<size_t, size_t> line_offsets_;
   std::unordered_map<size_t, NodeAhead> nodes_ahead_;
-  std::vector<size_t> cited_positions_;  // positions that sources name; not for 0.12.0
+  std::vector<size_t> cited_positions_;  // positions to which sources refer; empty for 0.12.0
   // positions whose nodes are tagged with the position, to differ from the nodes of equal lines
   std::unordered_set<size_t> lookalike_positions_;
   size_t num_ambiguous_constants_ = 0, num_missing_sources_ = 0;

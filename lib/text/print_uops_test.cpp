@@ -123,7 +123,7 @@ TEST_CASE("print_uops: in other releases, sources may be below, and equal lines 
   REQUIRE_MESSAGE(listing.ok(), listing.diag().text());
   CHECK(print_uops(listing->list) == text);
   CHECK(listing->list[0].src(1) == listing->list[3]);
-  CHECK_FALSE(listing->list[1] == listing->list[3]);  // node 2 names node 1, not the last node of an equal line
+  CHECK_FALSE(listing->list[1] == listing->list[3]);  // line 2 has line 1 as a source, not the last of the equal lines
   CHECK_FALSE(first_unordered_node(listing->list));
   Graph h;
   h.set_release(Release::v0_14);

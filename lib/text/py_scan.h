@@ -23,7 +23,8 @@ class PyScanner {
   PyScanner& operator=(const PyScanner&) = delete;
 
  private:
-  // The text, followed by kPaddingBytes NULs: so peek_char(k) needs no bounds check. No token begins with a NUL.
+  // Returns the text, followed by kPaddingBytes NULs, so that peek_char(k) needs no bounds check. No token begins with
+  // a NUL.
   static std::string text_with_padding(std::string_view text) {
     std::string out;
     out.reserve(text.size() + kPaddingBytes);

@@ -44,7 +44,7 @@ class PyValueReader : public PyScanner {
     const CallArgument* begin() const { return reader_.argument_stack_.data() + base_; }
     const CallArgument* end() const { return begin() + size(); }
     const CallArgument* keyword(std::string_view name) const;
-    // by position or by keyword; or null
+    // Returns the argument at `position`, or else the one with the keyword `name`; null if there is neither.
     const CallArgument* find(size_t position, std::string_view name) const;
 
    private:
@@ -108,7 +108,7 @@ class PyValueReader : public PyScanner {
   Op read_op_name();
   // true if the release is not 0.12.0; then unknown ops and enum values are kept as text
   bool is_foreign() const { return graph_.is_foreign(); }
-  Value read_open_record(std::string_view name, size_t at);  // not for 0.12.0
+  Value read_open_record(std::string_view name, size_t at);  // a dataclass of another release than 0.12.0
 
   // Records byte `at` as the position of the nodes that are made from now on.
   void record_node_place(size_t at) {
@@ -127,7 +127,7 @@ class PyValueReader : public PyScanner {
 
   Graph& graph_;
   NodePlaces* node_places_;
-  std::vector<Arg> list_items_;  // of bracketed lists
+  std::vector<Arg> list_items_;  // the items of bracketed lists
 
  private:
   DType read_dtype_slowly(size_t at);

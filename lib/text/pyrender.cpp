@@ -84,7 +84,8 @@ inline void PyrenderWriter::write_piece(UOp u) {
   tag(u);
 }
 
-// Returns n if the text has `ast` as the function kn(). The first call for `ast` writes it to kernels_text_.
+// Returns the number of the function that returns `ast`, such as 0 for k0(). The first call for `ast` writes the
+// function to kernels_text_.
 size_t PyrenderWriter::kernel_number(UOp ast) {
   auto [known, is_new] = kernel_numbers_.try_emplace(ast.id(), kernel_graphs_.size());
   size_t number = known->second;
@@ -94,7 +95,7 @@ size_t PyrenderWriter::kernel_number(UOp ast) {
     throw Failure(Diag{.message = "graphs in arguments nest more than " + std::to_string(kMaxFunctionLevels) + " deep",
                        .expected = "--format=json"});
   std::string body = call_with_stack([&] { return text_of_kernel(ast); });
-  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // nested functions may double the size
+  check_limit(Limit::InputBytes, int64_t(kernels_text_.size() + body.size()));  // a nesting level may double the size
   kernels_text_ += "def k" + std::to_string(number) + "():\n  ";
   for (char c : body) c == '\n' ? kernels_text_ += "\n  " : kernels_text_ += c;
   kernels_text_ += "\n  return ast\n\n";

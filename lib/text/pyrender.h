@@ -16,12 +16,13 @@ namespace tgc {
 class PyrenderReader;
 
 // Returns the text of the graph under `root`, as the graph's release prints it (uop/ops.py:pyrender in 0.12.0), without
-// a final newline. For 0.12.0, fails if tinygrad's own pyrender fails, for example because shapes do not fit.
+// a final newline. For 0.12.0, fails if tinygrad's own pyrender fails, for example because shapes do not fit, or if
+// expressions or graphs in args nest too deeply.
 Result<std::string> pyrender(UOp root);
 
 // As pyrender(), with a comment below each line that would be read as a different node: "# c12 = UOp(...)" states the
-// node c12, "# c12: dtypes.float.vec(8)" only its dtype. If `is_header_needed` is true, the text must be written below
-// a header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
+// whole node c12, "# c12: dtypes.float.vec(8)" only its dtype. If `is_header_needed` is true, the text must be written
+// below a header (graph_info.h). If pyrender() fails, tries again with movement ops as UOp(...).
 Result<CompleteText> pyrender_complete(UOp root);
 
 // Returns the node `ast`, or, without it, the last assigned node. Nodes are not simplified. Errors name `file`, line

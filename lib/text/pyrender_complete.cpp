@@ -53,7 +53,7 @@ class CompletePyrenderWriter : public PyrenderWriter {
     }
   }
 
-  // `read` is the node as which u's line is read. Returns "c12: dtypes.float" or "c12 = UOp(...)".
+  // `read` is the node that was read from u's line, or empty. Returns "c12: dtypes.float" or "c12 = UOp(...)".
   std::string correction_text(UOp u, UOp read) {
     std::string name(this->name(u));
     if (read && read.with_dtype(u.dtype()) == u) return name + ": " + complete_repr(u.dtype());
@@ -72,8 +72,8 @@ class CompletePyrenderWriter : public PyrenderWriter {
     }
   }
 
-  // Compares `u` with `read`, as which u's expression was read back. Marks the deepest nodes that differ as `is_plain`,
-  // to be written as UOp(...); if `read` is empty, all nodes. Returns false if none was marked.
+  // Compares `u` with `read`, the node that was read back from u's expression. Marks the deepest nodes that differ as
+  // `is_plain`, to be written as UOp(...); if `read` is empty, marks all nodes. Returns false if none was marked.
   bool mark_plain_nodes(UOp u, UOp read) {
     struct NodePair {
       UOp part, read;

@@ -173,7 +173,7 @@ UOp PyrenderReader::make_buffer(const CallArguments& args, size_t at) {
   return graph_.node(Op::BUFFER, as_dtype(d.value, d.offset), src, as_int(size.value, size.offset));
 }
 
-// For methods that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
+// Makes the node of a static method that no other function handles, such as UOp.sink() or UOp.unique(arg=3).
 UOp PyrenderReader::make_leaf(std::string_view name, size_t name_at, const CallArguments& args) {
   std::string upper(name);
   for (char& c : upper) c = char(c >= 'a' && c <= 'z' ? c & ~32 : c);
@@ -225,7 +225,7 @@ UOp PyrenderReader::operand_node(const CallArgument& a, UOp like) {
   return a.value.is_uop() ? a.value.arg.uop() : like.const_like(as_const(a.value, a.offset));
 }
 
-// The sources are `self` and the positional arguments; the arg is the argument arg=.
+// The node's sources are `self` and the positional arguments; its arg is the argument arg=.
 UOp PyrenderReader::generic_call_node(UOp self, Op op, DType dtype, const CallArguments& args, size_t at) {
   Arg arg;
   current_sources_.clear();
@@ -324,9 +324,9 @@ UOp PyrenderReader::reduce_axis_call_node(UOp self, const CallArguments& args, s
   return out;
 }
 
-// In texts without a header, infers the dtype. A LOAD through n pointers yields n elements; a LOAD of an image pixel
-// yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`, or else that
-// of the pointer's elements, with a vector length that its uses decide.
+// In texts without a header, infers the dtype of a LOAD. A LOAD through n pointers yields n elements; a LOAD of an
+// image pixel yields 4. A LOAD from an integer address (PTX) has the dtype of its alternative value, c3 in `load(c3)`,
+// or else that of the pointer's elements, with a vector length that its uses decide.
 UOp PyrenderReader::load_call_node(UOp from, const CallArguments& args, size_t at) {
   bool address = from.is(Op::INDEX) && from.dtype() == dtypes::int64 && from.src(0).dtype().is_ptr();
   if (!address || args.keyword("dtype") || !may_infer())
@@ -344,8 +344,8 @@ DType PyrenderReader::loaded_dtype(UOp from) {
   return n > 1 && may_infer() ? d.base().vec(n) : d.base();
 }
 
-// If the text states no dtype, the REDUCE has that of its source. If that is a vector, and the text has no header, the
-// uses decide the length of the result, which may be shorter.
+// If the text states no dtype, the REDUCE has the dtype of its source. If the source is a vector, and the text has no
+// header, the uses decide the length of the result, which may be shorter.
 UOp PyrenderReader::reduce_call_node(UOp self, const CallArguments& args, size_t at) {
   UOp out = generic_call_node(self, Op::REDUCE, dtype_keyword(args, self.dtype()), args, at);
   if (self.dtype().count() > 1 && !args.keyword("dtype") && may_infer()) infer_facts_later(out);

@@ -269,7 +269,7 @@ class OpenPyrenderWriter : PyrenderFormWriter<OpenPyrenderWriter> {
     put_text(')');
   }
 
-  // Writes `u` if its op has a syntax of its own, such as UOp.range(...); else returns false.
+  // Writes `u` if there is a special syntax for it, such as UOp.range(...); else returns false.
   bool write_special_form(UOp u) {
     const size_t n = u.num_src();
     switch (u.op()) {

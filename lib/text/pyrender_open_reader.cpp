@@ -165,7 +165,7 @@ class OpenPyrenderReader : public PyrenderReader {
     static const NameTable kTable(kNames);
     int method = kTable.find(name);
     auto op = method < 0 ? op_of_method(name) : std::nullopt;
-    // pyrender does not print such a method
+    // pyrender of this release does not print the method
     if (method < 0 && !op) return PyrenderReader::read_method_call(self, name, at);
     const bool was_in_tag = std::exchange(in_tag_, method == int(Method::Rtag));
     CallArguments args = read_arguments();
@@ -194,7 +194,7 @@ class OpenPyrenderReader : public PyrenderReader {
     return make_generic_node(op, args, at);
   }
 
-  // From 0.14 on, the arg is the dtype.
+  // From 0.14 on, the node's arg is its dtype.
   UOp make_cast(Op op, UOp self, const CallArguments& args, size_t at) {
     check_argument_count(args, 1, 1, name_of(op), at);
     DType d = as_dtype(args[0].value, args[0].offset);
@@ -241,7 +241,7 @@ class OpenPyrenderReader : public PyrenderReader {
                        arg ? as_arg(arg->value) : Arg());
   }
 
-  // The sources are current_sources_ and the positional arguments; the arg is the argument arg=.
+  // The node's sources are current_sources_ and the positional arguments; its arg is the argument arg=.
   UOp make_generic_node(Op op, const CallArguments& args, size_t at) {
     Arg arg;
     const CallArgument* dtype = nullptr;
@@ -273,7 +273,7 @@ class OpenPyrenderReader : public PyrenderReader {
     return i < 0 ? std::nullopt : std::optional(kOps[i]);
   }
 
-  // ---- in 0.14 as in ops.py:dtype_from_uop, in 0.13 the dtype that each method returns
+  // ---- the dtype of a node: in 0.14 as ops.py:dtype_from_uop returns it, in 0.13 as each method of UOp sets it
 
   DType dtype_of_op(Op op) {
     if (kVoid.contains(op) || current_sources_.empty()) return dtypes::void_;
@@ -308,7 +308,7 @@ class OpenPyrenderReader : public PyrenderReader {
   }
 
   // Returns the constant for a bare number beside `u`, on u's device. If `u` has no device, and a text of 0.13 has no
-  // header, it is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
+  // header, the constant is on the first device read so far, because 0.13 prints constants on a device as bare numbers.
   UOp literal_beside(UOp u, Arg number) {
     DType dtype = u.dtype().base();
     UOp c = graph_.node(Op::CONST, dtype, {}, const_arg(dtype, number));
@@ -317,7 +317,7 @@ class OpenPyrenderReader : public PyrenderReader {
     return device.is_none() ? c : c.with_src(device_node(device));
   }
 
-  // As UOp.device of 0.13 computes it; None if there is none.
+  // Returns the device of `root` as UOp.device of 0.13 computes it; None if there is none.
   Arg device_of(UOp root) {
     for (UOp u : toposort(root, [&](UOp u) { return !known_devices_.contains(u); }))
       if (!known_devices_.contains(u)) known_devices_[u] = compute_device(u);
@@ -379,7 +379,7 @@ class OpenPyrenderReader : public PyrenderReader {
   bool in_tag_ = false;
 };
 
-// A bit set by position in known_releases().
+// A set of releases: bit i stands for known_releases()[i].
 using Releases = uint32_t;
 Releases releases_where(auto has) {
   Releases out = 0;
@@ -394,7 +394,7 @@ Releases all_releases() {
 
 struct ReleaseWord {
   std::string_view qualifier, word;  // "UOp" and "variable" for UOp.variable; "" and "reshape" for x.reshape
-  Release first_release, last_release;  // of the releases that print the word; or kNoLast
+  Release first_release, last_release;  // the releases that print the word; kNoLast: all later ones
 };
 constexpr Release k12 = Release::v0_12, k13 = Release::v0_13, kNoLast = Release::Other;
 constexpr ReleaseWord kReleaseWords[] = {

@@ -274,7 +274,7 @@ PyValueReader::Value PyrenderReader::infix_expression(int min_precedence) {
   }
 }
 
-// Reads the x of -x, or the y of x**y.
+// Reads the operand x of -x, or y of x**y.
 PyValueReader::Value PyrenderReader::nested_expression(int min_precedence) {
   NestingLevel nested(*this);
   return read_with_nesting([&] { return infix_expression(min_precedence); });
@@ -315,7 +315,8 @@ PyValueReader::Value PyrenderReader::apply_beside_literal(const InfixOperator& o
   return out;
 }
 
-// Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if that must be inferred.
+// Returns the constant for a bare number beside `u`, on u's device; a stand-in (restore.h) if the device must be
+// inferred.
 UOp PyrenderReader::literal_beside(UOp u, Const value) {
   bool known = !device_of(u).is_none() && !is_stand_in(u);
   if (known || !may_infer()) return u.const_like(value);

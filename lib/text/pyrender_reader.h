@@ -19,11 +19,11 @@ class PyrenderReader : public PyValueReader {
   // the assignment that begins at byte `at`, and infers nothing. Throws Failure.
   void assume_names(std::span<const UOp> numbered, std::span<const UOp> kernels);
   UOp value_of_line(size_t at);
-  // Makes read_graph() append the node of each statement to `nodes`.
+  // Makes read_graph() append the node of each assignment to `nodes`.
   void note_nodes(std::vector<NodePosition>* nodes) { noted_nodes_ = nodes; }
-  // About facts that the text omits and that could not be inferred.
+  // Returns warnings about facts that the text omits and that could not be inferred.
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // Returns true if the text omits a fact that would be inferred if it had no header.
+  // Returns true if the text read so far omits a fact that would be inferred if the text had no header.
   bool would_infer_facts() const { return would_infer_facts_; }
 
  protected:
@@ -35,7 +35,7 @@ class PyrenderReader : public PyValueReader {
     bool swaps_operands = false;
   };
 
-  // ---- the reader of another release overrides virtual functions
+  // ---- the reader of other releases (pyrender_open_reader.cpp) overrides the virtual functions
   virtual Value apply_infix(const InfixOperator& op, const Value& left, size_t left_at, const Value& right,
                             size_t right_at);
   virtual Value read_uop_call(size_t at);                                     // UOp(...)
@@ -56,7 +56,7 @@ class PyrenderReader : public PyValueReader {
     return !has_all_facts_stated_ && !function_depth_;
   }
   DType loaded_dtype(UOp from);
-  // for a node whose uses decide its vector length
+  // Call it for a node whose uses decide its vector length.
   void infer_facts_later(UOp u) { open_nodes_.emplace_back(u, line_name_); }
   void define_name(std::string_view name, UOp u);
   UOp find_name(std::string_view name) const;
@@ -124,10 +124,10 @@ class PyrenderReader : public PyValueReader {
   bool would_infer_facts_ = false;
   std::vector<NodePosition>* noted_nodes_ = nullptr;
   std::string_view line_name_;
-  // nodes whose uses decide their vector lengths, and the name that the line assigns
+  // nodes whose uses decide their vector lengths, each with the name that its line assigns
   std::vector<std::pair<UOp, std::string_view>> open_nodes_;
   std::vector<std::string> warnings_;
-  // constants so far that need a LUNIQUE number, which the text omits
+  // number of constants read so far that need a LUNIQUE number, which the text omits
   int64_t num_unique_constants_ = 0;
   bool has_stand_ins_ = false;  // the text omits the device of a constant
 };

@@ -252,7 +252,7 @@ TEST_CASE("read_opts: reads lists of Opt") {
 TEST_CASE("pyrender: a graph in a tag or arg is written as a function") {
   Graph g;
   UOp x = g.variable("x", 0, 5), one = g.constant(dtypes::index, 1);
-  UOp sum = x + one, held = sum * sum;  // both sources of `held`
+  UOp sum = x + one, held = sum * sum;  // `sum` is both sources of `held`
   UOp tags[] = {g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held)),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, g.tuple({Arg(held), g.tuple({Arg(x), Arg(3)}), g.str("a")})),
                 g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(g.node(Op::NOOP, dtypes::void_, {}, {}, Arg(held))))};

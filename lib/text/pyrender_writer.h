@@ -15,10 +15,10 @@
 
 namespace tgc {
 
-// Returns "sink" for Op::SINK.
+// Returns the name of the op in lower case, such as "sink" for Op::SINK.
 std::string_view method_name(Op op);
 
-// Rare features of args that make the writer slower: a string with a parenthesis, a UOp as an arg.
+// Rare features of args and tags that make the writer slower: a string with a parenthesis, or a UOp.
 struct RareArgFeatures {
   bool has_parenthesis = false, has_graph = false;
 
@@ -49,13 +49,13 @@ struct RareArgFeatures {
 
 struct NodeUses {
   uint32_t num_users = 0;
-  uint32_t last_user = 0;      // id + 1 of the last user; 0: none
-  bool is_used_twice = false;  // by one user, more than once among its sources
+  uint32_t last_user = 0;      // id + 1 of the user that was counted last; 0 if none
+  bool is_used_twice = false;  // true if one user has the node more than once among its sources
   bool has_line = false;
 };
 struct NamingRules {
   OpSet reduction_ops;  // ops whose first source has a line of its own
-  OpSet never_named_ops;  // ops that get no line for the number of their users
+  OpSet never_named_ops;  // ops that get no line because of the number of their users
   OpSet always_named_ops;  // ops with a line of their own even with a single user
 };
 // Sets the members of NodeUses in `info`, by node id. Info derives from NodeUses.
@@ -160,19 +160,20 @@ class PyrenderWriter : protected PyrenderFormWriter<PyrenderWriter> {
   explicit PyrenderWriter(UOp root) : root_node_(root), named_order_(toposort(root)), node_info_(root.id() + 1) {}
   virtual ~PyrenderWriter() = default;
 
-  // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph.
+  // Returns the text without a final newline. Throws Failure if tinygrad's own pyrender fails on the graph, or if
+  // expressions or graphs in args nest too deeply.
   std::string write() { return write_lines(), kernels_text_ + line_text_.str(); }
 
  protected:
   struct NodeText : NodeUses {
-    size_t text_begin = 0;    // range of piece_text_: the name, or the constant or device
+    size_t text_begin = 0;    // range of piece_text_: the name, or the text of a constant or device
     uint32_t text_size = 0;   // 0: no text in piece_text_
     bool is_inlined = false;
     bool is_plain = false;  // must be written as UOp(...), which states every field
   };
 
   void write_lines();
-  // "c12", or "ast" for the root
+  // Returns a name such as "c12", or "ast" for the root.
   std::string_view name(UOp u) const {
     return u == root_node_ ? "ast" : piece_text_.view(node_info_[u.id()].text_begin, node_info_[u.id()].text_size);
   }

@@ -79,7 +79,7 @@ void find_sharing(UOp root, UOpMap<NodeSharing>& sharing) {
   }
 }
 
-// "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'", if the repr of node `number` omits facts
+// Appends a comment such as "# UOp 3: dtypes.imagef((1, 2, 4), 128), tag='a'" if the repr of node `number` omits facts.
 void append_comment(std::string& out, size_t number, UOp u) {
   bool pitch = u.dtype().is_image() && u.dtype().info()->pitch != -1;
   if (!pitch && !u.tag().is_str()) return;
@@ -97,7 +97,7 @@ void append_repr(ReprOutput& to, UOp root, size_t indent) {
     uint32_t next;
   };
   std::vector<Frame> stack;
-  // Unless the line is only a name (x0), pushes `u`, so that its sources are written next.
+  // Writes the beginning of u's text. Unless it is only a name (x0), pushes `u`, so that its sources are written next.
   auto open = [&](UOp u) {
     out.append(indent + 2 * stack.size(), ' ');
     check_limit(Limit::InputBytes, int64_t(out.size()));  // n nested nodes have an indentation of about n * n bytes
@@ -249,7 +249,7 @@ class ReprReader : public PyValueReader {
     return u;
   }
 
-  // A string without quotes, or another Python value.
+  // Reads a tag: a string without quotes, or another Python value.
   Arg tag() {
     size_t begin = (skip_blanks_in_line(), position_), end = input_text_.find(", src=(", position_);
     int brackets = open_brackets_;

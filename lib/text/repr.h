@@ -30,15 +30,15 @@ std::string open_arg_str(UOp u);
 std::string node_arg_text(UOp u);
 
 // tinygrad 0.13 and later store a float arg of a CONST as a ConstFloat, of which -0.0 and 0.0 differ. const_float()
-// returns kNegativeZero as a text for -0.0, and any other `a` unchanged.
+// returns the raw arg kNegativeZero for -0.0, and any other `a` unchanged.
 bool is_const_float(Arg a);
 Arg const_float(Graph& graph, Arg a);
 inline constexpr std::string_view kNegativeZero = "-0.0";
 
-// An integer (since 0.13) and a float (since 0.14) whose width is not decided yet.
+// The dtypes of an integer (since 0.13) and of a float (since 0.14) whose width is not decided yet.
 DType weakint();
 DType weakfloat();
-// Also true for float dtypes that 0.12.0 does not have.
+// Returns true for float dtypes, including those that 0.12.0 does not have.
 bool is_float_of_any_release(DType d);
 
 }  // namespace tgc

@@ -41,8 +41,8 @@ class NearbyDevices {
       for (UOp s : u.src()) users_[s].push_back(u);
   }
 
-  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device; None if there is
-  // none.
+  // Searches users, users' users and so on, but not beyond a COPY, for a source on a known device. Returns this device;
+  // None if there is none.
   Arg nearest_device(UOp stand_in) {
     UOpSet seen(stand_in.graph());
     std::vector<UOp> level{stand_in};
@@ -173,7 +173,7 @@ class VectorLengths {
 
  private:
   static constexpr int64_t kUnknown = 0, kContradiction = -1;
-  static constexpr int64_t kMaxElements = 1 << 20;  // on the index of a GEP, because the text is untrusted
+  static constexpr int64_t kMaxElements = 1 << 20;  // limit of the index of a GEP, because the text is untrusted
 
   size_t find_class(size_t i) {
     while (class_parents_[i] != i) i = class_parents_[i] = class_parents_[class_parents_[i]];
@@ -213,7 +213,7 @@ class VectorLengths {
       if (u.is(Op::STORE) && s == u.src(1)) set_length(k, stored_length(u.src(0).dtype()));
     }
   }
-  // The number of pointers in a vector, or else the pointee's length.
+  // Returns the number of pointers in a vector of pointers, or else the pointee's length.
   static int64_t stored_length(DType d) { return d.is_ptr() && d.vcount() > 1 ? d.vcount() : d.base().count(); }
 
   std::vector<UOp> order_;

@@ -15,7 +15,7 @@ namespace tgc {
 UOp make_local_unique_constant(UOp constant, int64_t occurrence);
 
 // Makes the node of constant.assign(value). One stand-in replaces `constant` and its occurrences in `value`, except
-// those below the nodes in `named`.
+// those in the graphs of the nodes in `named`.
 UOp make_assign_to_unique_constant(UOp constant, UOp value, const UOpSet& named, int64_t occurrence);
 
 // Returns a stand-in for a constant whose device is unknown: pyrender prints an operand on a device as a bare number.

@@ -13,7 +13,7 @@ Diag diag_at(std::string_view text, size_t at, std::string_view file, std::strin
   Diag d{.message = std::move(message), .file = std::string(file), .expected = std::move(expected)};
   d.line = uint32_t(1 + std::count(text.begin(), text.begin() + ptrdiff_t(begin), '\n'));
   d.column = uint32_t(at - begin + 1);
-  // at most 100 characters of a long line, including byte `at`
+  // at most 100 bytes of a long line, including byte `at`
   size_t from = at - begin > 60 ? at - 60 : begin, to = std::min(end, from + 100);
   std::string line(text.substr(from, to - from));
   for (char& c : line)

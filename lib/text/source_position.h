@@ -12,7 +12,7 @@ namespace tgc {
 // The nodes with ids from `first_id` to below that of the next NodePlace begin at the same byte.
 struct NodePlace {
   uint32_t first_id;
-  size_t offset;  // from 0
+  size_t offset;  // in bytes, from 0
 };
 using NodePlaces = std::vector<NodePlace>;
 // Returns 0 if the position of the node is unknown.

@@ -1,4 +1,4 @@
-// For writers that append millions of short texts: appending is inline, with one capacity check.
+// A text for writers that append millions of short pieces: appending is inline, with one capacity check.
 #pragma once
 #include <algorithm>
 #include <array>
