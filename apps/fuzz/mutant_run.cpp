@@ -38,12 +38,6 @@ std::string_view name_of(PhaseOutcome outcome) {
   return kNames[size_t(outcome)];
 }
 
-void MutantLog::note_message(const std::string& text) {
-  size_t n = std::min(text.size(), sizeof message - 1);
-  std::memcpy(message, text.data(), n);
-  message[n] = 0;
-}
-
 namespace {
 
 struct MutantHeader {
@@ -121,7 +115,6 @@ class MutantRun {
   InputGraph load_valid_mutant() { return std::move(*load_mutant()); }
 
   [[noreturn]] void report_wrong(const std::string& what) {
-    log_.note_message(what);
     report_finding(std::string(name_of(log_.phase)) + ": " + what);
   }
   template <class T>

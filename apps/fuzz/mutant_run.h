@@ -31,11 +31,9 @@ std::string_view name_of(PhaseOutcome outcome);
 struct MutantLog {
   MutantPhase phase = MutantPhase::load;
   std::array<std::array<uint64_t, kNumOutcomes>, kNumPhases> outcome_counts = {};
-  char message[400] = {};     // start of the message of the finding, if note_message() was called
 
   void enter_phase(MutantPhase p) { phase = p; }
   void count_outcome(PhaseOutcome how) { outcome_counts[size_t(phase)][size_t(how)]++; }
-  void note_message(const std::string& text);
 };
 
 enum class GraphKind : uint8_t { kernel, stage, list, tensor };

@@ -58,9 +58,9 @@ constexpr std::string_view kMoves[] = {"mov", "broadcast", "insert", "extract", 
 
 bool only_moves_vectors(std::string_view mnemonic) {
   if (mnemonic.starts_with("v")) mnemonic.remove_prefix(1);
-  if (mnemonic.starts_with("p") && !mnemonic.starts_with("perm") && !mnemonic.starts_with("pack"))
-    mnemonic.remove_prefix(1);
-  return std::ranges::any_of(kMoves, [&](std::string_view m) { return mnemonic.starts_with(m); });
+  const std::string_view without_p = mnemonic.substr(mnemonic.starts_with("p"));
+  return std::ranges::any_of(
+      kMoves, [&](std::string_view m) { return mnemonic.starts_with(m) || without_p.starts_with(m); });
 }
 
 // Returns 0 for scalar operands.

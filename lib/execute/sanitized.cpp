@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "lib/compile/compile.h"
@@ -115,7 +116,9 @@ RunOutcome compile_and_run(const DriverSandbox& room, const std::string& text, c
   if (getrlimit(RLIMIT_DATA, &data) == 0) data.rlim_cur = data.rlim_max, setrlimit(RLIMIT_DATA, &data);
   setenv("ASAN_OPTIONS", "detect_leaks=0:hard_rss_limit_mb=8192:allocator_may_return_null=0:color=never", 1);
   setenv("ASAN_SYMBOLIZER_PATH", (std::string(kClangFolder) + "/llvm-symbolizer").c_str(), 1);
-  auto ran = std::move(run_process({program}, input, std::max(1, int(seconds))).value_or_throw());
+  constexpr int kNoLimit = 24 * 3600;  // in seconds; run_process() needs a limit
+  auto ran =
+      std::move(run_process({program}, input, seconds > 0 ? int(std::ceil(seconds)) : kNoLimit).value_or_throw());
   return {ran.exit_code, std::move(ran.out), std::move(ran.err)};
 }
 

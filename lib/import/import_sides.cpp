@@ -115,7 +115,7 @@ void SidesImporter::import_nodes_below(UOp u) {
     try {
       if (has_refused || is_refused_[s.id()]) throw Refusal{"a node below it cannot be imported"};
       importer_->import(s);
-    } catch (...) {
+    } catch (const Refusal&) {
       is_refused_[s.id()] = true;
       throw;
     }

@@ -152,10 +152,11 @@ Value Importer::number_value(UOp source, DType dtype) {
   // tinygrad computes a weakfloat expression in float32, but in a wider dtype if its user has one
   if (v.is_weak && v.dtype == dtypes::float32 && dtype == dtypes::float64 && source.in(ops::ALU)) {
     if (numbers_depth_ > kMaxDepth) throw Refusal{"its weakfloat operands are nested too deep"};
-    numbers_depth_++;
-    Value wide = import_elementwise(*this, source, {dtypes::float64});
-    numbers_depth_--;
-    return wide;
+    struct DepthScope {
+      int& depth;
+      ~DepthScope() { depth--; }
+    } scope{++numbers_depth_};
+    return import_elementwise(*this, source, {dtypes::float64});
   }
   Value out{.elements = elements_of_source(source),
             .shape = v.view ? v.view->shape() : v.shape,

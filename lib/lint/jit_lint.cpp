@@ -122,8 +122,8 @@ void JitLinter::check_call(const JitCall& now) {
     jit.capturing_call = now;
   }
   for (auto& [name, fact] : now.args)
-    if (fact.contains("of"))
-      check_buffer_use(fact["of"][0], fact["of"][1], fact.value("buffer", int64_t(-1)), now.shown_location());
+    if (auto of = fact.find("of"); of != fact.end())
+      check_buffer_use(of->at(0), of->at(1), fact.value("buffer", int64_t(-1)), now.shown_location());
   if (now.phase == "replay" && jit.capturing_call) check_replay(jit, now);
   check_outputs(jit, now);
 }
@@ -226,7 +226,7 @@ void JitLinter::check_capture(JitState& jit, const JitCall& now) {
                 "', so it does not affect the result",
             "use it in the function as a tensor (not by .item() or a Python branch), or do not pass it", name))
       if (auto arg = now.args.find(name); arg != now.args.end() && arg->second.contains("buffer"))
-        f->buffer = arg->second["buffer"].get<int64_t>();
+        f->buffer = arg->second.at("buffer").get<int64_t>();
   // Report batches that are split: only successive kernels on the same kind of device are launched together.
   auto kinds = [](const JitCall::Kernel& k) {
     std::set<std::string> out;

@@ -37,9 +37,9 @@ bool is_of_other_object(const std::string& name, const std::map<std::string, Jso
 bool nested_tensors_differ(const Json& a, const Json& b, int depth) {
   if (depth > 1 && text_of_member(a, "kind") == "tensor") return a.value("buffer", 0) != b.value("buffer", 0);
   if (text_of_member(a, "kind") != "several" || text_of_member(b, "kind") != "several") return false;
-  const Json &x = a["items"], &y = b["items"];
+  const Json &x = a.at("items"), &y = b.at("items");
   for (size_t i = 0; i < std::min(x.size(), y.size()); i++)
-    if (nested_tensors_differ(x[i], y[i], depth + 1)) return true;
+    if (nested_tensors_differ(x.at(i), y.at(i), depth + 1)) return true;
   return false;
 }
 
@@ -90,7 +90,7 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
     if (before == then.args.end()) continue;
     std::string kind = text_of_member(fact, "kind");
     if (kind == "several")
-      for (const Json& item : fact["items"])
+      for (const Json& item : fact.at("items"))
         if (text_of_member(item, "kind") == "tensor")
           add_note(jit, "contained-input", where,
                    "tensors in '" + name + "' are inputs; in a container inside it they would not be",
@@ -111,8 +111,8 @@ void JitLinter::check_replay(JitState& jit, const JitCall& now) {
           "'" + name + "' holds other tensors than were captured, in a container inside it; the captured ones are used",
           "pass them in one list, or as arguments of their own", name);
     if (kind != "tensor") continue;
-    if (const Json& old = before->second; old.contains("buffer") && old["buffer"] != fact.value("buffer", Json()))
-      jit.replaced_buffers.insert(old["buffer"].get<int64_t>());
+    if (const Json& old = before->second; old.contains("buffer") && old.at("buffer") != fact.value("buffer", Json()))
+      jit.replaced_buffers.insert(old.at("buffer").get<int64_t>());
     const bool is_output = std::find(then.output_buffers.begin(), then.output_buffers.end(),
                                      fact.value("buffer", int64_t(-1))) != then.output_buffers.end();
     if (jit.num_replays == 1 && is_output) jit.aliased_arguments.insert(name);

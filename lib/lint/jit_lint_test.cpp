@@ -301,6 +301,10 @@ TEST_CASE("JitLint: an error is explained, with the argument that differs") {
 TEST_CASE("JitLint: a line that is no recording of TinyJits is an error with its line number") {
   JitLinter lint;
   CHECK_FALSE(lint.add_line(R"({"format":"tgc-golden","version":1,"level":"kernel"})", "t", 1));
+  const std::string view = R"(,"args":{"a":{"kind":"tensor","buffer":1,"of":[]}})";  // "of" without a buffer
+  CHECK_FALSE(lint_of({}).add_line(call(1, "capture", view), "t", 2));
+  const std::string several = R"(,"args":{"a":{"kind":"several"}})";  // without "items"
+  CHECK_FALSE(lint_of({call(1, "capture", several)}).add_line(call(2, "replay", several), "t", 3));
   auto wrong = lint.add_line("nothing", "t", 7);
   REQUIRE_FALSE(wrong);
   CHECK(wrong.diag().line == 7);

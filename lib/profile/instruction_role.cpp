@@ -117,8 +117,8 @@ void add_waits(std::string_view text, InstructionRole& out) {
 // Returns the bytes of a lane's access: 12 for "global_load_dwordx3"; 4 if the name has no known type.
 uint32_t bytes_of_access(std::string_view name) {
   constexpr std::pair<std::string_view, uint32_t> kTypes[] = {
-      {"b128", 16}, {"b96", 12}, {"b64", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4},
-      {"16", 2}, {"short", 2}, {"u8", 1}, {"i8", 1}, {"b8", 1}, {"byte", 1}};
+      {"b128", 16}, {"b96", 12}, {"64", 8}, {"_x2", 8}, {"b32", 4}, {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8},
+      {"dword", 4}, {"16", 2}, {"short", 2}, {"u8", 1}, {"i8", 1}, {"b8", 1}, {"byte", 1}};
   for (auto& [type, bytes] : kTypes)
     if (name.find(type) != name.npos && !(bytes == 2 && name.find("8") != name.npos)) return bytes;
   return 4;

@@ -47,6 +47,8 @@ TEST_CASE("instruction roles: what raises and awaits the counters of RDNA3, RDNA
   CHECK(parse_role("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).lane_bytes == 8);
   CHECK(parse_role("ds_load_2addr_b32 v[0:1], v9 offset1:32", Isa::Rdna3).num_addresses == 2);
   CHECK(parse_role("ds_bpermute_b32 v0, v1, v2", Isa::Rdna3).lane_bytes == 0);
+  CHECK(parse_role("global_atomic_add_u64 v[0:1], v[2:3], off", Isa::Rdna3).lane_bytes == 8);
+  CHECK(parse_role("global_atomic_add_x2 v[0:1], v[2:3], off", Isa::Cdna).lane_bytes == 8);
 }
 
 TEST_CASE("instruction roles: registers that an instruction reads and writes") {

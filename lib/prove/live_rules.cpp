@@ -447,9 +447,10 @@ std::vector<LiveRuleProof> prove_live_rules(const InputGraph& in, ProofCache& ca
   LiveRulesProver prover(in.graph->settings(), in.info.producer, options, cache);
   std::vector<LiveRuleProof> out;
   const StopScope stop(options.should_stop);
+  const auto num_rules = std::ranges::count_if(in.record->metadata, [](auto& m) { return !m.name.empty(); });
   for (const GoldenMetadata& m : in.record->metadata) {
     if (m.name.empty()) continue;
-    if (options.on_begin) options.on_begin(m.name, out.size() + 1, in.record->metadata.size());
+    if (options.on_begin) options.on_begin(m.name, out.size() + 1, size_t(num_rules));
     LiveRuleProof& rule = out.emplace_back(LiveRuleProof{.rule_location = m.name, .verdict = {}});
     rule.function_name = word_after(m.call_place, kFunction),
     rule.unreached_lines = word_after(m.call_place, kUnreached);

@@ -73,7 +73,8 @@ bool depends_only_on_loops(UOp u) {
 // Adds the wrong iteration (if any) to `proof`, as its reason and counterexample.
 RewriteProof with_wrong_iteration(RewriteProof proof, const std::optional<WrongIteration>& wrong) {
   if (!wrong) return proof;
-  proof.reason = wrong->is_lost ? "the new loops leave out an iteration" : "the new loops run an iteration twice";
+  proof.reason =
+      wrong->is_lost ? "the new loops may leave out an iteration" : "the new loops may run an iteration twice";
   for (auto& [range, value] : wrong->loop_values) proof.counterexample["r" + range_str(range)] = std::to_string(value);
   proof.counterexample["runs"] = wrong->is_lost ? "0 times" : "twice";
   return proof;

@@ -154,8 +154,7 @@ class Reduction {
   }
   bool is_small_enough() const { return best_.num_nodes() <= kFew || is_stopped(); }
 
-  // If the chain ends with a smaller case than best_, applies single steps to its last failing case. Keeps the result
-  // if it is smaller.
+  // If the chain ends with a smaller case than best_, applies single steps to its last failing case.
   void try_chain(const CaseChain& chain) {
     if (!is_smaller(chain.back())) return;
     const size_t last = find_last_failing(chain);
@@ -352,8 +351,7 @@ class Reduction {
     }
   }
 
-  // Returns storable nodes that dominate at least kWorthACut nodes, are not the stored value, are not in `needed`, and
-  // are not below an earlier one.
+  // Returns large, storable nodes, except the stored value and `needed`, that are not below an earlier one.
   std::vector<UOp> large_parts(const std::set<std::string>& needed) const {
     std::vector<UOp> out;
     UOp value = stored_value(best_.root);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "lib/support/lines.h"
-
 namespace tgc {
 namespace {
 

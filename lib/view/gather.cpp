@@ -124,8 +124,7 @@ std::string user_operation(const InputGraph& in) {
   return out;
 }
 
-// Returns the member "texts" of a record's rewrites, as JSON: the source lines of rules, by place. Returns "" if there
-// is no such member.
+// Returns the JSON member "texts" of a record's rewrites (the source lines of rules, by place); "" if it has none.
 std::string rule_texts_of(const GoldenRecord& record) {
   std::string out;
   auto read = catch_failures([&] {

@@ -50,7 +50,7 @@ export class Drawings {
     yield;
     const blocks = this.blocksOf(root);
     yield;
-    blocks.headed;
+    blocks.blocksByHead;
     yield;
     blocks.repeats();
     yield;
